@@ -366,8 +366,8 @@ class DrainingServer(uvicorn.Server):
             await self._services.runs.join()
             # Until then, another server could not continue the answers of the clients that come to it.
             await self._services.lease.stop()
-            self._services.runs.dismiss()
         finally:
+            self._services.runs.dismiss()
             # The live feed never ends by itself, and would hold up the exit.
             self._services.live.stop()
             self._services.changes.stop()

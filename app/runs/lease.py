@@ -26,6 +26,8 @@ from app.storage.database import Database
 from app.storage.servers import LEASE_SECONDS, RELEASED, ServerStore, Standing
 
 RENEW_SECONDS: Final = 1.0
+RELEASE_SECONDS: Final = 2.0
+"""Time limit of the release, for which the clients wait."""
 LATE_SECONDS: Final = LEASE_SECONDS / 2
 
 logger = logging.getLogger(__name__)
@@ -95,9 +97,11 @@ class Lease:
             await task
         self.leads = False
         try:
-            await self._servers.release()
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await self._servers.release()
         except Exception as error:
-            logger.warning("other servers continue the answers of this one only when its lease has expired: %s", error)
+            reason = str(error) or "the database does not answer"
+            logger.warning("other servers continue the answers of this one only when its lease has expired: %s", reason)
 
     def heed(self, topic: str) -> None:
         """Follow a notice of another server."""
@@ -106,8 +110,13 @@ class Lease:
             self._settled.clear()
 
     async def settled(self) -> None:
-        """Wait while this server takes over the runs of another one that has just released them."""
-        await self._settled.wait()
+        """Wait while this server takes over the runs of another one that has just released them.
+
+        The wait ends after LEASE_SECONDS, since the database may be away.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LEASE_SECONDS):
+                await self._settled.wait()
 
     async def renew(self) -> None:
         """Renew the lease once, and do what follows from the state of the database."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.records import Message
+from app.runs import lease
 from app.runs.run import Run
 from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
@@ -239,6 +240,19 @@ async def test_client_of_a_stopped_server_waits_for_the_new_owner(first: Server,
         keeping = asyncio.create_task(second.lease._keep())
         assert await coming is second.run(run.id)
     keeping.cancel()
+
+
+async def test_neither_clients_nor_a_stop_wait_for_a_database_that_hangs(
+    first: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for limit in ("LEASE_SECONDS", "RELEASE_SECONDS"):
+        monkeypatch.setattr(lease, limit, 0.01)
+    monkeypatch.setattr(first.services.store.servers, "release", asyncio.Event().wait)
+    first.lease.heed(RELEASED)
+    async with asyncio.timeout(20):
+        await first.lease.settled()
+        await first.lease.stop()
+    assert "the database does not answer" in caplog.text
 
 
 async def test_client_changes_servers_within_an_answer(first: Server, second: Server) -> None:

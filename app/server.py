@@ -361,11 +361,14 @@ class DrainingServer(uvicorn.Server):
             self._draining = asyncio.create_task(self._drain(self._drain_seconds), name="drain")
 
     async def _drain(self, seconds: float) -> None:
+        # Until the lease ends, no other server could continue the answers of the clients that come to it.
+        self._services.runs.hold_followers()
         try:
             await self._services.host.stop(seconds)
             await self._services.runs.join()
-            # Until then, another server could not continue the answers of the clients that come to it.
             await self._services.lease.stop()
+            if self._services.shared_runs is not None:
+                await self._services.shared_runs.stop()
         finally:
             self._services.runs.dismiss()
             # The live feed never ends by itself, and would hold up the exit.

@@ -61,8 +61,10 @@ def check_python(_settings: Settings) -> Finding:
 
 
 def check_device(settings: Settings) -> Finding:
-    """Check the device that torch computes on."""
+    """Check the device that torch computes on, unless that of other machines does."""
     name = choose_device(settings.device)
+    if _computes_elsewhere(settings):
+        return Finding("ok", "device", f"{name}, on the machines of the Ray cluster: see ray below")
     try:
         device = open_device(name)
     except EngineError as error:
@@ -76,6 +78,11 @@ def check_device(settings: Settings) -> Finding:
         found = torch.accelerator.current_accelerator()
         return Finding("ok", "device", f"{text}; {found} is available: use it with --device {found}")
     return Finding("ok", "device", text)
+
+
+def _computes_elsewhere(settings: Settings) -> bool:
+    """Return whether devices of a Ray cluster compute, which this machine need not have."""
+    return bool(settings.ray_address) and choose_device(settings.device) != "cpu"
 
 
 def check_attention(settings: Settings) -> Finding:
@@ -166,6 +173,8 @@ def check_memory(settings: Settings) -> Finding:
     """Compare the memory plan with the free memory of the host, and of a device with its own memory."""
     host = open_device("cpu").available_memory()
     name = choose_device(settings.device)
+    if _computes_elsewhere(settings):
+        return Finding("ok", "memory", "that of the machines of the Ray cluster, which is not checked here")
     try:
         device = None if name == "cpu" else open_device(name).available_memory()
         folder = find_model(settings.model, settings.cache_dir)

@@ -105,7 +105,8 @@ class Lease:
 
     def heed(self, topic: str) -> None:
         """Follow a notice of another server."""
-        if topic == RELEASED:
+        # A notice reaches its sender too, which has stopped.
+        if topic == RELEASED and self._task is not None:
             self._news.set()
             self._settled.clear()
 

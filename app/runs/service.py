@@ -78,6 +78,7 @@ class RunRegistry:
         self._all_ended = asyncio.Event()
         self._saver: asyncio.Task[None] | None = None
         self._saving = asyncio.Lock()
+        self._holds_followers = False
         self._unstored = UnstoredEnds(store, self._now_stored)
 
     @property
@@ -233,6 +234,10 @@ class RunRegistry:
         if self._saver is not None:
             await self._saver
 
+    def hold_followers(self) -> None:
+        """Keep the followers of answers that are handed over, from now until `dismiss`."""
+        self._holds_followers = True
+
     def dismiss(self) -> None:
         """Send the followers of unfinished answers to the process that continues them."""
         for run in self._runs.values():
@@ -251,7 +256,7 @@ class RunRegistry:
             if run.is_lost:
                 self._leave_to_other(run)
             elif last.finish_reason == "abort" and not run.cancelled:
-                await self._hand_over()
+                await self._hand_over(run)
             else:
                 await self._end(run, last)
         finally:
@@ -260,9 +265,11 @@ class RunRegistry:
                 self._all_ended.set()
             self._has_ended(run)
 
-    async def _hand_over(self) -> None:
-        """Store the progress of all runs for the server that resumes them, in one transaction."""
+    async def _hand_over(self, run: Run) -> None:
+        """Store the progress of a run for the server that resumes it, and of all others in the same transaction."""
         await self._save(self._unended())
+        if not self._holds_followers:
+            run.log.interrupt()
 
     async def _end(self, run: Run, last: RequestOutput) -> None:
         if not await self._store_end(run, _message_end(run, last)):
@@ -344,7 +351,8 @@ class RunRegistry:
         if run.is_lost:
             return
         self._announce(run.tenant, run.answer.conversation_id, True)
-        if run.answer not in self._unstored:
+        # A run that is retired is not found by `dismiss`.
+        if run.answer not in self._unstored and not self._holds_followers:
             self._retire(run)
 
     def _retire(self, run: Run) -> None:

@@ -21,13 +21,15 @@ RESTORABLE = (
 BEGINNING_CHARACTERS = 200
 """Length of the text by which people recognize a deleted message."""
 
-# A message whose parent is deleted as well can be restored only after that one.
+# A message whose parent is deleted as well can be restored only after that one. CROSS JOIN forces SQLite to start with
+# the index of deleted messages.
 DELETED_MESSAGES = """
     SELECT message.id, message.role, message.conversation_id, title, substr(message.content, 1, ?) AS beginning,
       message.deleted_at
-    FROM message JOIN shown_conversation AS conversation ON conversation.id = message.conversation_id
+    FROM message CROSS JOIN shown_conversation AS conversation
     LEFT JOIN message AS parent ON parent.id = message.parent_id
-    WHERE message.deleted_with = message.id AND tenant = ? AND NOT temporary AND parent.deleted_with IS NULL
+    WHERE message.deleted_with = message.id AND conversation.id = message.conversation_id AND tenant = ?
+      AND NOT temporary AND parent.deleted_with IS NULL
       AND message.id NOT IN (SELECT message_id FROM removal WHERE message_id IS NOT NULL)
     ORDER BY message.deleted_at DESC, message.id DESC LIMIT ?
 """

@@ -15,7 +15,7 @@ from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
 from app.storage.postgres.database import PostgresDatabase
 from app.storage.postgres.listener import Listener
-from app.storage.servers import RELEASED
+from app.storage.servers import LEASE_SECONDS, RELEASED
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from engine.trail import Trail
@@ -236,13 +236,15 @@ async def test_client_of_a_stopped_server_waits_for_the_new_owner(first: Server,
     second.lease.heed(RELEASED)
     coming = asyncio.create_task(copy_at(second, run))
     await first.expire()
-    async with asyncio.timeout(20):
-        keeping = asyncio.create_task(second.lease._keep())
-        assert await coming is second.run(run.id)
-    keeping.cancel()
+    keeping = asyncio.create_task(second.lease._keep())
+    try:
+        async with asyncio.timeout(20):
+            assert await coming is second.run(run.id)
+    finally:
+        keeping.cancel()
 
 
-async def test_neither_clients_nor_a_stop_wait_for_a_database_that_hangs(
+async def test_clients_and_a_stop_wait_for_no_database_that_hangs(
     first: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for limit in ("LEASE_SECONDS", "RELEASE_SECONDS"):
@@ -253,6 +255,16 @@ async def test_neither_clients_nor_a_stop_wait_for_a_database_that_hangs(
         await first.lease.settled()
         await first.lease.stop()
     assert "the database does not answer" in caplog.text
+
+
+async def test_server_that_has_stopped_waits_for_no_take_over(first: Server, second: Server) -> None:
+    run = await second.asked(3)
+    await first.lease.stop()
+    # A notice reaches its sender too.
+    first.lease.heed(RELEASED)
+    async with asyncio.timeout(LEASE_SECONDS / 2):
+        await first.lease.settled()
+        assert (await copy_at(first, run)).log.text == " w0 w1 w2"
 
 
 async def test_client_changes_servers_within_an_answer(first: Server, second: Server) -> None:

@@ -69,7 +69,8 @@ export function createEbb(): Ebb {
   conversations.onReread = () => void organizer.load().catch(() => undefined);
   conversations.onList = (list, archived) => activity.list(list, archived);
   const chat = new Chat(api, health, (conversation, how) => {
-    conversations.put(conversation);
+    // Conversations of the API are not chats.
+    if (conversation.source === "chat") conversations.put(conversation);
     if (how === "seen") activity.list([conversation], true);
     if (how === "created") router.go(conversation.id);
     if (how !== "seen") tabs.broadcast("changed");

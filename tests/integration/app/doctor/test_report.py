@@ -210,6 +210,11 @@ def test_oversized_pools_fail_and_an_oversized_redis_warns(tmp_path: Path) -> No
     assert "100 TiB" in finding.text
 
 
+def test_devices_of_a_cluster_are_not_looked_for_on_this_machine(tmp_path: Path) -> None:
+    elsewhere = settings(tmp_path, ray_address="auto", device="cuda")
+    assert [check(elsewhere).level for check in (checks.check_device, checks.check_memory)] == ["ok", "ok"]
+
+
 def test_missing_model_is_a_warning_and_not_downloaded(tmp_path: Path) -> None:
     finding = checks.check_model(settings(tmp_path))
     assert finding.level == "warn"

@@ -286,7 +286,6 @@ async def test_stopping_server_leaves_runs_and_sends_farewell(
     await services.host.stop(0)
     answer = await ended(run)
     assert answer.status == "in_progress"
-    services.runs.dismiss()
     frames = [frame async for frame in run.log.follow(1)]
     assert b"event: server_restart" in frames[-1]
     left = await services.store.runs.find(run.id)
@@ -294,6 +293,41 @@ async def test_stopping_server_leaves_runs_and_sends_farewell(
     assert left.deltas == [Delta(2, " w0"), Delta(3, " w1")]
     with pytest.raises(NotReadyError):
         await ask(services, conversation, "two")
+
+
+async def test_follower_is_sent_away_if_only_the_engine_ends_a_run(
+    services: Services, conversation: Conversation, engine: FakeEngine
+) -> None:
+    engine.hold()
+    run = await ask(services, conversation, "one")
+    engine.allow(2)
+    await until_text(run, " w0 w1")
+    assert run.abort is not None
+    run.abort()
+    async with asyncio.timeout(20):
+        frames = [frame async for frame in run.log.follow(1)]
+    assert b"event: server_restart" in frames[-1]
+
+
+async def test_followers_of_a_stopping_server_are_held_until_dismissed(services: Services, engine: FakeEngine) -> None:
+    runs = RunRegistry(services.store.runs, keep_runs=1)
+    turns = Turns(services.host, services.store, runs, services.gates.of("local"))
+    engine.hold()
+    held = []
+    for content in ("one", "two"):
+        conversation = await services.store.conversations.create({})
+        held.append(await turns.ask(conversation.id, NewMessage(content=content)))
+    runs.hold_followers()
+    await services.host.stop(0)
+    await runs.join()
+    reading = [asyncio.ensure_future(anext(run.log.follow(1))) for run in held]
+    # Each reader waits for an event by now.
+    await asyncio.sleep(0)
+    assert not any(each.done() for each in reading)
+    runs.dismiss()
+    async with asyncio.timeout(20):
+        for frame in await asyncio.gather(*reading):
+            assert b"event: server_restart" in frame
 
 
 async def test_progress_of_running_answer_is_saved(

@@ -160,8 +160,6 @@ async def test_server_stop_sends_an_error_to_followers(client: AsyncOpenAI, api:
     api.engine.allow(2)
     seen = await until_text(aiter(stream), " w0 w1")
     await api.services.host.stop(0)
-    await api.services.runs.join()
-    api.services.runs.dismiss()
     [last] = await all_of(stream)
     assert last.type == "error"
     assert (last.code, last.sequence_number) == ("server_restart", seen[-1].sequence_number)

@@ -70,6 +70,7 @@ def main() -> None:
         workload = known[name]()
         if not arguments.simulate:
             results.setdefault("real", {})[name] = _real(workload, arguments)
+            results.setdefault("sizes", {})[name] = arguments.size
             results |= {"measured_on": date.today().isoformat(), "machine": asdict(describe_machine())}
             results["cost"] = to_builtins(link_or_typical(results["real"][name].pop("costs")))
         results.setdefault("simulated", {})[name] = _simulated(workload, arguments, results.get("cost"))

@@ -12,8 +12,10 @@ def tables(results: Mapping[str, Any]) -> str:
     for kind, title in (("real", "Four replicas"), ("simulated", "Simulation")):
         for workload, memories in results.get(kind, {}).items():
             base = _base(memories)
+            size = results["sizes"][workload] if kind == "real" else 1
+            shown = workload if size == 1 else f"{workload} at {size:g} of the length"
             for memory, outcomes in memories.items():
-                parts += [f"## {title}: {workload}, {memory}", _table(outcomes, base, is_real=kind == "real")]
+                parts += [f"## {title}: {shown}, {memory}", _table(outcomes, base, is_real=kind == "real")]
     return "\n\n".join(parts) + "\n"
 
 

@@ -23,13 +23,18 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
+/** Let the pause after typing and a slow answer pass. Not all timers: some of the environment may come again for ever. */
+async function pausePasses(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(10_000);
+}
+
 describe("a draft", () => {
   it("moves from the browser to the server after typing", async () => {
     await drafts.open("conv_1");
     drafts.type("half");
     expect(localStorage.length).toBe(1);
 
-    await vi.runAllTimersAsync();
+    await pausePasses();
 
     expect(stored).toBe("half");
     expect(localStorage.length).toBe(0);
@@ -39,11 +44,11 @@ describe("a draft", () => {
     vi.spyOn(api, "putDraft").mockRejectedValueOnce(new UnreachableError());
     await drafts.open("conv_1");
     drafts.type("half");
-    await vi.runAllTimersAsync();
+    await pausePasses();
 
     const reloaded = new Drafts(api);
     await reloaded.open("conv_1");
-    await vi.runAllTimersAsync();
+    await pausePasses();
 
     expect(reloaded.text).toBe("half");
     expect(stored).toBe("half");
@@ -67,7 +72,7 @@ describe("a draft", () => {
     drafts.type("more");
     await vi.advanceTimersByTimeAsync(0);
     await opened;
-    await vi.runAllTimersAsync();
+    await pausePasses();
 
     expect(drafts.text).toBe("from yesterday\n\nmore");
     expect(stored).toBe("from yesterday\n\nmore");
@@ -83,7 +88,7 @@ describe("a draft", () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(stored).toBe("from yesterday");
 
-    await vi.runAllTimersAsync();
+    await pausePasses();
     await opened;
 
     expect(drafts.text).toBe("from yesterday\n\nmore");
@@ -94,7 +99,7 @@ describe("a draft", () => {
     await drafts.open(null);
     drafts.type("a question");
     await drafts.take();
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect(drafts.text).toBe("");
     expect(stored).toBe("");
     expect(localStorage.length).toBe(1);
@@ -119,7 +124,7 @@ describe("a question that has not arrived", () => {
     await drafts.open(null);
     drafts.type("too long");
     drafts.attach(notes);
-    await vi.runAllTimersAsync();
+    await pausePasses();
     await drafts.take();
     await drafts.onCreated(content, "conv_1");
     await drafts.open("conv_1");
@@ -128,7 +133,7 @@ describe("a question that has not arrived", () => {
   it("is kept by its own chat with its files, in every browser", async () => {
     expect([drafts.text, drafts.files, kept.get(null), localStorage.getItem("ebb-draft:")]).toEqual(["", [], "", null]);
     drafts.onRefused(content);
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect(kept.get("conv_1")).toBe(content);
 
     sessionStorage.clear();
@@ -146,7 +151,7 @@ describe("a question that has not arrived", () => {
 
     drafts.onRefused(content);
     drafts.type("shorter");
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect(drafts.text).toBe("shorter");
     await reloaded.open("conv_1");
     expect(reloaded.text).toBe("too long\n\nshorter");
@@ -164,10 +169,10 @@ describe("a question that has not arrived", () => {
     drafts.onRefused(content);
     drafts.restore(content);
     drafts.type("");
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect(emptied).toEqual([]);
     drafts.detach(drafts.files[0]!);
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect([emptied, kept.get("conv_1")]).toEqual([["conv_1"], ""]);
   });
 
@@ -177,21 +182,21 @@ describe("a question that has not arrived", () => {
     drafts.clear();
     vi.advanceTimersToNextTimer();
     drafts.type("shorter");
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect([emptied, kept.get("conv_1")]).toEqual([[], "shorter"]);
 
     drafts.clear();
     await drafts.open(null);
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect([emptied, kept.get("conv_1")]).toEqual([["conv_1"], ""]);
   });
 
   it("is forgotten once it arrives, and the text typed since stays", async () => {
     drafts.type("next");
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect(kept.get("conv_1")).toBe("too long\n\nnext");
     drafts.onSent(content);
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect([drafts.text, kept.get("conv_1"), localStorage.length - 1, sessionStorage.length]).toEqual(["next", "next", 0, 0]);
   });
 
@@ -199,10 +204,10 @@ describe("a question that has not arrived", () => {
     drafts.onSent(content);
     drafts.hold("edited");
     drafts.onRefused("edited");
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect([drafts.text, kept.get("conv_1")]).toEqual(["", "edited"]);
     drafts.onSent("edited");
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect(kept.get("conv_1")).toBe("");
   });
 });
@@ -212,7 +217,7 @@ describe("a draft without room", () => {
     await drafts.open("conv_1");
     drafts.type("x".repeat(MAX_LENGTH + 1));
     expect(drafts.overflow).toBe("server");
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect([stored, localStorage.getItem("ebb-draft:conv_1")?.length]).toEqual(["", MAX_LENGTH + 1]);
     drafts.type("short");
     expect(drafts.overflow).toBe(null);
@@ -320,7 +325,7 @@ describe("files of a draft", () => {
     arrive();
     await attached;
     drafts.restore("half");
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect([drafts.text, drafts.files, localStorage.length, sessionStorage.length]).toEqual(["", [], 0, 0]);
   });
 
@@ -330,7 +335,7 @@ describe("files of a draft", () => {
     drafts.attach(notes);
     drafts.type("half");
     drafts.forget();
-    await vi.runAllTimersAsync();
+    await pausePasses();
     expect([Object.keys(localStorage), sessionStorage.length, stored]).toEqual([["ebb-theme"], 0, ""]);
   });
 });

@@ -96,8 +96,9 @@ def stage_size(cluster: Collection[Machine], count: int, *, stages: int, ranks: 
 
 def in_words(cluster: Collection[Machine], kind: str) -> str:
     """Return the CPUs and devices of the machines of a cluster in words."""
-    cpus, devices = (sum(getattr(machine, name) for machine in cluster) for name in ("cpus", "devices"))
-    shown = [_counted(cpus, "CPU"), *([_counted(devices, RESOURCES[kind])] if kind in RESOURCES else [])]
+    shown = [_counted(sum(machine.cpus for machine in cluster), "CPU")]
+    if kind in RESOURCES:
+        shown.append(_counted(sum(machine.devices for machine in cluster), RESOURCES[kind]))
     return f"{' and '.join(shown)} on {_counted(len(cluster), 'machine')}"
 
 

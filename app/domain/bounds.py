@@ -69,7 +69,6 @@ MAX_PLACES = 100
 """Conversations for which one request may ask where their KV is. The token ids of all of them are read for it."""
 
 MAX_QUERY_LENGTH = 256
-MAX_DRAFT_LENGTH = 1 << 20
 MAX_SAVED_PROMPT_LENGTH = 1 << 16
 MAX_SUMMARY_LENGTH = 1 << 14
 MAX_RATING_NOTE = 2000

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from app.domain.bounds import (
-    MAX_DRAFT_LENGTH,
     MAX_MERGED,
     MAX_PLACES,
     MAX_RATING_NOTE,
@@ -172,9 +171,9 @@ class SummaryWanted(RequestModel):
 
 
 class DraftFields(RequestModel):
-    """Body of a request that replaces a draft."""
+    """Body of a request that replaces a draft. It has no bound of its own: what could be sent can be kept unsent."""
 
-    text: Annotated[str, Field(max_length=MAX_DRAFT_LENGTH)]
+    text: str
 
 
 def distinct(tags: Iterable[str]) -> tuple[str, ...]:

@@ -79,18 +79,24 @@ async def test_refused_question_is_kept_in_its_chat_with_its_files(new_page: New
     await expect(chat.composer).to_be_focused()
     too_long = ("The tide is out. " * 12_000).strip()
     chooser = chat.page.locator("main input[type=file]")
-    await chooser.set_input_files({"name": "log.txt", "mimeType": "text/plain", "buffer": b"Sighted a buoy."})
-    await expect(chat.page.get_by_text("log.txt")).to_be_visible()
+    large = [(f"tides-{year}.csv", b"high,low\n" * 55_000) for year in (2024, 2025, 2026)]
+    for name, content in (("log.txt", b"Sighted a buoy."), *large):
+        await chooser.set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
+        await expect(chat.page.get_by_text(name)).to_be_visible()
     await chat.composer.fill(too_long)
     async with chat.page.expect_response(lambda response: is_draft_with(response, "Sighted a buoy.")):
         await chat.button("Send").click()
     await expect(chat.page).to_have_url(CHAT_URL)
     await expect(chat.chats.first).to_have_text(re.compile("^The tide is out. "))
 
+    other = await new_page()
+    await other.page.goto(chat.page.url)
     await chat.page.reload()
 
-    await expect(chat.composer).to_have_value(too_long)
-    await expect(chat.page.get_by_text("log.txt")).to_be_visible()
+    for page in (chat, other):
+        await expect(page.composer).to_have_value(too_long)
+        for name in ("log.txt", *(name for name, _ in large)):
+            await expect(page.page.get_by_text(name)).to_be_visible()
     await chat.button("New chat").click()
     await expect(chat.composer).to_have_value("")
 

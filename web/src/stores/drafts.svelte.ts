@@ -7,8 +7,10 @@ import { joinContent, splitContent, type Attachment } from "../services/chat/att
 import { eraseStored, storedFiles, storedText, storeFiles, storeText } from "../services/chat/draft_storage";
 
 const PAUSE_MS = 400;
-/** Maximum length of a text that the server stores as a draft. */
-export const MAX_LENGTH = 1 << 20;
+/** Maximum size of a request. Whatever could be sent can be stored as a draft. */
+export const MAX_BYTES = 4 << 20;
+/** Maximum number of bytes of a character of JSON: an escaped one. */
+const CHARACTER_BYTES = 6;
 
 /** A question that has not arrived. */
 interface Taken {
@@ -288,14 +290,14 @@ export class Drafts {
 
   private overflowOf(isStored: boolean): "server" | "browser" | null {
     if (!isStored) return "browser";
-    return this.content.length > MAX_LENGTH ? "server" : null;
+    return isTooLarge(this.content) ? "server" : null;
   }
 
   private flush(): void {
     clearTimeout(this.timer);
     const { chatId, content, unsentText, empty } = this;
     if (this.closed || content === this.saved) return;
-    if (content.length > MAX_LENGTH) {
+    if (isTooLarge(content)) {
       // The server has an older text at most.
       this.saved = null;
       return;
@@ -311,6 +313,13 @@ export class Drafts {
         if (error instanceof ApiError && !error.transient && chatId === this.chatId) this.overflow = "server";
       });
   }
+}
+
+/** Return whether the server refuses a draft for its size. */
+function isTooLarge(text: string): boolean {
+  // Most texts are short enough whatever their characters are.
+  if ((text.length + 20) * CHARACTER_BYTES <= MAX_BYTES) return false;
+  return new TextEncoder().encode(JSON.stringify({ text })).length > MAX_BYTES;
 }
 
 /** Drop a question from the beginning of the unsent text and files that the browser keeps of its chat. */

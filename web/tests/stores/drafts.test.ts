@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import { UnreachableError } from "../../src/services/api/errors";
 import { joinContent } from "../../src/services/chat/attachments";
-import { Drafts, MAX_LENGTH } from "../../src/stores/drafts.svelte";
+import { Drafts, MAX_BYTES } from "../../src/stores/drafts.svelte";
 import { FakeApi } from "../fake_server";
 
 let api: FakeApi;
@@ -213,19 +213,28 @@ describe("a question that has not arrived", () => {
 });
 
 describe("a draft without room", () => {
+  it("is only one that cannot be sent", async () => {
+    await drafts.open("conv_1");
+    const largest = "x".repeat(MAX_BYTES - '{"text":""}'.length);
+    drafts.type(largest);
+    expect(drafts.overflow).toBe(null);
+    drafts.type(`${largest.slice(1)}é`);
+    expect(drafts.overflow).toBe("server");
+  });
+
   it("on the server is announced at once and stays in the browser", async () => {
     await drafts.open("conv_1");
-    drafts.type("x".repeat(MAX_LENGTH + 1));
+    drafts.type("x".repeat(MAX_BYTES));
     expect(drafts.overflow).toBe("server");
     await pausePasses();
-    expect([stored, localStorage.getItem("ebb-draft:conv_1")?.length]).toEqual(["", MAX_LENGTH + 1]);
+    expect([stored, localStorage.getItem("ebb-draft:conv_1")?.length]).toEqual(["", MAX_BYTES]);
     drafts.type("short");
     expect(drafts.overflow).toBe(null);
   });
 
   it("on the server is discarded like others", async () => {
     await drafts.open("conv_1");
-    drafts.type("x".repeat(MAX_LENGTH + 1));
+    drafts.type("x".repeat(MAX_BYTES));
     await vi.runOnlyPendingTimersAsync();
     drafts.type("");
     await vi.runOnlyPendingTimersAsync();

@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from app.domain.bounds import MAX_DRAFT_LENGTH
+from app.domain.bounds import MAX_BODY_BYTES
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events, events
@@ -341,15 +341,23 @@ async def test_unanswered_question_accepts_only_a_retry(http: aiohttp.ClientSess
     assert await contents(http, conversation) == ["one", "two"]
 
 
+async def put_text(http: aiohttp.ClientSession, path: str, text: str) -> aiohttp.ClientResponse:
+    # aiohttp warns of a large body that is not a file.
+    body = BytesIO(json.dumps({"text": text}).encode())
+    return await http.put(path, data=body, headers={"Content-Type": "application/json"})
+
+
 async def test_drafts_are_kept_per_conversation_and_for_new_chats(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     for path in (f"/api/conversations/{conversation}/draft", "/api/draft"):
         assert await read(http, path) == {"text": "", "updated_at": None}
         assert (await http.put(path, json={"text": "typed"})).status == 200
         assert (await read(http, path))["text"] == "typed"
-        body = BytesIO(json.dumps({"text": "x" * (MAX_DRAFT_LENGTH + 1)}).encode())
-        too_long = await http.put(path, data=body, headers={"Content-Type": "application/json"})
-        assert (await error_of(too_long, 400))["param"] == "text"
+        largest = "x" * (MAX_BODY_BYTES - len('{"text": ""}'))
+        assert (await put_text(http, path, largest + "x")).status == 413
+        assert (await put_text(http, path, largest)).status == 200
+        assert (await read(http, path))["text"] == largest
+        assert (await put_text(http, path, "typed")).status == 200
     await said(http, conversation, "sent")
     assert (await read(http, f"/api/conversations/{conversation}/draft"))["text"] == ""
     assert (await read(http, "/api/draft"))["text"] == "typed"

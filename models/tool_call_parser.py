@@ -1,8 +1,8 @@
 """Incremental parser of answers that may call tools.
 
 A call follows a mark, and a reader of its syntax reads it (`models.call_syntax`). Anything else after the mark is text,
-so a user loses no words to a model that writes invalid calls. Text that a call has sent is never taken back: if a call
-turns out to be invalid, it ends there, and the rest is text without the mark that ends it.
+so a user loses no words to a model that writes invalid calls or mentions a mark. Text that a call has sent is never
+taken back: if a call turns out to be invalid, it ends there, and the rest is text without the mark that ends it.
 """
 
 import string
@@ -14,6 +14,9 @@ from models.tool_calls import AnswerEvent, CallStart, Parsed, TextPiece, merged,
 
 _LEFT_OVER: Final = "}]"
 """Brackets that models write too often at the end of a call."""
+
+_BRACKETS: Final = ("{", "[")
+"""Beginnings of calls in JSON."""
 
 _PART: Final = 1024
 """Characters of a text that are read at once. The rest of them is copied for each mark, so the time stays linear."""
@@ -50,7 +53,7 @@ class CallMarks:
 
     starts: texts that begin a call.
     ends: texts that may follow a call, in order.
-    frames: texts around several calls, which are never shown.
+    frames: texts around several calls, which are shown only if no call follows.
     bare: texts that begin a call at the beginning of an answer, and after a call; empty if only marks begin one.
     separator: text between a call and a bare one.
     """
@@ -84,7 +87,7 @@ class ToolCallParser:
         self._due: tuple[str, ...] = ()
         self._after_call = False
         self._may_be_bare = bool(marks.bare)
-        self._bare_text = list[str]()
+        self._since_start = list[str]()
         self._held = ""
         self._space = ""
 
@@ -96,17 +99,23 @@ class ToolCallParser:
     def finish(self, cut_before: str | None = None) -> list[AnswerEvent]:
         """Return the events that were held back, at the end of the answer.
 
-        The beginning of a call whose name is not known yet is dropped. So is the beginning of a mark if the answer was
-        cut there.
+        The beginning of a call whose name is not known yet is dropped, but a mark is text if the answer is complete and
+        no bracket follows the mark. The beginning of a mark is dropped if the answer was cut there.
 
         cut_before: the text before which the answer was cut, or "" if that text is unknown; None if it was not cut.
         """
         reader, self._reader = self._reader, None
         held, self._held = self._held, ""
         if reader is not None:
-            is_text = cut_before is None and not self._start and not reader.has_called
-            return self._shown("".join(self._bare_text)) if is_text else self._counted(reader.finish())
-        return [] if self._is_markup(held, cut_before) else list(self._shown(held))
+            may_be_text = cut_before is None and not reader.has_called
+            events = [] if may_be_text and not self._start else reader.finish()
+            is_text = may_be_text and not events and self._is_mention()
+            return self._shown(self._start + "".join(self._since_start)) if is_text else self._counted(events)
+        if self._is_markup(held, cut_before):
+            return []
+        events = self._shown(held)
+        is_text = cut_before is None and not self._space.isspace()
+        return [*events, TextPiece(self._space)] if self._space and is_text else events
 
     def whole(self, text: str, cut_before: str | None = None) -> Parsed:
         """Parse a complete answer. cut_before: as in `finish`."""
@@ -142,7 +151,8 @@ class ToolCallParser:
             self._due = self._due[self._due.index(mark) + 1 :]
             self._space = ""
         else:
-            self._after_call, self._space = True, ""
+            # Text, unless a call follows.
+            self._after_call, self._space = True, mark
         return events, True
 
     def _read_bare(self) -> tuple[list[AnswerEvent], bool] | None:
@@ -155,27 +165,28 @@ class ToolCallParser:
         self._may_be_bare = False
         if not rest.startswith(self._marks.bare):
             return None
-        self._bare_text = [self._held.removesuffix(rest)]
-        self._held = rest
+        before, self._held = self._held.removesuffix(rest), rest
         self._begin_call("")
+        self._since_start.append(before)
         return [], True
 
     def _begin_call(self, mark: str) -> None:
         self._due, self._start = (), mark
+        self._since_start.clear()
         self._may_be_bare = False
         self._reader = self._read_after(mark)
 
     def _read_call(self, reader: CallReader) -> tuple[list[AnswerEvent], bool]:
         """Read the text between two marks. Return its events, and whether it is over."""
         held, self._held = self._held, ""
-        if not self._start and not reader.has_called:
-            self._bare_text.append(held)
+        if not reader.has_called:
+            self._since_start.append(held)
         events = reader.push(held)
         if not reader.is_over:
             return events, False
         self._reader, self._held = None, reader.unread
         if reader.is_broken and not reader.has_called:
-            before = self._start or self._bare_text[0]
+            before = self._start or self._since_start[0]
             return self._shown(before + reader.not_called), True
         self._after_call, self._due = True, self._marks.ends
         self._may_be_bare = bool(self._marks.bare) and not reader.is_broken
@@ -194,6 +205,10 @@ class ToolCallParser:
             text, self._space = self._space + text, ""
             self._after_call = False
         return [TextPiece(text)] if text else []
+
+    def _is_mention(self) -> bool:
+        """Return whether the text since the mark does not begin a call. Without a mark, a complete answer is text."""
+        return not self._start or not "".join(self._since_start).lstrip().startswith(_BRACKETS)
 
     def _is_markup(self, held: str, cut_before: str | None) -> bool:
         """Return whether `held`, which may be the beginning of a mark, is one and not text."""

@@ -63,7 +63,8 @@ QWEN: Final = Elements(
 )
 GLM: Final = Elements(
     name_start="",
-    name=re.compile(r"([^\s<>{}\"]+)\s*(?=<arg_key>|</tool_call>)"),
+    # A mention of both marks has spaces around the word between them.
+    name=re.compile(r"([^\s<>{}\"]+)(?:\s*(?=<arg_key>)|\n*(?=</tool_call>))"),
     begun_name=re.compile(r"[^\s<>{}\"]*\s*(?:</?\w*)?"),
     field_start="<arg_key>",
     field=re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>"),

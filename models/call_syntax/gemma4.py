@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from models.call_syntax.fields import properties_of
-from models.call_syntax.headed_reader import HeadedReader
+from models.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
 from models.call_syntax.interface import NUMBERED, PromptTexts
 from models.call_syntax.literal_scanner import LiteralScanner, Notation
 from models.call_syntax.rules import (
@@ -31,7 +31,10 @@ You may call functions. Their signatures:
 To call some, answer with
 {START}call:<function-name>{{{{<argument>:{QUOTE}<text>{QUOTE},<argument>:<number>}}}}{END}"""
 
-_HEAD = re.compile(r"\s*call\s*:\s*([^\s{}:]+)\s*(?=\{)")
+_HEAD = Head(
+    re.compile(r"\s*call\s*:\s*([^\s{}:]+)\s*(?=\{)"),
+    re.compile(beginnings(r"\s*", *literal("call"), r"\s*", ":", r"\s*", r"[^\s{}:]+", r"\s*")),
+)
 _NOTATION = Notation(('"',), QUOTE, has_bare_keys=True)
 _BARE_KEY = re.compile(r"[\w.$\-]+")
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from models.call_syntax.headed_reader import HeadedReader
+from models.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
 from models.call_syntax.interface import PromptTexts
 from models.call_syntax.json_calls import JsonCalls
 from models.call_syntax.rules import text_rule
@@ -14,7 +14,12 @@ from models.tool_call_parser import CallMarks
 END = "<|end|>"
 TURN = f"{START}assistant"
 _BEFORE = f" to=functions.<NAME>{CHANNEL}commentary json{MESSAGE}"
-_HEAD = re.compile(rf"([^\s<{{]+){re.escape(CHANNEL)}commentary json{re.escape(MESSAGE)}\s*")
+_NAME = r"([^\s<{]+)"
+_AFTER_NAME = f"{CHANNEL}commentary json{MESSAGE}"
+_HEAD = Head(
+    re.compile(rf"{_NAME}{re.escape(_AFTER_NAME)}\s*"),
+    re.compile(beginnings(_NAME, *literal(_AFTER_NAME), r"\s*")),
+)
 
 INSTRUCTIONS = """# Tools
 

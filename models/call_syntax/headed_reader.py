@@ -1,6 +1,7 @@
 """Incremental reader of one call that is written as its name, then its arguments as an object."""
 
 import re
+from dataclasses import dataclass
 from typing import Protocol
 
 from models.json_scanner import JsonScanner
@@ -8,6 +9,31 @@ from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
 
 _LONGEST_HEAD = 512
 """Maximum number of characters before the arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Text before the arguments of a call.
+
+    whole: matches the text before the opening bracket, which it may look ahead to. The first group is the name.
+    begun: matches every beginning of such a text. Other text after the mark of a call is no call.
+    """
+
+    whole: re.Pattern[str]
+    begun: re.Pattern[str]
+
+
+def literal(text: str) -> list[str]:
+    """Return the patterns of the characters of `text`, for `beginnings`."""
+    return [re.escape(character) for character in text]
+
+
+def beginnings(*parts: str) -> str:
+    """Return a pattern that matches every beginning of a sequence. parts: patterns that match their own beginnings."""
+    pattern = ""
+    for part in reversed(parts):
+        pattern = f"(?:{part}{pattern})?"
+    return pattern
 
 
 class Scanner(Protocol):
@@ -32,10 +58,9 @@ class Scanner(Protocol):
 class HeadedReader:
     """A `CallReader`. The call begins with the bracket that opens its arguments."""
 
-    def __init__(self, head: re.Pattern[str], arguments: Scanner | None = None) -> None:
+    def __init__(self, head: Head, arguments: Scanner | None = None) -> None:
         """Create the reader.
 
-        head: matches the text before the opening bracket, which it may look ahead to. The first group is the name.
         arguments: scanner of the arguments; None for JSON.
         """
         self.has_called = False
@@ -58,9 +83,10 @@ class HeadedReader:
         self._held += text
         head, bracket, _ = self._held.partition("{")
         if not bracket:
-            self._check_length(head)
+            if len(head) > _LONGEST_HEAD or self._head.begun.fullmatch(head) is None:
+                self._break_off(head)
             return []
-        found = self._head.match(self._held)
+        found = self._head.whole.match(self._held)
         if found is None or found.end() != len(head) or len(head) > _LONGEST_HEAD:
             self._break_off(self._held)
             return []
@@ -71,7 +97,7 @@ class HeadedReader:
         """See `CallReader`."""
         if self.has_called:
             return [CallEnd(is_complete=False)]
-        found = self._head.fullmatch(self._held)
+        found = self._head.whole.fullmatch(self._held)
         return [CallStart(found[1]), CallEnd(is_complete=False)] if found is not None else []
 
     def _arguments(self, text: str) -> list[AnswerEvent]:
@@ -84,10 +110,6 @@ class HeadedReader:
             events.append(CallEnd(is_complete=False))
             self._break_off(self._json.unread)
         return events
-
-    def _check_length(self, head: str) -> None:
-        if len(head) > _LONGEST_HEAD:
-            self._break_off(head)
 
     def _break_off(self, unread: str) -> None:
         self.is_broken, self.unread = True, unread

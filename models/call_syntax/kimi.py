@@ -2,7 +2,7 @@
 
 import re
 
-from models.call_syntax.headed_reader import HeadedReader
+from models.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
 from models.call_syntax.interface import CallIds, PromptTexts
 from models.call_syntax.json_calls import JsonCalls
 from models.tool_call_parser import CallMarks
@@ -21,7 +21,11 @@ To call some, answer with
 {ALL}{ONE}functions.<function-name>:<number>{ARGUMENTS}<args-json-object>{END_OF_ONE}{END_OF_ALL}
 with one part from {ONE} to {END_OF_ONE} per call. Calls are numbered from 0."""
 
-_HEAD = re.compile(rf"\s*(?:functions\.)?([^\s:{{}}<|]+)(?::[0-9]+)?\s*{re.escape(ARGUMENTS)}\s*")
+_NAME = r"[^\s:{}<|]+"
+_HEAD = Head(
+    re.compile(rf"\s*(?:functions\.)?({_NAME})(?::[0-9]+)?\s*{re.escape(ARGUMENTS)}\s*"),
+    re.compile(beginnings(r"\s*", _NAME, "(?::[0-9]*)?", r"\s*", *literal(ARGUMENTS), r"\s*")),
+)
 
 KIMI = JsonCalls(
     CallMarks((ONE,), (END_OF_ONE, END_OF_ALL, _SINGULAR[1]), frames=(ALL, _SINGULAR[0])),

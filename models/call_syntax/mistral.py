@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from models.call_reader import JsonCallReader
-from models.call_syntax.headed_reader import HeadedReader
+from models.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
 from models.call_syntax.json_calls import JsonCalls
 from models.tool_call_parser import CallMarks, CallReader
@@ -20,7 +20,13 @@ You may call functions. Their signatures:
 To call some, answer with [TOOL_CALLS] and a JSON list of \
 {{"name": <function-name>, "arguments": <args-json-object>}}."""
 
-_HEAD = re.compile(r"\s*([^\s\[\]{}]+)\s*(?:\[CALL_ID\]\s*[a-zA-Z0-9]*\s*)?(?:\[ARGS\]\s*|(?=\{))")
+_NAME = r"([^\s\[\]{}]+)"
+_ID = (*literal("[CALL_ID]"), r"\s*", "[a-zA-Z0-9]*", r"\s*")
+_ARGS = (*literal("[ARGS]"), r"\s*")
+_HEAD = Head(
+    re.compile(rf"\s*{_NAME}\s*(?:\[CALL_ID\]\s*[a-zA-Z0-9]*\s*)?(?:\[ARGS\]\s*|(?=\{{))"),
+    re.compile(beginnings(r"\s*", _NAME, r"\s*", f"(?:{beginnings(*_ID, *_ARGS)}|{beginnings(*_ARGS)})")),
+)
 """The last mark may be missing, as models sometimes leave it out."""
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.call_syntax.fields import json_fields
 from models.call_syntax.registry import NAMES, syntax_named
-from models.tool_calls import AnswerEvent, Parsed, ToolCall, merged, parsed_of
+from models.tool_calls import AnswerEvent, Parsed, TextPiece, ToolCall, merged, parsed_of
 from models.tool_format import ToolFormat, make_parser
 
 WEATHER = ToolCall("get_weather", '{"city": "Paris", "days": 2}')
@@ -223,11 +223,32 @@ def test_forms_that_models_write_too_are_read(name: str, text: str, arguments: d
         ("olmo3", "<function_calls> are lines"),
         ("gemma4", "<|tool_call>name:f{}"),
         ("glm-4.5", "<tool_call> marks a call <b>"),
+        ("glm-4.7", "Between <tool_call> and </tool_call> is a call."),
         ("kimi-k2", "<|tool_call_begin|> begins {a}"),
+        ("kimi-k2", "<|tool_calls_section_begin|> begins all calls."),
+        ("kimi-k2", "The first mark is <|tool_calls_section_begin|>"),
+        ("kimi-k2", "Write <|tool_calls_section_begin|><|tool_call_begin|> first."),
+        ("deepseek-v3", "Write <｜tool▁calls▁begin｜>, then <｜tool▁call▁begin｜>function and more."),
+        ("deepseek-v3.1", "<｜tool▁call▁begin｜>x y"),
+        ("mistral-v13", "[TOOL_CALLS] begins a call."),
+        ("mistral-v13", "The mark is [TOOL_CALLS]."),
+        ("gemma4", "The mark <|tool_call> begins a call."),
+        ("hermes", "The mark is <tool_call>"),
+        ("harmony", "<|start|>assistant to=functions. is a header."),
     ],
 )
 def test_text_like_a_call_stays_text(name: str, text: str) -> None:
     assert parsed_of(events_of(name, [text])) == Parsed((text,))
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"),
+    [("mistral-v11", "[TOOL_CALLS]"), ("gemma4", "<|tool_call>"), ("deepseek-v3", "<｜tool▁calls▁begin｜>")],
+)
+def test_mention_of_a_mark_is_emitted_with_the_next_words(name: str, mark: str) -> None:
+    parser = make_parser(syntax_named(name), parallel=True)
+    assert parser.push(f"The mark {mark}") == [TextPiece("The mark ")]
+    assert merged([*parser.push(" begins"), *parser.push(" calls")]) == [TextPiece(f"{mark} begins calls")]
 
 
 @pytest.mark.parametrize(

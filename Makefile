@@ -33,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet upgrade-fleet soak lint bench bench-peers clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -171,6 +171,9 @@ bench-warm: ## measure chats that are warmed from Redis while the user types; JS
 
 bench-peers: setup .make/dev ## compare Ebb with vLLM and llama.cpp; JSON, table and plots in bench/results
 	@$(BIN)/python -m bench.peers --torch-cpu-index "$(TORCH_CPU_INDEX)" $(ARGS)
+
+bench-tool-calls: setup .make/dev ## compare how Ebb and vLLM read tool calls out of answers; JSON and table in bench/results, a minute
+	@$(BIN)/python -m bench.tool_calls --torch-cpu-index "$(TORCH_CPU_INDEX)" $(ARGS)
 
 clean: ## remove everything that was built or installed here, but keep chats and models
 	rm -rf .make .venv app/static web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Comparison of how Ebb and vLLM read tool calls out of answers."""

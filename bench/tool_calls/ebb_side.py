@@ -1,0 +1,73 @@
+"""Ebb's reading of answers: tokens become text as in the engine, and text becomes events as in the server."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bench.tool_calls.answers import WHOLE, Answer, Vocabulary
+from bench.tool_calls.cases import TOOLS
+from bench.tool_calls.formats import Format
+from bench.tool_calls.outcome import Outcome, ReadCall
+from engine.answer_text import AnswerFormat
+from models.call_syntax.registry import syntax_named
+from models.harmony_thinking import CHANNEL, find_harmony_thinking
+from models.tokenizer import Tokenizer
+from models.tool_calls import AnswerEvent, ArgumentsPiece, CallStart, TextPiece
+from models.tool_format import ToolFormat
+
+_PROMPT = "<|start|>assistant"
+
+
+class EbbReader:
+    """Reader of the answers of one format."""
+
+    def __init__(self, how: Format, words: Vocabulary) -> None:
+        tokenizer = Tokenizer(words.spec(), bos_token_id=None, eos_token_ids=(words.end_id,))
+        self._format = ToolFormat(how.name, syntax_named(how.name), tokenizer.control_tokens)
+        marks = self._format.names_of_marks()
+        self._answers = AnswerFormat(
+            lambda id_: marks.get(id_) or tokenizer.token_bytes(id_),
+            tokenizer.drops_first_space,
+            find_harmony_thinking(CHANNEL, tokenizer),
+            tokenizer.describe,
+            self._format.syntax.call_words,
+        )
+        self._prompt = tokenizer.encode(_PROMPT, special=True)
+
+    def read(self, answer: Answer, way: str) -> Outcome:
+        """Read an answer that arrives in one of the ways, or whole."""
+        if way != WHOLE:
+            return self._read(answer, answer.arrivals[way])
+        text = "".join(self._texts(answer.arrivals["one piece"]))
+        parsed = self._format.parser(tools=TOOLS).whole(text, _cut_before(answer))
+        return Outcome(parsed.text, [ReadCall(call.name, call.arguments) for call in parsed.calls])
+
+    def _read(self, answer: Answer, arrival: Sequence[Sequence[int]]) -> Outcome:
+        parser = self._format.parser(tools=TOOLS)
+        text, calls = list[str](), list[ReadCall]()
+        for number, piece in enumerate(self._texts(arrival)):
+            _add(parser.push(piece), number, text, calls)
+        _add(parser.finish(_cut_before(answer)), len(arrival), text, calls)
+        return Outcome("".join(text), calls)
+
+    def _texts(self, arrival: Sequence[Sequence[int]]) -> list[str]:
+        """Return the text that each piece of an answer completes."""
+        answer = self._answers.begin(self._prompt)
+        texts = ["".join(answer.push(id_).text for id_ in piece) for piece in arrival]
+        while said := answer.finish().text:
+            texts[-1] += said
+        return texts
+
+
+def _cut_before(answer: Answer) -> str | None:
+    return "" if answer.case.cut_after else None
+
+
+def _add(events: Sequence[AnswerEvent], number: int, text: list[str], calls: list[ReadCall]) -> None:
+    for event in events:
+        match event:
+            case TextPiece(said):
+                text.append(said)
+            case CallStart(name):
+                calls.append(ReadCall(name, "", number))
+            case ArgumentsPiece(said):
+                calls[-1] = replace(calls[-1], arguments=calls[-1].arguments + said)

@@ -99,8 +99,8 @@ class ToolCallParser:
     def finish(self, cut_before: str | None = None) -> list[AnswerEvent]:
         """Return the events that were held back, at the end of the answer.
 
-        The beginning of a call whose name is not known yet is dropped, but a mark is text if the answer is complete and
-        no bracket follows the mark. The beginning of a mark is dropped if the answer was cut there.
+        The beginning of a call whose name is not known yet is dropped. In a complete answer without calls, however, a
+        mark without a bracket after it is text. The beginning of a mark is dropped if the answer was cut there.
 
         cut_before: the text before which the answer was cut, or "" if that text is unknown; None if it was not cut.
         """
@@ -114,8 +114,8 @@ class ToolCallParser:
         if self._is_markup(held, cut_before):
             return []
         events = self._shown(held)
-        is_text = cut_before is None and not self._space.isspace()
-        return [*events, TextPiece(self._space)] if self._space and is_text else events
+        is_text = cut_before is None and self._num_calls == 0 and self._space.strip() != ""
+        return [*events, TextPiece(self._space)] if is_text else events
 
     def whole(self, text: str, cut_before: str | None = None) -> Parsed:
         """Parse a complete answer. cut_before: as in `finish`."""
@@ -208,7 +208,9 @@ class ToolCallParser:
 
     def _is_mention(self) -> bool:
         """Return whether the text since the mark does not begin a call. Without a mark, a complete answer is text."""
-        return not self._start or not "".join(self._since_start).lstrip().startswith(_BRACKETS)
+        if not self._start:
+            return True
+        return self._num_calls == 0 and not "".join(self._since_start).lstrip().startswith(_BRACKETS)
 
     def _is_markup(self, held: str, cut_before: str | None) -> bool:
         """Return whether `held`, which may be the beginning of a mark, is one and not text."""

@@ -47,11 +47,6 @@ class Answer:
     arrivals: dict[str, list[list[int]]]
     due: dict[str, list[int | None]]
 
-    @property
-    def ids(self) -> list[int]:
-        """The tokens that arrive at once."""
-        return self.arrivals["one piece"][0]
-
 
 class Vocabulary:
     """The tokenizer of one format: its marks are tokens, and bytes and frequent texts are."""
@@ -76,7 +71,7 @@ class Vocabulary:
     def ids(self, text: str, *, by_character: bool = False) -> list[int]:
         """Encode what a writer wrote. by_character: no ordinary token has more than one character."""
         found = list[int]()
-        for piece, is_mark in pieces(text, self._how):
+        for piece, is_mark in pieces(text, self._how.tokens):
             if is_mark:
                 found.append(self._id(piece))
             else:
@@ -166,7 +161,7 @@ def _plain_tokenizer() -> Tokenizer:
         piece
         for how in FORMATS
         for case in cases_of(how)
-        for piece, is_mark in pieces(written(case, how), how)
+        for piece, is_mark in pieces(written(case, how), how.tokens)
         if not is_mark
     ]
     tokenizer.train_from_iterator(texts, trainer)

@@ -116,8 +116,8 @@ def _strings(how: Format) -> list[Case]:
         "braces and brackets": '}{ ][ )( {"name": "x"} ]} })] => [[1]]',
         "markup": "<b>bold</b> & <tag a='1'/> &amp; </p>",
         "fenced code": '```json\n{"a": 1}\n```',
-        "closing mark, spelled": f"see {spelled(how.closing, how)} here",
-        "call in a string, spelled": spelled(how.write([Call("now", {})]), how),
+        "closing mark, spelled": f"see {spelled(how.closing, how.tokens)} here",
+        "call in a string, spelled": spelled(how.write([Call("now", {})]), how.tokens),
         "beyond ASCII": "Zürich, 東京, naïve 😀 👩‍👩‍👧 ½ \u2028 ￼",
         "long string": "".join(f'{number}. Line with "quotes", commas and {{braces}}.\n' for number in range(80)),
     }
@@ -135,11 +135,16 @@ def _strings(how: Format) -> list[Case]:
 
 def _texts(how: Format) -> list[Case]:
     city = Call("get_weather", {"days": 2, "city": "Reykjavik in winter"})
+    at_end, begins, _ = how.mention.partition(" begins")
     return [
         Case("no call", "Paris is the capital of France {really} [1]; see (a), <b> and `f(x)`.\n\n- one\n- two"),
-        Case("mention of the mark", spelled(how.mention, how)),
-        Case("mention at the end", spelled(how.mention.partition(" begins")[0], how)),
-        Case("mention before a call", spelled(how.mention, how), (Call("get_weather", {"city": "Paris", "days": 2}),)),
+        Case("mention of the mark", spelled(how.mention, how.tokens)),
+        *([Case("mention at the end", spelled(at_end, how.tokens))] if begins else []),
+        Case(
+            "mention before a call",
+            spelled(how.mention, how.tokens),
+            (Call("get_weather", {"city": "Paris", "days": 2}),),
+        ),
         Case("answer of a JSON object", '{"city": "Paris", "days": 2}'),
         Case("answer of a JSON list", '["Paris", {"days": 2}]'),
         Case("cut in the name", calls=(city,), cut_after="get_wea"),

@@ -35,7 +35,7 @@ def read_all(python: Path, log: Path, work: Iterable[tuple[Format, Vocabulary, S
     log: file for what vLLM prints.
     """
     lines = "".join(json.dumps(_work(*each)) + "\n" for each in work)
-    environment = os.environ | {"VLLM_LOGGING_LEVEL": "ERROR", "VLLM_TARGET_DEVICE": "cpu"}
+    environment = os.environ | {"VLLM_LOGGING_LEVEL": "ERROR"}
     environment.pop("PYTHONPATH", None)
     with log.open("w") as errors:
         done = subprocess.run(

@@ -1,10 +1,8 @@
 """Marks within the text that a writer makes, which tell how the text becomes tokens. Parsers never see them."""
 
 import re
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from bench.tool_calls.formats import Format
+from collections.abc import Iterable
+from typing import Final
 
 SPELLED: Final = "\ue000"
 """Separator of two characters that are not part of one token of a mark."""
@@ -15,10 +13,10 @@ ARGUMENTS_END: Final = "\ue001"
 _OUR_MARKS: Final = re.compile(f"[{SPELLED}{ARGUMENTS_END}]")
 
 
-def spelled(text: str, how: "Format") -> str:
-    """Write the tokens of marks in `text` with ordinary tokens, as prose about them does."""
+def spelled(text: str, tokens: Iterable[str]) -> str:
+    """Write the marks among `tokens` with ordinary tokens, as prose about them does."""
     text = text.replace(ARGUMENTS_END, "")
-    pattern = _any_of(how)
+    pattern = _any_of(tokens)
     return text if pattern is None else pattern.sub(lambda mark: mark[0][0] + SPELLED + mark[0][1:], text)
 
 
@@ -27,12 +25,12 @@ def shown(text: str) -> str:
     return _OUR_MARKS.sub("", text)
 
 
-def pieces(text: str, how: "Format") -> list[tuple[str, bool]]:
-    """Split `text`, and say of each piece whether it is the token of a mark."""
-    text = text.replace(ARGUMENTS_END, "")
-    pattern = _any_of(how)
+def pieces(text: str, tokens: Iterable[str]) -> list[tuple[str, bool]]:
+    """Split `text` into the marks that are among `tokens` and the rest. Return each piece, and whether it is a mark."""
+    text, marks = text.replace(ARGUMENTS_END, ""), frozenset(tokens)
+    pattern = _any_of(marks)
     parts = [text] if pattern is None else re.split(f"({pattern.pattern})", text)
-    return [(part.replace(SPELLED, ""), part in how.tokens) for part in parts if part]
+    return [(part.replace(SPELLED, ""), part in marks) for part in parts if part]
 
 
 def argument_ends(text: str) -> list[int]:
@@ -45,6 +43,6 @@ def argument_ends(text: str) -> list[int]:
     return ends
 
 
-def _any_of(how: "Format") -> re.Pattern[str] | None:
-    marks = sorted(how.tokens, key=len, reverse=True)
+def _any_of(tokens: Iterable[str]) -> re.Pattern[str] | None:
+    marks = sorted(tokens, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, marks))) if marks else None

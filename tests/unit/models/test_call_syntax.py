@@ -252,6 +252,15 @@ def test_mention_of_a_mark_is_emitted_with_the_next_words(name: str, mark: str) 
 
 
 @pytest.mark.parametrize(
+    ("name", "mark"),
+    [("hermes", "<tool_call>"), ("kimi-k2", "<|tool_calls_section_begin|>"), ("glm-4.7", "<tool_call>")],
+)
+def test_mark_at_the_end_is_no_text_after_a_call(name: str, mark: str) -> None:
+    assert parsed_of(events_of(name, [f"{WRITTEN[name]}\n{mark}"])) == Parsed((WEATHER, ROME))
+    assert parsed_of(events_of(name, [f"Write {mark}"], "")) == Parsed(("Write ",))
+
+
+@pytest.mark.parametrize(
     ("text", "arguments"),
     [
         ("[f(a=1, b=x)]", '{"a": 1, "b": '),

@@ -152,7 +152,8 @@ class ToolCallParser:
             self._space = ""
         else:
             # Text, unless a call follows.
-            self._after_call, self._space = True, mark
+            self._after_call = True
+            self._space += mark
         return events, True
 
     def _read_bare(self) -> tuple[list[AnswerEvent], bool] | None:
@@ -196,7 +197,7 @@ class ToolCallParser:
     def _shown(self, text: str) -> list[AnswerEvent]:
         """Return the part of a text outside of calls that can be emitted.
 
-        White space after a call is held back until other text follows it.
+        White space after a call is held back until other text follows it, and so is a mark around several calls.
         """
         if self._after_call:
             if not text.strip(string.whitespace + (_LEFT_OVER if self._due else "")):

@@ -228,6 +228,7 @@ def test_forms_that_models_write_too_are_read(name: str, text: str, arguments: d
         ("kimi-k2", "<|tool_calls_section_begin|> begins all calls."),
         ("kimi-k2", "The first mark is <|tool_calls_section_begin|>"),
         ("kimi-k2", "Write <|tool_calls_section_begin|><|tool_call_begin|> first."),
+        ("kimi-k2", "<|tool_call_section_begin|> and <|tool_calls_section_begin|> <|tool_calls_section_begin|> too"),
         ("deepseek-v3", "Write <｜tool▁calls▁begin｜>, then <｜tool▁call▁begin｜>function and more."),
         ("deepseek-v3.1", "<｜tool▁call▁begin｜>x y"),
         ("mistral-v13", "[TOOL_CALLS] begins a call."),

@@ -171,7 +171,7 @@ class SummaryWanted(RequestModel):
 
 
 class DraftFields(RequestModel):
-    """Body of a request that replaces a draft. It has no bound of its own: what could be sent can be kept unsent."""
+    """Body of a request that replaces a draft. Every text that can be sent can be kept unsent."""
 
     text: str
 

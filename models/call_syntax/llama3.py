@@ -1,11 +1,21 @@
-"""Llama 3's syntax: a JSON object with "parameters" from the first character of an answer on."""
+"""Llama 3's syntax: a JSON object with "parameters" from the first character of an answer on.
+
+After a python tag, a call may also be written as the built-in tools are called: name.call(query="text").
+"""
+
+from typing import Final
 
 from models.call_reader import JsonCallReader
 from models.call_syntax.interface import PromptTexts
 from models.call_syntax.json_calls import JsonCalls
-from models.tool_call_parser import CallMarks
+from models.call_syntax.json_or_python_reader import JsonOrPythonReader
+from models.call_syntax.python_reader import PythonReader
+from models.tool_call_parser import CallMarks, CallReader
 
-CODE = "<|python_tag|>"
+CODE: Final = "<|python_tag|>"
+PARAMETERS: Final = ("parameters", "arguments")
+"""Names of the field with the arguments of a call in JSON."""
+_METHOD: Final = ".call"
 
 INSTRUCTIONS = """# Tools
 
@@ -14,6 +24,12 @@ You may call functions. Their signatures:
 
 To call one, answer only with {{"name": <function-name>, "parameters": <args-json-object>}}."""
 
+
+def _reader_after(mark: str) -> CallReader:
+    json = JsonCallReader(PARAMETERS, is_bare=mark != CODE)
+    return JsonOrPythonReader(json, PythonReader(_METHOD)) if mark == CODE else json
+
+
 LLAMA3 = JsonCalls(
     CallMarks((CODE,), bare=("{",), separator=";"),
     PromptTexts(INSTRUCTIONS, "ipython", "{result}"),
@@ -21,5 +37,5 @@ LLAMA3 = JsonCalls(
     after="}",
     between="; ",
     words=(CODE,),
-    make_reader=lambda mark: JsonCallReader(("parameters", "arguments"), is_bare=mark != CODE),
+    make_reader=_reader_after,
 )

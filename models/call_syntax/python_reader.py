@@ -22,12 +22,14 @@ class PythonReader:
     A call begins with its first argument, or with the bracket that closes it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, method: str = "") -> None:
+        """Create the reader. method: text between the name of a function and its arguments, ".call" for example."""
         self.has_called = False
         self.is_broken = False
         self.is_over = False
         self.unread = ""
         self.not_called = ""
+        self._method = method
         self._held = ""
         self._skipped = ""
         self._in_list = False
@@ -77,13 +79,20 @@ class PythonReader:
         if self.has_called and self._in_list and rest[0] == "]":
             self.is_over, self._held = True, rest[1:]
             return []
-        if (name := _NAME.match(rest)) is not None and len(name[1]) <= _LONGEST_NAME:
-            self._name, self._is_open, self._may_be_comma = name[1], False, False
+        if (name := self._name_in(rest)) is not None:
+            self._name = name[1].removesuffix(self._method)
+            self._is_open = self._may_be_comma = False
             self._seen.clear()
             return self._skip(rest[name.end() :])
         if _BEGUN_NAME.fullmatch(rest) is not None and len(rest) <= _LONGEST_NAME:
             return None
         return self._end()
+
+    def _name_in(self, rest: str) -> re.Match[str] | None:
+        """Return the name and the bracket at the beginning of a text; None if it begins with no call."""
+        found = _NAME.match(rest)
+        is_call = found is not None and len(found[1]) <= _LONGEST_NAME and found[1].endswith(self._method)
+        return found if is_call else None
 
     def _skip(self, rest: str) -> list[AnswerEvent]:
         """Continue with `rest`. The text before it is kept until it belongs to a call."""

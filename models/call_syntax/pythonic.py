@@ -8,11 +8,12 @@ from typing import Any
 
 from models.call_reader import JsonCallReader
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
-from models.call_syntax.llama3 import LLAMA3
+from models.call_syntax.json_or_python_reader import JsonOrPythonReader
+from models.call_syntax.llama3 import LLAMA3, PARAMETERS
 from models.call_syntax.python_reader import PythonReader
 from models.call_syntax.rules import any_call, field_rules, json_rule, json_text, repeated, with_definitions
 from models.tool_call_parser import CallMarks, CallReader
-from models.tool_calls import AnswerEvent, ToolCall, read_object
+from models.tool_calls import ToolCall, read_object
 
 LIST_START, LIST_END = "<|python_start|>", "<|python_end|>"
 LINES_START, LINES_END = "<function_calls>", "</function_calls>"
@@ -39,44 +40,6 @@ _BOOL = '("True" | "False")'
 _WORDS: Mapping[bool | None, str] = {None: "None", True: "True", False: "False"}
 
 
-class BareReader:
-    """A `CallReader` of a list of calls, or of the JSON that some of these models write instead."""
-
-    def __init__(self, *, is_bare: bool) -> None:
-        """Create the reader. is_bare: no mark precedes the calls."""
-        self.has_called = False
-        self.is_broken = False
-        self.unread = ""
-        self.not_called = ""
-        self._is_bare = is_bare
-        self._reader: CallReader | None = None
-
-    @property
-    def is_over(self) -> bool:
-        """See `CallReader`."""
-        return self._reader is not None and self._reader.is_over
-
-    def push(self, text: str) -> list[AnswerEvent]:
-        """See `CallReader`."""
-        if self._reader is None:
-            self.not_called += text
-            if not (begun := self.not_called.lstrip()):
-                return []
-            text, self.not_called = self.not_called, ""
-            is_json = begun[0] == "{"
-            self._reader = (
-                JsonCallReader(("parameters", "arguments"), is_bare=self._is_bare) if is_json else PythonReader()
-            )
-        events = self._reader.push(text)
-        self.has_called, self.is_broken = self._reader.has_called, self._reader.is_broken
-        self.unread, self.not_called = self._reader.unread, self._reader.not_called
-        return events
-
-    def finish(self) -> list[AnswerEvent]:
-        """See `CallReader`."""
-        return [] if self._reader is None else self._reader.finish()
-
-
 @dataclass(frozen=True, slots=True)
 class PythonCalls:
     """A `CallSyntax`.
@@ -97,7 +60,7 @@ class PythonCalls:
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. Texts have quotes."""
         del json_fields
-        return BareReader(is_bare=not mark)
+        return _reader_after(mark)
 
     def written(self, calls: Sequence[ToolCall], clean: Callable[[str], str]) -> str:
         """See `CallSyntax`."""
@@ -112,6 +75,11 @@ class PythonCalls:
             fields, added = field_rules(index, tool, rule, json.dumps(", "))
             rules += [f"call_{index}: {json.dumps(tool['name'] + '(')} {fields} {json.dumps(')')}", *added]
         return rules
+
+
+def _reader_after(mark: str) -> CallReader:
+    """Return a reader of a list of calls, or of the JSON that some of these models write instead."""
+    return JsonOrPythonReader(JsonCallReader(PARAMETERS, is_bare=not mark), PythonReader())
 
 
 def _field_rule(tool: Mapping[str, Any], name: str, field: object) -> str:
@@ -164,5 +132,5 @@ LLAMA4 = replace(
     LLAMA3,
     marks=PYTHONIC.marks,
     words=PYTHONIC.words,
-    make_reader=lambda mark: BareReader(is_bare=not mark),
+    make_reader=_reader_after,
 )

@@ -73,7 +73,20 @@ WRITTEN = {
 _ARGUMENT = '"city"|<parameter=|city=|city:|<arg_value>'
 """The text with which the first argument begins."""
 
-PIECES = ("{", "}", '"name": "f"', '"a"', ", ", "\n", "x", "```", "[ARGS]", ";", '{"name": "f", "parameters": {}}')
+PIECES = (
+    "{",
+    "}",
+    '"name": "f"',
+    '"a"',
+    ", ",
+    "\n",
+    "x",
+    "```",
+    "[ARGS]",
+    ";",
+    "f.call(",
+    '{"name": "f", "parameters": {}}',
+)
 
 
 def format_of(name: str) -> ToolFormat:
@@ -193,6 +206,8 @@ def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
         ("pythonic", '[f(a="\\ud83d\\ude00")]', {"a": "\U0001f600"}),
         ("llama4", "[f(a=1_000)]", {"a": 1000}),
         ("llama3", '{"type": "function", "name": "f", "arguments": {"a": 1}}', {"a": 1}),
+        ("llama3", '<|python_tag|>f.call(query="high tide")', {"query": "high tide"}),
+        ("llama3", "<|python_tag|>f.call()", {}),
         ("phi4-mini", '<|tool_call|>[{"name": "f", "arguments": {"a": "]<|"}}]<|/tool_call|>', {"a": "]<|"}),
         ("hermes", '<tool_call>{"name": "f", "arguments": "{\\"a\\": 1}"}</tool_call>', {"a": 1}),
         ("qwen3-coder", "<function=f><parameter=a>x</parameter></function>", {"a": "x"}),
@@ -220,6 +235,9 @@ def test_forms_that_models_write_too_are_read(name: str, text: str, arguments: d
         ("pythonic", "[f(1)]"),
         ("pythonic", "[f(a=1"[:4] + " b)]"),
         ("pythonic", "f(a=1)"),
+        ("llama3", "<|python_tag|>print(1)"),
+        ("llama3", "<|python_tag|>f(a=1)"),
+        ("llama3", "<|python_tag|>import math\nmath.call(1)"),
         ("olmo3", "<function_calls> are lines"),
         ("gemma4", "<|tool_call>name:f{}"),
         ("glm-4.5", "<tool_call> marks a call <b>"),

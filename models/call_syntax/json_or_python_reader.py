@@ -1,0 +1,40 @@
+"""Reader of calls in one of two syntaxes, which their first character tells apart."""
+
+from models.tool_call_parser import CallReader
+from models.tool_calls import AnswerEvent
+
+
+class JsonOrPythonReader:
+    """A `CallReader`. Calls that begin with a brace are JSON."""
+
+    def __init__(self, json: CallReader, python: CallReader) -> None:
+        """Create the reader from a reader of each syntax."""
+        self.has_called = False
+        self.is_broken = False
+        self.unread = ""
+        self.not_called = ""
+        self._json = json
+        self._python = python
+        self._reader: CallReader | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """See `CallReader`."""
+        return self._reader is not None and self._reader.is_over
+
+    def push(self, text: str) -> list[AnswerEvent]:
+        """See `CallReader`."""
+        if self._reader is None:
+            self.not_called += text
+            if not (begun := self.not_called.lstrip()):
+                return []
+            text, self.not_called = self.not_called, ""
+            self._reader = self._json if begun[0] == "{" else self._python
+        events = self._reader.push(text)
+        self.has_called, self.is_broken = self._reader.has_called, self._reader.is_broken
+        self.unread, self.not_called = self._reader.unread, self._reader.not_called
+        return events
+
+    def finish(self) -> list[AnswerEvent]:
+        """See `CallReader`."""
+        return [] if self._reader is None else self._reader.finish()

@@ -145,9 +145,13 @@ async def test_shortcuts_show_help_hide_chat_list_and_start_new_chat(chat: ChatP
     await expect(chat.composer).to_be_focused()
 
 
-async def test_language_theme_and_text_size_survive_reload(new_page: NewPage) -> None:
+async def test_appearance_survives_reload_and_reaches_other_tabs(new_page: NewPage) -> None:
     chat = await new_page(color_scheme="light")
     await chat.page.goto("/")
+    other = ChatPage(await chat.page.context.new_page())
+    await other.page.goto("/")
+    await expect(other.button("New chat")).to_be_visible()
+    await chat.page.bring_to_front()
     await chat.button("More").click()
     await chat.page.get_by_role("menuitem", name="Appearance").click()
     await chat.page.get_by_label("Text size").fill("5")
@@ -155,6 +159,9 @@ async def test_language_theme_and_text_size_survive_reload(new_page: NewPage) ->
     await chat.page.get_by_text("Dark", exact=True).click()
     await chat.page.get_by_label("Language").select_option("简体中文")
     await expect(chat.page.get_by_role("dialog", name="外观")).to_be_visible()
+    for shown in (chat, other):
+        assert await shown.page.evaluate("document.documentElement.dataset.theme") == "dark"
+    await expect(other.button("新对话")).to_be_visible()
 
     await chat.page.reload()
     await expect(chat.button("新对话")).to_be_visible()

@@ -132,6 +132,7 @@ export function startEbb(ebb: Ebb): void {
   presets.start();
   printing.start();
   language.start();
+  ebb.appearance.start();
   chat.onAnswerEnd((id) => {
     void chatTiers.refresh([id]);
     // The model may give a chat a better title after its first answer.

@@ -1,3 +1,4 @@
+import { whenStored } from "../services/stored_elsewhere";
 import type { Catalogue } from "./en/page";
 import { directionOf, languageOf, type Language } from "./languages";
 
@@ -48,19 +49,31 @@ class PageLanguage {
 
   /** Switch to a language once its texts are loaded. Rejects if they cannot be loaded. */
   async choose(chosen: Language): Promise<void> {
-    await this.loadAll(chosen);
+    await this.show(chosen);
     localStorage.setItem(STORED, chosen);
-    this.current = chosen;
   }
 
-  /** Keep the language and the direction of the document up to date. Return the function that stops this. */
+  /**
+   * Follow the choice of other tabs, and keep the language and the direction of the document up to date. Return the
+   * function that stops this.
+   */
   start(): () => void {
-    return $effect.root(() => {
+    const unfollow = whenStored([STORED], () => void this.show(initial()).catch(() => undefined));
+    const release = $effect.root(() => {
       $effect(() => {
         document.documentElement.lang = this.current;
         document.documentElement.dir = directionOf(this.current);
       });
     });
+    return () => {
+      unfollow();
+      release();
+    };
+  }
+
+  private async show(chosen: Language): Promise<void> {
+    await this.loadAll(chosen);
+    this.current = chosen;
   }
 
   private async loadAll(tag: Language): Promise<void> {

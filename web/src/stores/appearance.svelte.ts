@@ -1,3 +1,5 @@
+import { whenStored } from "../services/stored_elsewhere";
+
 export type Theme = "system" | "light" | "dark";
 
 export const THEMES: readonly Theme[] = ["system", "light", "dark"];
@@ -18,28 +20,39 @@ export class Appearance {
   theme = $state<Theme>("system");
   size = $state<TextSize>(100);
   /** Whether the list marks the tier that holds each chat. */
-  tierMarks = $state(localStorage.getItem(TIER_MARKS) !== "off");
+  tierMarks = $state(true);
 
   constructor() {
-    this.setTheme(THEMES.find((theme) => theme === localStorage.getItem(THEME)) ?? "system");
-    const size = localStorage.getItem(TEXT_SIZE) ?? "";
-    this.setSize(TEXT_SIZES.find((each) => String(each) === size) ?? FORMER_SIZES[size] ?? 100);
+    this.read();
+  }
+
+  /** Follow the choices of other tabs. Return the function that stops this. */
+  start(): () => void {
+    return whenStored([THEME, TEXT_SIZE, TIER_MARKS], () => this.read());
   }
 
   setTheme(theme: Theme): void {
-    this.theme = theme;
     localStorage.setItem(THEME, theme);
-    document.documentElement.dataset["theme"] = theme;
+    this.read();
   }
 
   setSize(size: TextSize): void {
-    this.size = size;
     localStorage.setItem(TEXT_SIZE, String(size));
-    document.documentElement.dataset["textSize"] = String(size);
+    this.read();
   }
 
   showTierMarks(shown: boolean): void {
-    this.tierMarks = shown;
     localStorage.setItem(TIER_MARKS, shown ? "on" : "off");
+    this.read();
+  }
+
+  /** Show what the browser has stored. */
+  private read(): void {
+    this.theme = THEMES.find((theme) => theme === localStorage.getItem(THEME)) ?? "system";
+    const size = localStorage.getItem(TEXT_SIZE) ?? "";
+    this.size = TEXT_SIZES.find((each) => String(each) === size) ?? FORMER_SIZES[size] ?? 100;
+    this.tierMarks = localStorage.getItem(TIER_MARKS) !== "off";
+    document.documentElement.dataset["theme"] = this.theme;
+    document.documentElement.dataset["textSize"] = String(this.size);
   }
 }

@@ -4,6 +4,17 @@ import { Appearance } from "../../src/stores/appearance.svelte";
 
 beforeEach(() => localStorage.clear());
 
+it("follows the choices of other tabs", () => {
+  const appearance = new Appearance();
+  const stop = appearance.start();
+  localStorage.setItem("ebb-theme", "dark");
+  dispatchEvent(new StorageEvent("storage", { key: "ebb-draft:" }));
+  expect(appearance.theme).toBe("system");
+  dispatchEvent(new StorageEvent("storage", { key: "ebb-theme" }));
+  stop();
+  expect([appearance.theme, document.documentElement.dataset["theme"]]).toEqual(["dark", "dark"]);
+});
+
 it("keeps the size of the text, also one that an earlier version named", () => {
   expect(new Appearance().size).toBe(100);
   new Appearance().setSize(135);

@@ -53,7 +53,7 @@ class CallMarks:
 
     starts: texts that begin a call.
     ends: texts that may follow a call, in order.
-    frames: texts around several calls, which are shown only if no call follows.
+    frames: texts around several calls, which are shown where other text follows before a call.
     bare: texts that begin a call at the beginning of an answer, and after a call; empty if only marks begin one.
     separator: text between a call and a bare one.
     """
@@ -89,7 +89,7 @@ class ToolCallParser:
         self._may_be_bare = bool(marks.bare)
         self._since_start = list[str]()
         self._held = ""
-        self._space = ""
+        self._space = list[str]()
 
     def push(self, text: str) -> list[AnswerEvent]:
         """Add a piece of the answer, with control tokens by name, and return the events that it completes."""
@@ -114,8 +114,9 @@ class ToolCallParser:
         if self._is_markup(held, cut_before):
             return []
         events = self._shown(held)
-        is_text = cut_before is None and self._num_calls == 0 and self._space.strip() != ""
-        return [*events, TextPiece(self._space)] if is_text else events
+        rest = "".join(self._space)
+        is_text = cut_before is None and self._num_calls == 0 and rest.strip() != ""
+        return [*events, TextPiece(rest)] if is_text else events
 
     def whole(self, text: str, cut_before: str | None = None) -> Parsed:
         """Parse a complete answer. cut_before: as in `finish`."""
@@ -149,11 +150,11 @@ class ToolCallParser:
             self._begin_call(mark)
         elif mark in self._due:
             self._due = self._due[self._due.index(mark) + 1 :]
-            self._space = ""
+            self._space.clear()
         else:
-            # Text, unless a call follows.
+            # Text, unless a call follows at once.
             self._after_call = True
-            self._space += mark
+            self._space.append(mark)
         return events, True
 
     def _read_bare(self) -> tuple[list[AnswerEvent], bool] | None:
@@ -191,7 +192,7 @@ class ToolCallParser:
             return self._shown(before + reader.not_called), True
         self._after_call, self._due = True, self._marks.ends
         self._may_be_bare = bool(self._marks.bare) and not reader.is_broken
-        self._space = ""
+        self._space.clear()
         return [*events, *self._shown(reader.not_called)], True
 
     def _shown(self, text: str) -> list[AnswerEvent]:
@@ -201,9 +202,10 @@ class ToolCallParser:
         """
         if self._after_call:
             if not text.strip(string.whitespace + (_LEFT_OVER if self._due else "")):
-                self._space += text
+                self._space.append(text)
                 return []
-            text, self._space = self._space + text, ""
+            text = "".join(self._space) + text
+            self._space.clear()
             self._after_call = False
         return [TextPiece(text)] if text else []
 

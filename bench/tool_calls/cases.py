@@ -5,7 +5,8 @@ the white space around it, because templates put line ends between a text and it
 
 Debatable cases follow these rules:
 
-- Mention: an answer that writes a mark in prose, with ordinary tokens, calls nothing and keeps all of its text.
+- Mention: an answer that writes a mark in prose, with ordinary tokens, calls nothing and keeps all of its text. The
+  same holds for a whole call in prose. Ebb reads texts, so it takes that for a call.
 - Mark in a string: a mark within a value belongs to the value, with ordinary tokens as well as with the mark's own one,
   wherever the syntax tells where the value ends. Values that contain the end of their own quotes are left out.
 - Cut answer: calls before the cut are right. The call that is cut is absent, or its arguments are not a complete JSON
@@ -21,6 +22,7 @@ from typing import Any, Final
 from bench.tool_calls.formats import Call, Format
 from bench.tool_calls.written import spelled
 
+CALL_IN_PROSE: Final = "call in prose, spelled"
 _TEXT: Final = {"type": "string"}
 
 TOOLS: Final[Sequence[Mapping[str, Any]]] = (
@@ -145,6 +147,7 @@ def _texts(how: Format) -> list[Case]:
             spelled(how.mention, how.tokens),
             (Call("get_weather", {"city": "Paris", "days": 2}),),
         ),
+        Case(CALL_IN_PROSE, f"Write {spelled(how.write([Call('now', {})]), how.tokens)} to ask for the time."),
         Case("answer of a JSON object", '{"city": "Paris", "days": 2}'),
         Case("answer of a JSON list", '["Paris", {"days": 2}]'),
         Case("cut in the name", calls=(city,), cut_after="get_wea"),

@@ -39,6 +39,7 @@ class Elements:
     field_end: text after a value.
     end: text after the last parameter.
     has_lines: a value is on lines of its own.
+    mention: matches the text after a mark that a sentence mentions with its end; None if any such text is a call.
     """
 
     name_start: str
@@ -49,6 +50,7 @@ class Elements:
     field_end: str
     end: str
     has_lines: bool = False
+    mention: re.Pattern[str] | None = None
 
 
 QWEN: Final = Elements(
@@ -63,8 +65,8 @@ QWEN: Final = Elements(
 )
 GLM: Final = Elements(
     name_start="",
-    # A mention of both marks has spaces around the word between them.
-    name=re.compile(r"([^\s<>{}\"]+)(?:\s*(?=<arg_key>)|\n*(?=</tool_call>))"),
+    name=re.compile(r"([^\s<>{}\"]+)\s*(?=<arg_key>|</tool_call>)"),
+    mention=re.compile(r" [^\s<]+ </"),
     begun_name=re.compile(r"[^\s<>{}\"]*\s*(?:</?\w*)?"),
     field_start="<arg_key>",
     field=re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>"),
@@ -130,6 +132,9 @@ class ElementReader:
         start = self._elements.name_start
         name = rest.removeprefix(start)
         found = self._elements.name.match(name) if rest.startswith(start) else None
+        mention = self._elements.mention
+        if found is not None and mention is not None and mention.match(self._held) is not None:
+            return self._break_off()
         if found is not None and found.end() <= _LONGEST_NAME:
             self.has_called, self._name, self._held = True, found[1].strip(), name[found.end() :]
             return [CallStart(self._name), ArgumentsPiece("{")]

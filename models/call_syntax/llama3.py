@@ -27,7 +27,7 @@ To call one, answer only with {{"name": <function-name>, "parameters": <args-jso
 
 def _reader_after(mark: str) -> CallReader:
     json = JsonCallReader(PARAMETERS, is_bare=mark != CODE)
-    return JsonOrPythonReader(json, PythonReader(_METHOD)) if mark == CODE else json
+    return JsonOrPythonReader(json, PythonReader(_METHOD), "{[") if mark == CODE else json
 
 
 LLAMA3 = JsonCalls(

@@ -79,7 +79,7 @@ class PythonCalls:
 
 def _reader_after(mark: str) -> CallReader:
     """Return a reader of a list of calls, or of the JSON that some of these models write instead."""
-    return JsonOrPythonReader(JsonCallReader(PARAMETERS, is_bare=not mark), PythonReader())
+    return JsonOrPythonReader(JsonCallReader(PARAMETERS, is_bare=not mark), PythonReader(), "{")
 
 
 def _field_rule(tool: Mapping[str, Any], name: str, field: object) -> str:

@@ -175,6 +175,14 @@ def test_calls_of_many_pieces_take_linear_time(name: str, begun: str, filling: s
     assert time.thread_time() - began < 4.0
 
 
+def test_many_marks_around_calls_take_linear_time() -> None:
+    text = "<|tool_calls_section_begin|>" * 40_000
+    began = time.thread_time()
+    assert parsed_of(events_of("kimi-k2", [text])) == Parsed((text,))
+    # A run takes about 0.2 s. Where each mark copies those before it, it takes nine.
+    assert time.thread_time() - began < 2.0
+
+
 def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
     for text in (
         '{"city": "Paris"}',
@@ -208,6 +216,9 @@ def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
         ("llama3", '{"type": "function", "name": "f", "arguments": {"a": 1}}', {"a": 1}),
         ("llama3", '<|python_tag|>f.call(query="high tide")', {"query": "high tide"}),
         ("llama3", "<|python_tag|>f.call()", {}),
+        ("llama3", '<|python_tag|>[{"name": "f", "parameters": {"a": 1}}]', {"a": 1}),
+        ("glm-4.7", "<tool_call>f \n</tool_call>", {}),
+        ("glm-4.5", "<tool_call>f </tool_call>", {}),
         ("phi4-mini", '<|tool_call|>[{"name": "f", "arguments": {"a": "]<|"}}]<|/tool_call|>', {"a": "]<|"}),
         ("hermes", '<tool_call>{"name": "f", "arguments": "{\\"a\\": 1}"}</tool_call>', {"a": 1}),
         ("qwen3-coder", "<function=f><parameter=a>x</parameter></function>", {"a": "x"}),

@@ -35,6 +35,8 @@ class PageLanguage {
   /** The current language with the browser's region, as in "de-CH", and with the digits that the texts have. */
   readonly locale = $derived(withTextDigits(navigator.languages.find((wanted) => languageOf(wanted) === this.current) ?? this.current));
 
+  /** The language that was last asked for. */
+  private wanted: Language = this.current;
   private readonly catalogues: Catalogues<unknown>[] = [];
 
   /** Know the texts of a view that is about to be shown. `load` loads them, and every later language has them. */
@@ -50,7 +52,7 @@ class PageLanguage {
   /** Switch to a language once its texts are loaded. Rejects if they cannot be loaded. */
   async choose(chosen: Language): Promise<void> {
     await this.show(chosen);
-    localStorage.setItem(STORED, chosen);
+    if (this.wanted === chosen) localStorage.setItem(STORED, chosen);
   }
 
   /**
@@ -71,9 +73,11 @@ class PageLanguage {
     };
   }
 
+  /** Show a language once its texts are loaded, unless another one was wanted since. */
   private async show(chosen: Language): Promise<void> {
+    this.wanted = chosen;
     await this.loadAll(chosen);
-    this.current = chosen;
+    if (this.wanted === chosen) this.current = chosen;
   }
 
   private async loadAll(tag: Language): Promise<void> {

@@ -64,6 +64,9 @@ export type Language = keyof typeof LANGUAGES;
 
 const RIGHT_TO_LEFT: readonly Language[] = ["ar", "fa", "he", "ur"];
 
+/** Languages without a space between sentences. */
+const UNSPACED: readonly Language[] = ["ja", "zh", "zh-Hant"];
+
 /** Other tags of Norwegian. Its written forms have tags of their own. */
 const NORWEGIAN: readonly string[] = ["no", "nn"];
 
@@ -73,6 +76,11 @@ const KNOWN = (Object.keys(LANGUAGES) as Language[]).map((tag) => [tag, new Intl
 /** Return the direction in which a language is written. */
 export function directionOf(language: Language): "ltr" | "rtl" {
   return RIGHT_TO_LEFT.includes(language) ? "rtl" : "ltr";
+}
+
+/** Return whether a language writes a space between sentences. */
+export function isSpaced(language: Language): boolean {
+  return !UNSPACED.includes(language);
 }
 
 /**

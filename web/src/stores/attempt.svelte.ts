@@ -1,4 +1,5 @@
 import { describeError, type Problem } from "../services/api/errors";
+import { sentences } from "../services/format/sentences";
 
 /** The last action of a view, with the problem if it failed. */
 export class Attempt {
@@ -6,7 +7,7 @@ export class Attempt {
 
   /** The problem in one line. */
   get text(): string | null {
-    return this.problem && `${this.problem.what} ${this.problem.todo}`;
+    return this.problem && sentences(this.problem.what, this.problem.todo);
   }
 
   /** Run an action. A failure becomes the problem. */

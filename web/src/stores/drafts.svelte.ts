@@ -317,6 +317,7 @@ export class Drafts {
 
 /** Return whether the server refuses a draft for its size. */
 function isTooLarge(text: string): boolean {
+  if (text.length > MAX_BYTES) return true;
   // Most texts are short enough whatever their characters are.
   if ((text.length + 20) * CHARACTER_BYTES <= MAX_BYTES) return false;
   return new TextEncoder().encode(JSON.stringify({ text })).length > MAX_BYTES;

@@ -1,5 +1,6 @@
 import { t } from "../i18n/language.svelte";
 import { describeError } from "../services/api/errors";
+import { sentences } from "../services/format/sentences";
 
 const SHOWN_MS = 6_000;
 /** A notice with a button stays longer, so that the button can be reached. */
@@ -82,7 +83,7 @@ export class Notices {
   /** Show a failure, as in "The chat was not renamed.", with its reason; about: as in `show`. An empty failure leaves the reason. */
   failed(failure: string, error: unknown, about: AboutChat | null = null): void {
     const { what, todo } = describeError(error);
-    this.show(`${failure} ${what} ${todo}`.trim(), null, about);
+    this.show(sentences(failure, what, todo), null, about);
   }
 
   dismiss(): void {

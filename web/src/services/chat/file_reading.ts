@@ -1,4 +1,5 @@
 import { fileTexts } from "../../i18n/files";
+import { sentences } from "../../services/format/sentences";
 import type { ApiClient } from "../api/client";
 import { ApiError, describeError } from "../api/errors";
 import type { Attachment } from "./attachments";
@@ -108,5 +109,5 @@ export function describeRefusal(name: string, error: unknown): string {
   // The browser reports a folder, and a file that changed or moved after it was chosen, as it opens the file.
   if (error instanceof DOMException) return unreadable.gone(name);
   const { what, todo } = describeError(error);
-  return `${notRead(name)} ${what} ${todo}`;
+  return sentences(notRead(name), what, todo);
 }

@@ -108,7 +108,7 @@ upgrade-fleet: test-setup ## restart two servers and three replicas one by one u
 clients: test-setup ## drive heavy clients, such as Claude Code and Open WebUI, against a server, 30 minutes with installing them
 	@$(BIN)/python -m pytest tests/clients/heavy $(ARGS)
 
-screenshots: test-setup ## take a picture of every view of the page, light, dark and on a phone (build/screenshots; ARGS="empty live" for some)
+screenshots: test-setup ## take a picture of every view of the page, light, in Chinese, dark and on a phone (build/screenshots; ARGS="empty live" for some)
 	@$(BIN)/python -m tests.e2e.screenshots build/screenshots $(ARGS)
 
 film: test-setup ## make the animated picture of a chat that resumes after kill -9 (docs/images/resumed.webp)

@@ -1,4 +1,7 @@
-"""`make screenshots`: pictures of every view of the page, light, dark and on a phone, with a real server and model."""
+"""`make screenshots`: pictures of every view of the page, with a real server and model.
+
+Each view is shown light, light in Chinese, dark, and on a phone.
+"""
 
 import asyncio
 import shutil
@@ -8,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
@@ -34,6 +37,9 @@ async def take(views: Views, chat: ChatPage, folder: Path, screen: str, names: S
 
     names: names of the views; empty for all.
     """
+    other_tab = await chat.page.context.new_page()
+    await other_tab.goto("/health")
+    await chat.page.bring_to_front()
     for view in views.all():
         if names and view.__name__ not in names:
             continue
@@ -41,6 +47,19 @@ async def take(views: Views, chat: ChatPage, folder: Path, screen: str, names: S
         await view()
         await chat.page.evaluate("document.fonts.ready")
         await chat.page.screenshot(path=folder / f"{view.__name__}-{screen}.png")
+        # A shared chat has no scripts.
+        if screen == "light" and view != views.shared:
+            # The steps to a view find everything by its English name.
+            await speak(other_tab, chat.page, "zh")
+            await chat.page.screenshot(path=folder / f"{view.__name__}-chinese.png")
+            await speak(other_tab, chat.page, "en")
+
+
+async def speak(other_tab: Page, page: Page, language: str) -> None:
+    """Choose a language in another tab, and wait until the page has it."""
+    await other_tab.evaluate("chosen => localStorage.setItem('ebb-language', chosen)", language)
+    await page.locator(f"html[lang={language}]").wait_for()
+    await page.evaluate("document.fonts.ready")
 
 
 async def prepare(chat: ChatPage) -> str:

@@ -33,7 +33,7 @@ export const texts: FileTexts = {
     }),
 
   overflow: {
-    server: "Die bediener hou nie ’n konsep van hierdie grootte nie: dit bly in hierdie blaaier totdat jy dit stuur. Verkort dit, of heg dit as ’n lêer aan.",
+    server: "Hierdie boodskap is te groot vir die bediener en bly dus net in hierdie blaaier. Verkort dit, of laat ’n lêer weg.",
     browser: "Hierdie boodskap is te groot om te hou totdat jy dit stuur. Dit gaan verlore as jy die bladsy toemaak of herlaai.",
   },
 

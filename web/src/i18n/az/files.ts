@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `Model buradan etibarən ${messages === 1 ? "ilk mesajın" : `ilk ${messages} mesajın`} xülasəsini görür.`,
 
   overflow: {
-    server: "Server bu ölçüdə qaralama saxlamır: göndərənə qədər o, bu brauzerdə qalır. Onu qısaldın və ya fayl kimi əlavə edin.",
+    server: "Bu mesaj server üçün çox böyükdür, ona görə yalnız bu brauzerdə qalır. Onu qısaldın və ya bir faylı çıxarın.",
     browser: "Bu mesaj göndərilənə qədər saxlanmaq üçün çox böyükdür. Səhifəni bağlasanız və ya yeniləsəniz, itəcək.",
   },
 

@@ -33,7 +33,7 @@ export const texts: FileTexts = {
     }),
 
   overflow: {
-    server: "El servidor no desa un esborrany d’aquesta mida: es queda en aquest navegador fins que l’enviïs. Escurça’l o adjunta’l com a fitxer.",
+    server: "Aquest missatge és massa gran per al servidor, així que es queda només en aquest navegador. Escurça’l o treu-ne algun fitxer.",
     browser: "Aquest missatge és massa gran per desar-lo fins que l’enviïs. Es perd si tanques o tornes a carregar la pàgina.",
   },
 

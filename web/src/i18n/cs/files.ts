@@ -41,7 +41,7 @@ export const texts: FileTexts = {
     }),
 
   overflow: {
-    server: "Tak velký koncept server neuchovává: do odeslání zůstane v tomto prohlížeči. Zkraťte ho, nebo ho přiložte jako soubor.",
+    server: "Tato zpráva je pro server příliš velká, proto zůstane jen v tomto prohlížeči. Zkraťte ji, nebo vynechte některý soubor.",
     browser: "Tato zpráva je příliš velká na to, aby se uchovala do odeslání. Když stránku zavřete nebo znovu načtete, ztratí se.",
   },
 

@@ -25,7 +25,7 @@ export const texts: FileTexts = {
   summarized: (messages) => plural(messages, { one: "Herfra ser modellen en sammenfatning af den første besked.", other: `Herfra ser modellen en sammenfatning af de første ${messages} beskeder.` }),
 
   overflow: {
-    server: "Serveren gemmer ikke en kladde af denne størrelse: Den bliver i denne browser, indtil du sender den. Forkort den, eller vedhæft den som fil.",
+    server: "Beskeden er for stor til serveren, så den gemmes kun i denne browser. Forkort den, eller udelad en fil.",
     browser: "Beskeden er for stor til at blive gemt, indtil du sender den. Den går tabt, når du lukker eller genindlæser siden.",
   },
 

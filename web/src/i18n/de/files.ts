@@ -25,7 +25,7 @@ export const texts: FileTexts = {
   summarized: (messages) => plural(messages, { one: "Ab hier sieht das Modell eine Zusammenfassung der ersten Nachricht.", other: `Ab hier sieht das Modell eine Zusammenfassung der ersten ${messages} Nachrichten.` }),
 
   overflow: {
-    server: "Einen so großen Entwurf bewahrt der Server nicht auf: Bis zum Senden bleibt er in diesem Browser. Kürze ihn oder hänge ihn als Datei an.",
+    server: "Diese Nachricht ist zu groß für den Server, deshalb bleibt sie nur in diesem Browser. Kürze sie oder lass eine Datei weg.",
     browser: "Diese Nachricht ist zu groß, um sie bis zum Senden aufzubewahren. Sie geht verloren, wenn du die Seite schließt oder neu lädst.",
   },
 

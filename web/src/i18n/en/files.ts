@@ -22,7 +22,7 @@ export const texts = {
     `From here on, the model sees a summary of the first ${messages === 1 ? "message" : `${messages} messages`}.`,
 
   overflow: {
-    server: "The server does not keep a draft of this size: it stays in this browser until you send it. Shorten it, or attach it as a file.",
+    server: "This message is too large for the server, so it stays in this browser only. Shorten it, or leave out a file.",
     browser: "This message is too large to be kept until you send it. It is lost when you close or reload the page.",
   },
 

@@ -27,7 +27,7 @@ export const texts: FileTexts = {
     plural(messages, { one: "A partir de aquí, el modelo ve un resumen del primer mensaje.", other: `A partir de aquí, el modelo ve un resumen de los ${messages} primeros mensajes.` }),
 
   overflow: {
-    server: "El servidor no guarda un borrador de este tamaño: se queda en este navegador hasta que lo envíes. Acórtalo o adjúntalo como archivo.",
+    server: "Este mensaje es demasiado grande para el servidor, así que se queda solo en este navegador. Acórtalo o quita algún archivo.",
     browser: "Este mensaje es demasiado grande para guardarlo hasta que lo envíes. Se perderá si cierras o recargas la página.",
   },
 

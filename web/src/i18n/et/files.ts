@@ -25,7 +25,7 @@ export const texts: FileTexts = {
   summarized: (messages) => plural(messages, { one: "Siit alates näeb mudel esimese sõnumi kokkuvõtet.", other: `Siit alates näeb mudel esimese ${messages} sõnumi kokkuvõtet.` }),
 
   overflow: {
-    server: "Nii suurt mustandit server ei hoia: see jääb saatmiseni sellesse brauserisse. Lühenda seda või lisa failina.",
+    server: "See sõnum on serveri jaoks liiga suur, seepärast jääb see ainult sellesse brauserisse. Lühenda seda või jäta mõni fail välja.",
     browser: "See sõnum on liiga suur, et seda saatmiseni alles hoida. See läheb kaotsi, kui sulged lehe või laadid selle uuesti.",
   },
 

@@ -33,7 +33,7 @@ export const texts: FileTexts = {
     }),
 
   overflow: {
-    server: "Zerbitzariak ez du tamaina honetako zirriborrorik gordetzen: nabigatzaile honetan geratuko da bidali arte. Laburtu, edo erantsi fitxategi gisa.",
+    server: "Mezu hau handiegia da zerbitzariarentzat; beraz, nabigatzaile honetan bakarrik geratuko da. Laburtu, edo utzi fitxategiren bat kanpoan.",
     browser: "Mezu hau handiegia da bidali arte gordetzeko. Orria ixten edo berriro kargatzen baduzu, galdu egingo da.",
   },
 

@@ -25,7 +25,7 @@ export const texts: FileTexts = {
   summarized: (messages) => plural(messages, { one: "Tästä alkaen malli näkee tiivistelmän ensimmäisestä viestistä.", other: `Tästä alkaen malli näkee tiivistelmän ${messages} ensimmäisestä viestistä.` }),
 
   overflow: {
-    server: "Palvelin ei säilytä näin suurta luonnosta: se pysyy tässä selaimessa, kunnes lähetät sen. Lyhennä sitä tai liitä se tiedostona.",
+    server: "Viesti on liian suuri palvelimelle, joten se pysyy vain tässä selaimessa. Lyhennä sitä tai jätä jokin tiedosto pois.",
     browser: "Viesti on liian suuri säilytettäväksi lähetykseen asti. Se katoaa, kun suljet sivun tai lataat sen uudelleen.",
   },
 

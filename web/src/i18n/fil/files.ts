@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `Mula rito, buod ng ${messages === 1 ? "unang mensahe" : `unang ${messages} mensahe`} ang nakikita ng model.`,
 
   overflow: {
-    server: "Hindi nagse-save ang server ng ganito kalaking draft: mananatili ito sa browser na ito hanggang sa ipadala mo ito. Paikliin ito, o i-attach bilang file.",
+    server: "Masyadong malaki ang mensaheng ito para sa server, kaya mananatili lang ito sa browser na ito. Paikliin ito, o mag-alis ng file.",
     browser: "Masyadong malaki ang mensaheng ito para ma-save hanggang sa ipadala mo. Mawawala ito kapag isinara o ni-reload mo ang page.",
   },
 

@@ -27,7 +27,7 @@ export const texts: FileTexts = {
     plural(messages, { one: "À partir d’ici, le modèle voit un résumé du premier message.", other: `À partir d’ici, le modèle voit un résumé des ${messages} premiers messages.` }),
 
   overflow: {
-    server: "Le serveur ne conserve pas un brouillon de cette taille : il reste dans ce navigateur jusqu’à l’envoi. Raccourcissez-le, ou joignez-le en fichier.",
+    server: "Ce message est trop volumineux pour le serveur, il reste donc uniquement dans ce navigateur. Raccourcissez-le, ou retirez un fichier.",
     browser: "Ce message est trop volumineux pour être conservé jusqu’à l’envoi. Il sera perdu si vous fermez ou rechargez la page.",
   },
 

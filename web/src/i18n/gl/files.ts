@@ -33,7 +33,7 @@ export const texts: FileTexts = {
     }),
 
   overflow: {
-    server: "O servidor non garda un borrador deste tamaño: queda neste navegador ata que o envíes. Acúrtao ou anéxao como ficheiro.",
+    server: "Esta mensaxe é demasiado grande para o servidor, así que queda só neste navegador. Acúrtaa ou quita algún ficheiro.",
     browser: "Esta mensaxe é demasiado grande para gardala ata que a envíes. Pérdese se pechas ou recargas a páxina.",
   },
 

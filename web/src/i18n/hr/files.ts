@@ -53,7 +53,7 @@ export const texts: FileTexts = {
         }),
 
   overflow: {
-    server: "Poslužitelj ne čuva tako velike skice: do slanja ostaje u ovom pregledniku. Skratite je ili priložite kao datoteku.",
+    server: "Ova je poruka prevelika za poslužitelj, pa ostaje samo u ovom pregledniku. Skratite je ili izostavite neku datoteku.",
     browser: "Ova je poruka prevelika da bi se čuvala do slanja. Izgubit će se ako zatvorite ili ponovno učitate stranicu.",
   },
 

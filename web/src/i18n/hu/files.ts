@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `Innentől a modell az első ${messages === 1 ? "üzenet" : `${messages} üzenet`} összefoglalóját látja.`,
 
   overflow: {
-    server: "A kiszolgáló nem tárol ekkora piszkozatot: elküldésig ebben a böngészőben marad. Rövidítsd le, vagy csatold fájlként.",
+    server: "Ez az üzenet túl nagy a kiszolgálónak, ezért csak ebben a böngészőben marad meg. Rövidítsd le, vagy hagyj ki egy fájlt.",
     browser: "Ez az üzenet túl nagy ahhoz, hogy elküldésig megőrizzük. Elvész, ha bezárod vagy újratöltöd az oldalt.",
   },
 

@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `Mulai dari sini, model melihat ringkasan dari ${messages} pesan pertama.`,
 
   overflow: {
-    server: "Server tidak menyimpan draf sebesar ini: draf tetap di browser ini sampai Anda mengirimnya. Persingkat, atau lampirkan sebagai file.",
+    server: "Pesan ini terlalu besar untuk server, jadi hanya tersimpan di browser ini. Persingkat, atau keluarkan salah satu file.",
     browser: "Pesan ini terlalu besar untuk disimpan sampai dikirim. Pesan akan hilang saat Anda menutup atau memuat ulang halaman.",
   },
 

@@ -24,7 +24,7 @@ export const texts: FileTexts = {
     `Héðan í frá sér líkanið samantekt á ${messages === 1 ? "fyrstu skilaboðunum" : `fyrstu ${messages} skilaboðunum`}.`,
 
   overflow: {
-    server: "Þjónninn geymir ekki svona stór drög: þau haldast í þessum vafra þar til þú sendir þau. Styttu þau eða hengdu þau við sem skrá.",
+    server: "Skilaboðin eru of stór fyrir þjóninn og haldast því aðeins í þessum vafra. Styttu þau eða slepptu einhverri skrá.",
     browser: "Skilaboðin eru of stór til að geymast þar til þú sendir þau. Þau glatast ef þú lokar síðunni eða endurhleður hana.",
   },
 

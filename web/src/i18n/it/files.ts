@@ -27,7 +27,7 @@ export const texts: FileTexts = {
     plural(messages, { one: "Da qui in poi il modello vede un riassunto del primo messaggio.", other: `Da qui in poi il modello vede un riassunto dei primi ${messages} messaggi.` }),
 
   overflow: {
-    server: "Il server non conserva una bozza di queste dimensioni: resta in questo browser fino all’invio. Accorciala o allegala come file.",
+    server: "Questo messaggio è troppo grande per il server, quindi resta solo in questo browser. Accorcialo o togli un file.",
     browser: "Questo messaggio è troppo grande per essere conservato fino all’invio. Si perde se chiudi o ricarichi la pagina.",
   },
 

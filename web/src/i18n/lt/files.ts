@@ -53,7 +53,7 @@ export const texts: FileTexts = {
         }),
 
   overflow: {
-    server: "Tokio dydžio juodraščio serveris nesaugo: iki išsiuntimo jis lieka šioje naršyklėje. Sutrumpinkite jį arba pridėkite kaip failą.",
+    server: "Ši žinutė serveriui per didelė, todėl lieka tik šioje naršyklėje. Sutrumpinkite ją arba pašalinkite kurį nors failą.",
     browser: "Ši žinutė per didelė, kad būtų saugoma iki išsiuntimo. Uždarius arba iš naujo įkėlus puslapį ji dings.",
   },
 

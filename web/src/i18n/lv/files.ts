@@ -45,7 +45,7 @@ export const texts: FileTexts = {
         }),
 
   overflow: {
-    server: "Tik lielu melnrakstu serveris neglabā: līdz nosūtīšanai tas paliek šajā pārlūkā. Saīsiniet to vai pievienojiet kā failu.",
+    server: "Šī ziņa serverim ir pārāk liela, tāpēc tā paliek tikai šajā pārlūkā. Saīsiniet to vai noņemiet kādu failu.",
     browser: "Šī ziņa ir pārāk liela, lai to glabātu līdz nosūtīšanai. Tā pazudīs, ja aizvērsiet vai pārlādēsiet lapu.",
   },
 

@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `Dari sini, model melihat ringkasan ${messages} mesej pertama.`,
 
   overflow: {
-    server: "Pelayan tidak menyimpan draf sebesar ini: draf kekal dalam penyemak imbas ini sehingga anda menghantarnya. Pendekkannya, atau lampirkan sebagai fail.",
+    server: "Mesej ini terlalu besar untuk pelayan, jadi mesej kekal dalam penyemak imbas ini sahaja. Pendekkannya, atau alih keluar salah satu fail.",
     browser: "Mesej ini terlalu besar untuk disimpan sehingga anda menghantarnya. Mesej akan hilang apabila anda menutup atau memuat semula halaman.",
   },
 

@@ -25,7 +25,7 @@ export const texts: FileTexts = {
   summarized: (messages) => plural(messages, { one: "Herfra ser modellen et sammendrag av den første meldingen.", other: `Herfra ser modellen et sammendrag av de første ${messages} meldingene.` }),
 
   overflow: {
-    server: "Serveren lagrer ikke så store utkast: Det blir liggende i denne nettleseren til du sender det. Gjør det kortere, eller legg det ved som fil.",
+    server: "Meldingen er for stor for serveren, så den blir bare lagret i denne nettleseren. Gjør den kortere, eller utelat en fil.",
     browser: "Meldingen er for stor til å lagres til du sender den. Den går tapt hvis du lukker siden eller laster den inn på nytt.",
   },
 

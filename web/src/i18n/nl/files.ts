@@ -25,7 +25,7 @@ export const texts: FileTexts = {
   summarized: (messages) => plural(messages, { one: "Vanaf hier ziet het model een samenvatting van het eerste bericht.", other: `Vanaf hier ziet het model een samenvatting van de eerste ${messages} berichten.` }),
 
   overflow: {
-    server: "De server bewaart geen concept van deze grootte: het blijft in deze browser tot je het verzendt. Maak het korter of voeg het toe als bestand.",
+    server: "Dit bericht is te groot voor de server en blijft daarom alleen in deze browser. Maak het korter of laat een bestand weg.",
     browser: "Dit bericht is te groot om te bewaren tot je het verzendt. Het gaat verloren als je de pagina sluit of opnieuw laadt.",
   },
 

@@ -45,7 +45,7 @@ export const texts: FileTexts = {
     }),
 
   overflow: {
-    server: "Serwer nie przechowuje tak dużych szkiców: do wysłania pozostanie w tej przeglądarce. Skróć go lub dołącz jako plik.",
+    server: "Ta wiadomość jest za duża dla serwera, dlatego pozostaje tylko w tej przeglądarce. Skróć ją lub pomiń któryś plik.",
     browser: "Ta wiadomość jest za duża, aby przechować ją do wysłania. Przepadnie, gdy zamkniesz lub odświeżysz stronę.",
   },
 

@@ -27,7 +27,7 @@ export const texts: FileTexts = {
     plural(messages, { one: "A partir daqui, o modelo vê um resumo da primeira mensagem.", other: `A partir daqui, o modelo vê um resumo das ${messages} primeiras mensagens.` }),
 
   overflow: {
-    server: "O servidor não guarda um rascunho deste tamanho: ele fica neste navegador até você enviá-lo. Encurte-o ou anexe-o como arquivo.",
+    server: "Esta mensagem é grande demais para o servidor, por isso fica apenas neste navegador. Encurte-a ou remova um arquivo.",
     browser: "Esta mensagem é grande demais para ser guardada até o envio. Ela se perde se você fechar ou recarregar a página.",
   },
 

@@ -33,7 +33,7 @@ export const texts: FileTexts = {
     }),
 
   overflow: {
-    server: "O servidor não guarda um rascunho deste tamanho: fica neste navegador até o enviar. Encurte-o ou anexe-o como ficheiro.",
+    server: "Esta mensagem é demasiado grande para o servidor, por isso fica apenas neste navegador. Encurte-a ou remova um ficheiro.",
     browser: "Esta mensagem é demasiado grande para ser guardada até ao envio. Perde-se se fechar ou recarregar a página.",
   },
 

@@ -41,7 +41,7 @@ export const texts: FileTexts = {
     }),
 
   overflow: {
-    server: "Serverul nu păstrează o ciornă de această dimensiune: rămâne în acest browser până o trimiți. Scurteaz-o sau atașeaz-o ca fișier.",
+    server: "Acest mesaj este prea mare pentru server, așa că rămâne doar în acest browser. Scurtează-l sau renunță la un fișier.",
     browser: "Acest mesaj este prea mare pentru a fi păstrat până îl trimiți. Se pierde dacă închizi sau reîncarci pagina.",
   },
 

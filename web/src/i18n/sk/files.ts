@@ -41,7 +41,7 @@ export const texts: FileTexts = {
     }),
 
   overflow: {
-    server: "Taký veľký koncept server neuchováva: do odoslania zostane v tomto prehliadači. Skráťte ho alebo ho priložte ako súbor.",
+    server: "Táto správa je pre server príliš veľká, preto zostane iba v tomto prehliadači. Skráťte ju alebo vynechajte niektorý súbor.",
     browser: "Táto správa je príliš veľká na to, aby sa uchovala do odoslania. Ak stránku zavriete alebo znova načítate, stratí sa.",
   },
 

@@ -35,7 +35,7 @@ export const texts: FileTexts = {
     messages === 1 ? "Od tu naprej model vidi povzetek prvega sporočila." : `Od tu naprej model vidi povzetek prvih ${messages} sporočil.`,
 
   overflow: {
-    server: "Strežnik ne hrani tako velikih osnutkov: do pošiljanja ostane v tem brskalniku. Skrajšajte ga ali priložite kot datoteko.",
+    server: "To sporočilo je preveliko za strežnik, zato ostane samo v tem brskalniku. Skrajšajte ga ali izpustite katero od datotek.",
     browser: "To sporočilo je preveliko, da bi se hranilo do pošiljanja. Če stran zaprete ali znova naložite, se izgubi.",
   },
 

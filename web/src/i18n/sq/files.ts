@@ -25,7 +25,7 @@ export const texts: FileTexts = {
   summarized: (messages) => plural(messages, { one: "Nga këtu e tutje, modeli sheh një përmbledhje të mesazhit të parë.", other: `Nga këtu e tutje, modeli sheh një përmbledhje të ${messages} mesazheve të para.` }),
 
   overflow: {
-    server: "Serveri nuk ruan një skicë kaq të madhe: ajo mbetet në këtë shfletues derisa ta dërgosh. Shkurtoje ose bashkëngjite si skedar.",
+    server: "Ky mesazh është shumë i madh për serverin, prandaj mbetet vetëm në këtë shfletues. Shkurtoje ose hiq një skedar.",
     browser: "Ky mesazh është shumë i madh për t’u ruajtur derisa ta dërgosh. Ai humbet kur e mbyll ose e ringarkon faqen.",
   },
 

@@ -25,7 +25,7 @@ export const texts: FileTexts = {
   summarized: (messages) => plural(messages, { one: "Härifrån ser modellen en sammanfattning av det första meddelandet.", other: `Härifrån ser modellen en sammanfattning av de första ${messages} meddelandena.` }),
 
   overflow: {
-    server: "Servern sparar inte så här stora utkast: det ligger kvar i den här webbläsaren tills du skickar det. Korta det eller bifoga det som fil.",
+    server: "Meddelandet är för stort för servern, så det sparas bara i den här webbläsaren. Korta det eller utelämna en fil.",
     browser: "Meddelandet är för stort för att sparas tills du skickar det. Det försvinner om du stänger eller laddar om sidan.",
   },
 

@@ -25,7 +25,7 @@ export const texts: FileTexts = {
   summarized: (messages) => plural(messages, { one: "Kuanzia hapa, modeli inaona muhtasari wa ujumbe wa kwanza.", other: `Kuanzia hapa, modeli inaona muhtasari wa ujumbe ${messages} wa kwanza.` }),
 
   overflow: {
-    server: "Seva haihifadhi rasimu kubwa hivi: itabaki kwenye kivinjari hiki hadi uitume. Ifupishe, au uiambatishe kama faili.",
+    server: "Ujumbe huu ni mkubwa mno kwa seva, kwa hivyo utabaki kwenye kivinjari hiki pekee. Ufupishe, au ondoa faili moja.",
     browser: "Ujumbe huu ni mkubwa mno kuhifadhiwa hadi uutume. Utapotea ukifunga au kupakia ukurasa upya.",
   },
 

@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `Model buradan itibaren ${messages === 1 ? "ilk mesajın" : `ilk ${messages} mesajın`} bir özetini görüyor.`,
 
   overflow: {
-    server: "Sunucu bu boyutta bir taslağı saklamaz: Gönderene kadar taslak bu tarayıcıda kalır. Kısaltın veya dosya olarak ekleyin.",
+    server: "Bu mesaj sunucu için çok büyük, bu nedenle yalnızca bu tarayıcıda kalır. Mesajı kısaltın veya bir dosyayı kaldırın.",
     browser: "Bu mesaj, gönderilene kadar saklanamayacak kadar büyük. Sayfayı kapatır veya yenilerseniz kaybolur.",
   },
 

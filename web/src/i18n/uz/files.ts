@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `Shu yerdan boshlab model ${messages === 1 ? "birinchi xabarning" : `dastlabki ${messages} ta xabarning`} qisqacha bayonini koʻradi.`,
 
   overflow: {
-    server: "Server bunday katta qoralamani saqlamaydi: u yuborilguncha shu brauzerda qoladi. Uni qisqartiring yoki fayl sifatida biriktiring.",
+    server: "Bu xabar server uchun juda katta, shuning uchun u faqat shu brauzerda qoladi. Uni qisqartiring yoki bitta faylni olib tashlang.",
     browser: "Bu xabar yuborilguncha saqlab turish uchun juda katta. Sahifani yopsangiz yoki yangilasangiz, u yoʻqoladi.",
   },
 

@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `Từ đây, mô hình thấy bản tóm tắt của ${messages === 1 ? "tin nhắn đầu tiên" : `${messages} tin nhắn đầu tiên`}.`,
 
   overflow: {
-    server: "Máy chủ không giữ bản nháp lớn như vậy: bản nháp ở lại trong trình duyệt này cho đến khi bạn gửi. Hãy rút ngắn hoặc đính kèm dưới dạng tệp.",
+    server: "Tin nhắn này quá lớn đối với máy chủ nên chỉ được giữ lại trong trình duyệt này. Hãy rút ngắn hoặc gỡ bớt tệp.",
     browser: "Tin nhắn này quá lớn để giữ lại cho đến khi bạn gửi. Tin nhắn sẽ mất khi bạn đóng hoặc tải lại trang.",
   },
 

@@ -22,7 +22,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `從這裡開始，模型看到的是前 ${messages} 則訊息的摘要。`,
 
   overflow: {
-    server: "草稿太大，伺服器無法保存，傳送前只會留在此瀏覽器中。請縮短草稿，或將它附加為檔案。",
+    server: "此訊息對伺服器來說太大，因此只會留在此瀏覽器中。請縮短訊息，或移除一個檔案。",
     browser: "此訊息太大，傳送前無法保存。關閉或重新載入頁面後，訊息就會遺失。",
   },
 

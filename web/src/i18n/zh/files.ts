@@ -21,7 +21,7 @@ export const texts: FileTexts = {
   summarized: (messages) => `从这里开始，模型看到的是前 ${messages} 条消息的摘要。`,
 
   overflow: {
-    server: "草稿太大，服务器无法保存，发送之前只保留在此浏览器中。请缩短草稿，或将其作为文件添加。",
+    server: "此消息对服务器来说太大，因此只保留在此浏览器中。请缩短消息，或移除一个文件。",
     browser: "此消息太大，发送之前无法保存。关闭或重新加载页面后，消息会丢失。",
   },
 

@@ -82,7 +82,7 @@ async def test_refused_question_is_kept_in_its_chat_with_its_files(new_page: New
     large = [(f"tides-{year}.csv", b"high,low\n" * 55_000) for year in (2024, 2025, 2026)]
     for name, content in (("log.txt", b"Sighted a buoy."), *large):
         await chooser.set_input_files({"name": name, "mimeType": "text/plain", "buffer": content})
-        await expect(chat.page.get_by_text(name)).to_be_visible()
+        await expect(chat.page.get_by_text(name, exact=True)).to_be_visible()
     await chat.composer.fill(too_long)
     async with chat.page.expect_response(lambda response: is_draft_with(response, "Sighted a buoy.")):
         await chat.button("Send").click()
@@ -96,7 +96,7 @@ async def test_refused_question_is_kept_in_its_chat_with_its_files(new_page: New
     for page in (chat, other):
         await expect(page.composer).to_have_value(too_long)
         for name in ("log.txt", *(name for name, _ in large)):
-            await expect(page.page.get_by_text(name)).to_be_visible()
+            await expect(page.page.get_by_text(name, exact=True)).to_be_visible()
     await chat.button("New chat").click()
     await expect(chat.composer).to_have_value("")
 

@@ -11,6 +11,7 @@ from engine.fleet.local import LocalPlacement
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import Share
 from engine.fleet.shared_starter import LocalStarter
+from tests.waiting import until
 
 
 class Connection(asyncio.Protocol):
@@ -25,8 +26,9 @@ class Connection(asyncio.Protocol):
 
 
 def environment_of(pid: int) -> dict[str, str]:
-    """Return the variables with which a process began."""
-    entries = Path(f"/proc/{pid}/environ").read_bytes().decode().split("\0")
+    """Return the variables with which a process began. A process that begins right now has none for a moment."""
+    path = Path(f"/proc/{pid}/environ")
+    entries = until(lambda: path.read_bytes() or None).decode().split("\0")
     return dict(entry.split("=", 1) for entry in entries if entry)
 
 

@@ -6,7 +6,7 @@ the text where a server skips special tokens.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from bench.tool_calls.written import ARGUMENTS_END, SPELLED
@@ -214,6 +214,27 @@ _LIST_MENTION: Final = "Write [now()] to call a function, or [] for none."
 _MISTRAL_MENTION: Final = "The mark [TOOL_CALLS] begins a call. [TOOL_CALLS] is one token."
 
 
+_DEEPSEEK_V3: Final = Format(
+    "deepseek-v3",
+    "deepseek_v3",
+    _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```", "\n"),
+    _DEEPSEEK,
+    closing="<｜tool▁call▁end｜>",
+    mention=_DEEPSEEK_MENTION,
+    end="<｜end▁of▁sentence｜>",
+)
+_GLM_45: Final = Format(
+    "glm-4.5",
+    "glm45",
+    _glm("\n"),
+    _GLM,
+    closing="</tool_call>",
+    mention=_TOOL_CALL,
+    end="<|observation|>",
+    has_json=False,
+    between="\n",
+)
+
 FORMATS: Final = (
     Format(
         "hermes", "hermes", _hermes, _QWEN, closing="</tool_call>", mention=_TOOL_CALL, end="<|im_end|>", between="\n"
@@ -286,24 +307,8 @@ FORMATS: Final = (
         end="<|end|>",
         peer_streams=False,
     ),
-    Format(
-        "deepseek-v3",
-        "deepseek_v3",
-        _deepseek("function<｜tool▁sep｜>NAME\n```json\n", "\n```", "\n"),
-        _DEEPSEEK,
-        closing="<｜tool▁call▁end｜>",
-        mention=_DEEPSEEK_MENTION,
-        end="<｜end▁of▁sentence｜>",
-    ),
-    Format(
-        "deepseek-v3.1",
-        "deepseek_v31",
-        _deepseek("NAME<｜tool▁sep｜>", "", ""),
-        _DEEPSEEK,
-        closing="<｜tool▁call▁end｜>",
-        mention=_DEEPSEEK_MENTION,
-        end="<｜end▁of▁sentence｜>",
-    ),
+    _DEEPSEEK_V3,
+    replace(_DEEPSEEK_V3, name="deepseek-v3.1", peer="deepseek_v31", write=_deepseek("NAME<｜tool▁sep｜>", "", "")),
     Format(
         "gemma4",
         "gemma4",
@@ -314,27 +319,8 @@ FORMATS: Final = (
         end="<turn|>",
         has_json=False,
     ),
-    Format(
-        "glm-4.5",
-        "glm45",
-        _glm("\n"),
-        _GLM,
-        closing="</tool_call>",
-        mention=_TOOL_CALL,
-        end="<|observation|>",
-        has_json=False,
-        between="\n",
-    ),
-    Format(
-        "glm-4.7",
-        "glm47",
-        _glm(""),
-        _GLM,
-        closing="</tool_call>",
-        mention=_TOOL_CALL,
-        end="<|observation|>",
-        has_json=False,
-    ),
+    _GLM_45,
+    replace(_GLM_45, name="glm-4.7", peer="glm47", write=_glm(""), between=""),
     Format(
         "kimi-k2",
         "kimi_k2",

@@ -8,7 +8,7 @@ from typing import Final
 from models.call_reader import JsonCallReader
 from models.call_syntax.interface import PromptTexts
 from models.call_syntax.json_calls import JsonCalls
-from models.call_syntax.json_or_python_reader import JsonOrPythonReader
+from models.call_syntax.json_or_other_reader import JsonOrOtherReader
 from models.call_syntax.python_reader import PythonReader
 from models.tool_call_parser import CallMarks, CallReader
 
@@ -27,7 +27,7 @@ To call one, answer only with {{"name": <function-name>, "parameters": <args-jso
 
 def _reader_after(mark: str) -> CallReader:
     json = JsonCallReader(PARAMETERS, is_bare=mark != CODE)
-    return JsonOrPythonReader(json, PythonReader(_METHOD), "{[") if mark == CODE else json
+    return JsonOrOtherReader(json, PythonReader(_METHOD), "{[") if mark == CODE else json
 
 
 LLAMA3 = JsonCalls(

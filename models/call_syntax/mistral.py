@@ -7,8 +7,8 @@ from models.call_reader import JsonCallReader
 from models.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
 from models.call_syntax.json_calls import JsonCalls
-from models.tool_call_parser import CallMarks, CallReader
-from models.tool_calls import AnswerEvent
+from models.call_syntax.json_or_other_reader import JsonOrOtherReader
+from models.tool_call_parser import CallMarks
 
 START = "[TOOL_CALLS]"
 
@@ -30,39 +30,6 @@ _HEAD = Head(
 """The last mark may be missing, as models sometimes leave it out."""
 
 
-class MistralReader:
-    """A `CallReader` of all versions: the first character tells a list from a name."""
-
-    def __init__(self) -> None:
-        self.has_called = False
-        self.is_broken = False
-        self.unread = ""
-        self.not_called = ""
-        self._reader: CallReader | None = None
-
-    @property
-    def is_over(self) -> bool:
-        """See `CallReader`."""
-        return self._reader is not None and self._reader.is_over
-
-    def push(self, text: str) -> list[AnswerEvent]:
-        """See `CallReader`."""
-        if self._reader is None:
-            self.not_called += text
-            if not (begun := self.not_called.lstrip()):
-                return []
-            text, self.not_called = self.not_called, ""
-            self._reader = JsonCallReader() if begun[0] in "[{" else HeadedReader(_HEAD)
-        events = self._reader.push(text)
-        self.has_called, self.is_broken = self._reader.has_called, self._reader.is_broken
-        self.unread, self.not_called = self._reader.unread, self._reader.not_called
-        return events
-
-    def finish(self) -> list[AnswerEvent]:
-        """See `CallReader`."""
-        return [] if self._reader is None else self._reader.finish()
-
-
 MISTRAL_LIST = JsonCalls(
     CallMarks((START,)),
     PromptTexts(INSTRUCTIONS, "tool", "{result}"),
@@ -74,7 +41,8 @@ MISTRAL_LIST = JsonCalls(
     words=(START, "[ARGS]", "[CALL_ID]"),
     call_words=(START,),
     ids=CallIds(written=re.compile(r'"id":\s*"([a-zA-Z0-9]{9})"')),
-    make_reader=lambda _: MistralReader(),
+    # The first character tells the versions apart.
+    make_reader=lambda _: JsonOrOtherReader(JsonCallReader(), HeadedReader(_HEAD), "[{"),
 )
 MISTRAL_NAMED = replace(
     MISTRAL_LIST, before=f"{START}<NAME>[ARGS]", after="", opening="", closing="", between="", ids=NUMBERED

@@ -8,7 +8,7 @@ from typing import Any
 
 from models.call_reader import JsonCallReader
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
-from models.call_syntax.json_or_python_reader import JsonOrPythonReader
+from models.call_syntax.json_or_other_reader import JsonOrOtherReader
 from models.call_syntax.llama3 import LLAMA3, PARAMETERS
 from models.call_syntax.python_reader import PythonReader
 from models.call_syntax.rules import any_call, field_rules, json_rule, json_text, repeated, with_definitions
@@ -79,7 +79,7 @@ class PythonCalls:
 
 def _reader_after(mark: str) -> CallReader:
     """Return a reader of a list of calls, or of the JSON that some of these models write instead."""
-    return JsonOrPythonReader(JsonCallReader(PARAMETERS, is_bare=not mark), PythonReader(), "{")
+    return JsonOrOtherReader(JsonCallReader(PARAMETERS, is_bare=not mark), PythonReader(), "{")
 
 
 def _field_rule(tool: Mapping[str, Any], name: str, field: object) -> str:

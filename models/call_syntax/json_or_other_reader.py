@@ -1,20 +1,20 @@
-"""Reader of calls in one of two syntaxes, which their first character tells apart."""
+"""Reader of calls in JSON or in another syntax, which their first character tells apart."""
 
 from models.tool_call_parser import CallReader
 from models.tool_calls import AnswerEvent
 
 
-class JsonOrPythonReader:
+class JsonOrOtherReader:
     """A `CallReader`."""
 
-    def __init__(self, json: CallReader, python: CallReader, brackets: str) -> None:
+    def __init__(self, json: CallReader, other: CallReader, brackets: str) -> None:
         """Create the reader from a reader of each syntax. brackets: those with which calls in JSON begin."""
         self.has_called = False
         self.is_broken = False
         self.unread = ""
         self.not_called = ""
         self._json = json
-        self._python = python
+        self._other = other
         self._brackets = brackets
         self._reader: CallReader | None = None
 
@@ -30,7 +30,7 @@ class JsonOrPythonReader:
             if not (begun := self.not_called.lstrip()):
                 return []
             text, self.not_called = self.not_called, ""
-            self._reader = self._json if begun[0] in self._brackets else self._python
+            self._reader = self._json if begun[0] in self._brackets else self._other
         events = self._reader.push(text)
         self.has_called, self.is_broken = self._reader.has_called, self._reader.is_broken
         self.unread, self.not_called = self._reader.unread, self._reader.not_called

@@ -40,7 +40,7 @@ def payload(number: int) -> bytes:
 @pytest.fixture
 def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
     """Client of a Redis that holds blocks 1 and 2."""
-    options = BlockClientOptions(max_write_bytes=1 << 20, num_values=VALUES, renew_every_seconds=0.0)
+    options = BlockClientOptions(max_write_bytes=1 << 22, num_values=VALUES, renew_every_seconds=0.0)
     client = RedisBlockClient(redis_server.address, SEAL, options)
     client.put([Block(key(number), memoryview(payload(number))) for number in (1, 2)], lambda _stored: None)
     assert client.flush(10)
@@ -102,13 +102,15 @@ def test_renewal_and_erasure_cover_every_value_of_a_block(redis_server: RedisSer
 def test_block_that_fits_only_in_part_is_removed(
     redis_server: RedisServer, client: RedisBlockClient, values_that_fit: int
 ) -> None:
+    # Redis counts the buffers of its connections too. Half a value is far more than all of them, and a value of nearly
+    # one mebibyte fills what the allocator reserves for it.
+    nbytes_of_value = (1 << 20) - (1 << 12)
     with redis_server.client() as redis:
-        # A size in the middle of a value: Redis counts its buffers too, so any of the later values may be refused.
-        room = (2 * values_that_fit + 1) * NBYTES // (2 * VALUES)
         redis.config_set("maxmemory-policy", "noeviction")
+        room = nbytes_of_value * values_that_fit + nbytes_of_value // 2
         redis.config_set("maxmemory", redis.info("memory")["used_memory"] + room)
         stored, found = Results(), Results()
-        client.put([Block(key(3), memoryview(payload(3)))], stored)
+        client.put([Block(key(3), memoryview(bytes(VALUES * nbytes_of_value)))], stored)
         assert stored.wait(1) == [False]
         assert set(redis.keys()) == {*names(1), *names(2)}
         client.find([key(3)], found)

@@ -1,11 +1,12 @@
 """Conversion of an answer's tokens to text, with the reasoning kept apart."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from engine.detokenizer import Detokenizer
 from models.harmony_thinking import HarmonyReader, HarmonyThinking
 from models.open_call import OpenCall
+from models.spelled_marks import SpelledMarks, without_breaks
 from models.thinking import MarkedThinking, Thinking, Thoughts
 from models.written_thinking import Pieces, WrittenThinking
 
@@ -19,6 +20,7 @@ class AnswerFormat:
     thinking: None for models without reasoning.
     describe: maps ids to a text that names control tokens.
     call_words: as in `models.call_syntax.interface.CallSyntax`.
+    marks: marks of calls that are tokens, by id.
     """
 
     token_bytes: Callable[[int], bytes]
@@ -26,15 +28,28 @@ class AnswerFormat:
     thinking: Thinking | None = None
     describe: Callable[[Sequence[int]], str] = lambda _: ""
     call_words: tuple[str, ...] = ()
+    marks: Mapping[int, str] = field(default_factory=dict)
 
-    def begin(self, prompt_ids: Sequence[int], *, skip_special: bool = True, may_call: bool = True) -> "AnswerText":
+    def begin(
+        self,
+        prompt_ids: Sequence[int],
+        *,
+        skip_special: bool = True,
+        may_call: bool = True,
+        breaks_marks: bool = False,
+        stop: Sequence[str] = (),
+    ) -> "AnswerText":
         """Create the reader of the answer to a prompt.
 
-        may_call: a call ends reasoning that was not closed.
         skip_special: leave control tokens out of the text. Control tokens around reasoning are always left out.
+        may_call: a call ends reasoning that was not closed.
+        breaks_marks: break the marks that ordinary tokens spell (`models.spelled_marks`), outside of the reasoning.
+        stop: strings that are looked for in the text, so that no mark which one of them continues into may be broken.
         """
         how = self if may_call else replace(self, call_words=())
-        return AnswerText(how if skip_special else replace(how, token_bytes=self._name_or_bytes), prompt_ids)
+        how = how if skip_special else replace(how, token_bytes=self._name_or_bytes)
+        broken = [mark for mark in self.marks.values() if not any(mark[-2:] in each for each in stop)]
+        return AnswerText(how, prompt_ids, SpelledMarks(broken) if breaks_marks and broken else None)
 
     def _name_or_bytes(self, token_id: int) -> bytes:
         return self.token_bytes(token_id) or self.describe([token_id]).encode()
@@ -54,7 +69,7 @@ class AnswerText:
     num_thought: reasoning tokens so far, without the control tokens around them.
     """
 
-    def __init__(self, how: AnswerFormat, prompt_ids: Sequence[int]) -> None:
+    def __init__(self, how: AnswerFormat, prompt_ids: Sequence[int], spelled: SpelledMarks | None = None) -> None:
         # If the prompt ends within a text, the answer continues that text.
         begins_stretch = bool(prompt_ids) and not how.token_bytes(prompt_ids[-1])
         self._detokenizer = Detokenizer(
@@ -68,27 +83,32 @@ class AnswerText:
         self._begun: str | None = None
         self._open_call = OpenCall(how.call_words) if self._thoughts is not None and how.call_words else None
         self._due = list[Said]()
+        self._marks = how.marks
+        self._spelled = spelled
         self.num_thought = 0
 
     def push(self, token_id: int) -> Said:
         """Return the text that this token completes."""
+        return self._as_written(self._read(token_id))
+
+    def _read(self, token_id: int) -> Said:
         if self._harmony is not None:
-            self._queue(self._harmony.push(token_id, self._detokenizer.push(token_id)))
+            self._queue(self._harmony.push(token_id, self._decoded(token_id)))
             self.num_thought += self._harmony.is_thinking and not self._harmony.is_mark(token_id)
             return self._next()
         if self._splitter is not None:
-            self._queue(self._splitter.push(self._detokenizer.push(token_id)))
+            self._queue(self._splitter.push(self._decoded(token_id)))
             self.num_thought += self._splitter.inside
             return self._next()
         if self._thoughts is None:
-            return Said(self._detokenizer.push(token_id))
+            return Said(self._decoded(token_id))
         if self._thoughts.push(token_id):
             self._detokenizer.break_off()
             self._begun = "" if self._header and self._thoughts.inside else None
             self._release()
             return self._next()
         self.num_thought += self._thoughts.inside
-        text = self._detokenizer.push(token_id)
+        text = self._decoded(token_id)
         if self._begun is not None:
             text = self._without_header(text)
         if self._thoughts.inside and self._open_call is not None and self._open_call.concerns(text):
@@ -105,7 +125,21 @@ class AnswerText:
         if self._splitter is not None:
             self._queue(self._splitter.finish())
         self._release()
-        return self._next()
+        return self._as_written(self._next())
+
+    def _decoded(self, token_id: int) -> str:
+        """Return the text that a token completes, with breaks in spelled marks."""
+        text = self._detokenizer.push(token_id)
+        if self._spelled is None:
+            return text
+        if token_id not in self._marks:
+            return self._spelled.push(text)
+        self._spelled.end_stretch()
+        return text
+
+    def _as_written(self, said: Said) -> Said:
+        """Remove the breaks from reasoning, which is not read for calls."""
+        return Said(without_breaks(said.text), True) if said.is_thought and self._spelled is not None else said
 
     def _release(self) -> None:
         """Queue the reasoning that was held back because a call might begin there."""

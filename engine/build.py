@@ -125,6 +125,7 @@ def build_llm_engine(
         loaded.chat_format.thinking,
         tokenizer.describe,
         loaded.chat_format.tools.syntax.call_words,
+        loaded.chat_format.tools.tokens_of_marks(partial(tokenizer.encode, special=True)),
     )
     outputs = OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes)
     engine = LLMEngine(processor, core, outputs, grammars)

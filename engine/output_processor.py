@@ -44,6 +44,8 @@ class OutputProcessor:
                 request.prompt_token_ids,
                 skip_special=sampling.skip_special_tokens,
                 may_call=sampling.form is None,
+                breaks_marks=sampling.is_read_for_calls,
+                stop=sampling.stop,
             ),
             StopStrings(sampling.stop, include=sampling.include_stop_str_in_output),
         )

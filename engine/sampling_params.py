@@ -38,6 +38,8 @@ class SamplingParams:
     min_tokens: number of tokens before which no stop token is sampled and no stop string honoured.
     form: the form of the answer; None for any text.
     skip_special_tokens: leave control tokens out of the text.
+    is_read_for_calls: the text is parsed for tool calls, so marks that ordinary tokens spell are broken
+        (`models.spelled_marks`).
     logprobs: number of likeliest tokens to report with each token's log probability; None for no report.
     prompt_logprobs: the same for the prompt, whose KV is then recomputed and not kept for other requests.
     pooling: the request ends after its prompt, with an embedding pooled in this way instead of an answer. "auto" means
@@ -66,6 +68,7 @@ class SamplingParams:
     ignore_eos: bool = False
     form: StructuredOutput | None = None
     skip_special_tokens: bool = True
+    is_read_for_calls: bool = False
     logprobs: int | None = None
     prompt_logprobs: int | None = None
     pooling: Pooling | Literal["auto"] | None = None

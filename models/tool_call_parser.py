@@ -3,14 +3,16 @@
 A call follows a mark, and a reader of its syntax reads it (`models.call_syntax`). Anything else after the mark is text,
 so a user loses no words to a model that writes invalid calls or mentions a mark. Text that a call has sent is never
 taken back: if a call turns out to be invalid, it ends there, and the rest is text without the mark that ends it.
+Breaks in marks that ordinary tokens spelled (`models.spelled_marks`) are removed from what is returned.
 """
 
 import string
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from models.tool_calls import AnswerEvent, CallStart, Parsed, TextPiece, merged, parsed_of
+from models.spelled_marks import BREAK, without_breaks
+from models.tool_calls import AnswerEvent, ArgumentsPiece, CallStart, Parsed, TextPiece, merged, parsed_of
 
 _LEFT_OVER: Final = "}]"
 """Brackets that models write too often at the end of a call."""
@@ -56,6 +58,7 @@ class CallMarks:
     frames: texts around several calls, which are shown where other text follows before a call.
     bare: texts that begin a call at the beginning of an answer, and after a call; empty if only marks begin one.
     separator: text between a call and a bare one.
+    second: those of `starts` that follow another one, which models sometimes leave out.
     """
 
     starts: tuple[str, ...]
@@ -63,6 +66,7 @@ class CallMarks:
     frames: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
     separator: str = ""
+    second: tuple[str, ...] = ()
 
 
 class ToolCallParser:
@@ -90,6 +94,7 @@ class ToolCallParser:
         self._since_start = list[str]()
         self._held = ""
         self._space = list[str]()
+        self._last_said = ""
 
     def push(self, text: str) -> list[AnswerEvent]:
         """Add a piece of the answer, with control tokens by name, and return the events that it completes."""
@@ -142,9 +147,15 @@ class ToolCallParser:
         if not hits:
             cut = len(self._held) - max(_possible_start(self._held, mark) for mark in marks)
             shown, self._held = self._held[:cut], self._held[cut:]
+            self._note(shown)
             return self._shown(shown), False
         at, _, mark = min(hits)
         shown, self._held = self._held[:at], self._held[at + len(mark) :]
+        self._note(shown)
+        if mark in self._marks.second and self._last_said.startswith(BREAK):
+            # The mark before this one was spelled, so both are quoted.
+            self._note(mark)
+            return self._shown(shown + mark), True
         events = self._shown(shown)
         if mark in self._marks.starts:
             self._begin_call(mark)
@@ -156,6 +167,10 @@ class ToolCallParser:
             self._after_call = True
             self._space.append(mark)
         return events, True
+
+    def _note(self, said: str) -> None:
+        """Remember the last two characters of the text before a mark, apart from white space."""
+        self._last_said = (self._last_said + said).rstrip()[-2:]
 
     def _read_bare(self) -> tuple[list[AnswerEvent], bool] | None:
         """Begin a call without a mark. Return None if the text is another one."""
@@ -173,7 +188,7 @@ class ToolCallParser:
         return [], True
 
     def _begin_call(self, mark: str) -> None:
-        self._due, self._start = (), mark
+        self._due, self._start, self._last_said = (), mark, ""
         self._since_start.clear()
         self._may_be_bare = False
         self._reader = self._read_after(mark)
@@ -227,13 +242,22 @@ class ToolCallParser:
         return any(mark.startswith(following) or following.startswith(mark) for mark in marks)
 
     def _counted(self, events: Iterable[AnswerEvent]) -> list[AnswerEvent]:
-        """Drop the calls that do not count, and join adjacent pieces."""
+        """Drop the calls that do not count and the breaks in spelled marks, and join adjacent pieces."""
         kept = list[AnswerEvent]()
         for event in events:
             self._num_calls += isinstance(event, CallStart)
             if self._parallel or self._num_calls == 1 or isinstance(event, TextPiece):
-                kept.append(event)
+                kept.append(_as_written(event))
         return merged(kept)
+
+
+def _as_written(event: AnswerEvent) -> AnswerEvent:
+    match event:
+        case TextPiece(text) | ArgumentsPiece(text) if BREAK in text:
+            return replace(event, text=without_breaks(text))
+        case CallStart(name) if BREAK in name:
+            return CallStart(without_breaks(name))
+    return event
 
 
 def _possible_start(text: str, mark: str) -> int:

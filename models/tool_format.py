@@ -74,6 +74,16 @@ class ToolFormat:
         words = self.syntax.words
         return {id_: text.encode() for text, id_ in self.control_ids.items() if text in words}
 
+    def tokens_of_marks(self, encode: Callable[[str], Sequence[int]]) -> dict[int, str]:
+        """Return the marks that are one token, by id: a model that knows the format never spells them in a call.
+
+        The format of other models has none, because they may spell its marks.
+
+        encode: encodes a text with control tokens, without adding tokens before or after it.
+        """
+        encoded = {word: encode(word) for word in self.syntax.words} if self.is_known else {}
+        return {ids[0]: word for word, ids in encoded.items() if len(ids) == 1}
+
     def _spelled(self, text: str) -> str:
         """Write a text for the grammar, in which a control token is an id and not text."""
         marks = [word for word in self.syntax.words if word in self.control_ids]

@@ -7,6 +7,7 @@ from app.domain.records import Message
 from app.domain.token_history import joined_ids, unpack_ids, whole_key
 from app.host.backend import TextTokenizer
 from engine.kv_block import common_prefix_len
+from models.spelled_marks import without_breaks
 
 MAX_COMPARED = 32
 """Maximum number of earlier answers to compare with; the newest are taken."""
@@ -116,4 +117,4 @@ def _latest_key(before: list[Message], path: list[Message], answer: Message) -> 
 
 def _reads_as_stored(tokenizer: TextTokenizer, message: Message) -> bool:
     """Return whether the message's ids are of this tokenizer: they then decode to its text."""
-    return message.content in tokenizer.describe(unpack_ids(message.tokens.ids))
+    return without_breaks(message.content) in tokenizer.describe(unpack_ids(message.tokens.ids))

@@ -87,15 +87,16 @@ class ToolOffer:
         return replace(self, functions=chosen, choice=choice)
 
     def applied(self, params: SamplingParams, how: ToolFormat) -> SamplingParams:
-        """Return `params`, restricted to an answer that calls a tool if one is required.
+        """Return `params` for an answer that may call the tools, or that must if a call is required.
 
-        Such an answer has no text, so a format that the request demands of the text does not apply.
+        An answer that must call has no text, so a format that the request demands of the text does not apply.
 
         Raises:
             InvalidRequestError: the required tool is not offered, or the form of its input cannot be enforced.
         """
         form = self._form(how)
-        return params if form is None else replace(params, form=form)
+        # A call that a grammar forces is one in whichever tokens the model writes it.
+        return replace(params, is_read_for_calls=self.is_made) if form is None else replace(params, form=form)
 
     def as_message(self, how: ToolFormat, text: str, cut_before: str | None) -> Message:
         """Convert an answer's text to the message that the client will send back as history.

@@ -55,7 +55,7 @@ async def chat(request: Request) -> Response:
     remember = partial(services.prompts.remember, engine, prompt)
     if offer.is_made:
         remember = partial(remember, as_message=partial(as_message_with_objects, offer, how))
-    params = fields.sampling_params(engine.sampling_defaults)
+    params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     return await answer(
         request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember, may_fill_window=True
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from bench.tool_calls.answers import WHOLE, Answer, Vocabulary
 from bench.tool_calls.cases import TOOLS
@@ -22,7 +23,7 @@ class EbbReader:
 
     def __init__(self, how: Format, words: Vocabulary) -> None:
         tokenizer = Tokenizer(words.spec(), bos_token_id=None, eos_token_ids=(words.end_id,))
-        self._format = ToolFormat(how.name, syntax_named(how.name), tokenizer.control_tokens)
+        self._format = ToolFormat(how.name, syntax_named(how.name), tokenizer.control_tokens, is_known=True)
         marks = self._format.names_of_marks()
         self._answers = AnswerFormat(
             lambda id_: marks.get(id_) or tokenizer.token_bytes(id_),
@@ -30,6 +31,7 @@ class EbbReader:
             find_harmony_thinking(CHANNEL, tokenizer),
             tokenizer.describe,
             self._format.syntax.call_words,
+            self._format.tokens_of_marks(partial(tokenizer.encode, special=True)),
         )
         self._prompt = tokenizer.encode(_PROMPT, special=True)
 
@@ -51,7 +53,7 @@ class EbbReader:
 
     def _texts(self, arrival: Sequence[Sequence[int]]) -> list[str]:
         """Return the text that each piece of an answer completes."""
-        answer = self._answers.begin(self._prompt)
+        answer = self._answers.begin(self._prompt, breaks_marks=True)
         texts = ["".join(answer.push(id_).text for id_ in piece) for piece in arrival]
         while said := answer.finish().text:
             texts[-1] += said

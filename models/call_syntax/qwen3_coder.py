@@ -33,7 +33,7 @@ value
 class Qwen3Coder:
     """A `CallSyntax`. Models sometimes leave out the first mark, so the second one begins a call too."""
 
-    marks = CallMarks((START, FUNCTION), (END,))
+    marks = CallMarks((START, FUNCTION), (END,), second=(FUNCTION,))
     texts = PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True)
     words = (START, END)
     ids = NUMBERED

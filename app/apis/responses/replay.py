@@ -1,8 +1,10 @@
 """Replay of a stored answer whose run is gone: a log with the deltas that the run would have sent token by token."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from app.domain.records import Message
+from app.domain.sampling_json import params_from_json
 from app.domain.token_history import ID_BYTES, unpack_ids
 from app.host.backend import Backend
 from app.runs.run_log import RunLog
@@ -42,8 +44,14 @@ def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
         tokenizer.drops_first_space,
         thinking,
         call_words=engine.chat_format.tools.syntax.call_words,
+        marks=engine.chat_format.tools.tokens_of_marks(partial(tokenizer.encode, special=True)),
     )
-    reader = how.begin(thinking.opening_ids if thinking is not None and opened else [])
+    params = params_from_json(answer.params or {})
+    reader = how.begin(
+        thinking.opening_ids if thinking is not None and opened else [],
+        breaks_marks=params.is_read_for_calls,
+        stop=params.stop,
+    )
     deltas = [(count, said) for count, id_ in enumerate(ids, 1) if (said := reader.push(id_)).text]
     deltas += [(len(ids), rest)] if (rest := reader.finish()).text else []
     whole = [Said(answer.reasoning or "", is_thought=True), Said(answer.content)]

@@ -9,6 +9,7 @@ from engine.outputs import RequestOutput
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduling.results import TokenUpdate
+from models.spelled_marks import BREAK
 from models.written_thinking import TAGS, WrittenThinking
 
 TAGGED = WrittenThinking(TAGS, {"slow": ""}, lambda ids: bytes(ids).decode(), lambda text: list(text.encode()))
@@ -49,3 +50,38 @@ def test_held_text_is_released_at_the_end(
     assert "".join(output.reasoning for output in outputs) == thought
     assert "".join(output.text for output in outputs) == said
     assert outputs[-1].finish_reason == reason
+
+
+MARKS = {200: "<call>", 201: "</call>"}
+
+
+def said_of(ids: list[int], sampling: SamplingParams) -> tuple[str, str]:
+    """Return the reasoning and the text of an answer in which the marks of calls are tokens."""
+    answers = AnswerFormat(
+        lambda id_: MARKS[id_].encode() if id_ in MARKS else bytes([id_]), thinking=TAGGED, marks=MARKS
+    )
+    processor = OutputProcessor(answers, clock=lambda: 0.0, block_nbytes=1)
+    request = Request("r", "t", (7,), sampling, BlockKey(b"0" * 32), [], 0.0)
+    processor.add_request(request)
+    outputs = [processor.process(TokenUpdate(request, id_, None))[0] for id_ in ids]
+    ended = processor.process(TokenUpdate(request, None, "length"))[0]
+    found = [output for output in (*outputs, ended) if output is not None]
+    return "".join(output.reasoning for output in found), "".join(output.text for output in found)
+
+
+def test_marks_spelled_in_answers_read_for_calls_are_broken() -> None:
+    quoted = list(b"<call>f</call>")
+    calling = SamplingParams(is_read_for_calls=True)
+    assert said_of([*quoted, 200, 102, 201], calling) == ("", f"<call{BREAK}>f</call{BREAK}><call>f</call>")
+    assert said_of([*quoted, 200, 102, 201], SamplingParams()) == ("", "<call>f</call><call>f</call>")
+
+
+def test_spelled_marks_in_reasoning_are_not_broken() -> None:
+    ids = list(b"<think>a <call> </think>a <call> ")
+    assert said_of(ids, SamplingParams(is_read_for_calls=True)) == ("a <call> ", f"a <call{BREAK}> ")
+
+
+@pytest.mark.parametrize("stop", ["<call>", "l>", "call> so"])
+def test_stop_string_finds_spelled_marks(stop: str) -> None:
+    said = said_of(list(b"a <call> so"), SamplingParams(is_read_for_calls=True, stop=(stop,)))
+    assert said == ("", "a <call> so".partition(stop)[0])

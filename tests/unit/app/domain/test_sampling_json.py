@@ -29,6 +29,7 @@ EVERYTHING = SamplingParams(
     min_tokens=1,
     ignore_eos=True,
     skip_special_tokens=False,
+    is_read_for_calls=True,
     form=StructuredOutput("json", "{}"),
     logprobs=2,
     prompt_logprobs=1,

@@ -6,7 +6,7 @@ the white space around it, because templates put line ends between a text and it
 Debatable cases follow these rules:
 
 - Mention: an answer that writes a mark in prose, with ordinary tokens, calls nothing and keeps all of its text. The
-  same holds for a whole call in prose. Ebb reads texts, so it takes that for a call.
+  same holds for a whole call in prose. Ebb can only tell it from a call if a mark of the format is a token.
 - Mark in a string: a mark within a value belongs to the value, with ordinary tokens as well as with the mark's own one,
   wherever the syntax tells where the value ends. Values that contain the end of their own quotes are left out.
 - Cut answer: calls before the cut are right. The call that is cut is absent, or its arguments are not a complete JSON

@@ -1,6 +1,5 @@
 """Changes from other browsers, the palette, unknown addresses, and the page without a connection."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -22,14 +21,15 @@ KEEPS_GERMAN = """async () => (await Promise.all(
     (await caches.keys()).filter((name) => name.endsWith("-de")).map(async (name) =>
         (await (await caches.open(name)).keys()).length))).some((files) => files > 1)"""
 
-NOTIFIED = """async () => {
-    const worker = await navigator.serviceWorker.ready;
-    for (;;) {
-        const shown = await worker.getNotifications();
-        if (shown.length > 0) return shown.map(({title, body, data}) => [title, body, data]);
-        await new Promise(requestAnimationFrame);
-    }
-}"""
+RECORDS_NOTIFICATIONS = """(() => {
+    // Asking the browser again and again would make it forget a notification that it is about to show.
+    window.notified = [];
+    const show = ServiceWorkerRegistration.prototype.showNotification;
+    ServiceWorkerRegistration.prototype.showNotification = async function (title, options) {
+        await show.call(this, title, options);
+        window.notified.push([title, options.body, options.data]);
+    };
+})()"""
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -125,6 +125,7 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
     await context.add_init_script(
         "Object.defineProperty(document, 'visibilityState', {get: () => window.tabIsHidden ? 'hidden' : 'visible'})"
     )
+    await context.add_init_script(RECORDS_NOTIFICATIONS)
     async with chat.page.expect_response("**/api/events"):
         await chat.page.goto("/")
     await chat.page.wait_for_function("() => navigator.serviceWorker.ready.then(() => true)")
@@ -140,9 +141,10 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
     await chat.page.keyboard.press("Escape")
     await chat.send("Tell me.")
     await chat.expect_status("complete")
-    async with asyncio.timeout(20):
-        shown = await chat.page.evaluate(NOTIFIED)
-    assert shown == [["Nobody asked.", "Answer finished", chat.page.url.rpartition("/")[2]]]
+    await chat.page.wait_for_function("() => window.notified.length > 0")
+    assert await chat.page.evaluate("window.notified") == [
+        ["Nobody asked.", "Answer finished", chat.page.url.rpartition("/")[2]]
+    ]
     await context.close()
 
 

@@ -17,12 +17,16 @@ from tests.sizes import TOOL
 pytestmark = TOOL
 
 
+MARKS_ARE_TEXT = ("phi4-mini-functools", "olmo3")
+"""Formats whose marks are not tokens, so that a call in prose is a call."""
+
+
 @pytest.mark.parametrize("how", FORMATS, ids=[how.name for how in FORMATS])
-def test_ebb_reads_every_answer_but_calls_in_prose(how: Format) -> None:
+def test_ebb_reads_every_answer(how: Format) -> None:
     words, answers = answers_of(how)
     reader = EbbReader(how, words)
     found = score(how, answers, {each.case.name: {way: reader.read(each, way) for way in ALL_WAYS} for each in answers})
-    assert set(found["wrong"]) <= {CALL_IN_PROSE}
+    assert set(found["wrong"]) == ({CALL_IN_PROSE} if how.name in MARKS_ARE_TEXT else set())
     assert total(found, "late") == 0
     assert total(found, "right") >= (len(answers) - 1) * len(ALL_WAYS) > 100
 

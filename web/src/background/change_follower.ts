@@ -39,8 +39,7 @@ export class ChangeFollower {
     channel.onmessage = ({ data }: MessageEvent<Change>) => void this.apply(data);
     const receive = (change: Change) => {
       channel.postMessage(change);
-      const ended = this.apply(change);
-      if (ended !== null) this.onAnswer(ended);
+      for (const id of this.apply(change)) this.onAnswer(id);
     };
     if ("locks" in navigator) {
       const { signal } = stopping;
@@ -80,12 +79,13 @@ export class ChangeFollower {
     }
   }
 
-  /** Apply a change to the page. Return the chat in which an answer has ended; null if none has. */
-  private apply(change: Change): string | null {
+  /** Apply a change to the page. Return the chats in which an answer has ended. */
+  private apply(change: Change): string[] {
     const { activity, chat, conversations, refresh } = this.ebb;
     if (change.event === "opened") {
-      activity.renew(change.data.answering);
+      const ended = activity.renew(change.data.answering);
       refresh.rereadChats();
+      return ended;
     } else if (change.event === "reload") refresh.rereadChats();
     else if (change.event === "gone") {
       conversations.drop(change.data.conversation_id);
@@ -99,8 +99,8 @@ export class ChangeFollower {
         void chat.refresh();
       }
       activity.note(conversation, answering);
-      return answered ? id : null;
+      return answered ? [id] : [];
     }
-    return null;
+    return [];
   }
 }

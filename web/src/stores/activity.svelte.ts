@@ -37,9 +37,14 @@ export class Activity {
     if (unread !== this.unread.has(id)) this.list([chat], true);
   }
 
-  /** Note all chats in which an answer is being generated, after changes may have been missed. */
-  renew(answering: readonly string[]): void {
+  /**
+   * Note all chats in which an answer is being generated, after changes may have been missed. Return the chats in which one
+   * has ended meanwhile.
+   */
+  renew(answering: readonly string[]): string[] {
+    const before = this.answering;
     this.answering = new Set(answering);
+    return [...before].filter((id) => !this.answering.has(id));
   }
 
   /** Note which chats of a list have an unread answer. keepsOthers: whether the marks of chats outside the list stay. */

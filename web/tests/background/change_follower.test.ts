@@ -71,11 +71,12 @@ it("removes the mark of an answer that was seen in another browser", async () =>
   expect(api.seen).toEqual([]);
 });
 
-it("rereads the list, with its marks, after the stream was broken", async () => {
+it("rereads the list and finds the answers that ended while the stream was broken", async () => {
   send("opened", { answering: ["slow", "slower"] });
   send("opened", { answering: ["slower"] });
   await vi.waitFor(() => expect([...activity.answering]).toEqual(["slower"]));
   expect(refreshed).toEqual(["list", "list"]);
+  expect(ended).toEqual(["slow"]);
 });
 
 it("ignores an event that is older than a change of this page", async () => {

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import select
 import socket
 import zlib
 from collections.abc import AsyncIterator, Callable
@@ -49,6 +50,12 @@ class Client:
     def send(self, data: bytes) -> None:
         self.writer.write(data)
 
+    @property
+    def has_response(self) -> bool:
+        """Whether bytes of the server have arrived, also if nothing has read them yet."""
+        arrived, _, _ = select.select([self.writer.get_extra_info("socket").fileno()], [], [], 0)
+        return bool(arrived)
+
     async def answer(self) -> Answer:
         async with asyncio.timeout(20):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -89,8 +96,11 @@ def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def trickle(client: Client, piece: bytes) -> None:
-    """Send `piece` every 50 ms until cancelled, so that no pause reaches a deadline."""
-    while True:
+    """Send `piece` every 50 ms until the server responds, so that no pause reaches a deadline.
+
+    What is sent to a connection that the server has closed resets it, and the response would be lost.
+    """
+    while not client.has_response:
         client.send(piece)
         await asyncio.sleep(0.05)
 

@@ -98,7 +98,7 @@ def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
 async def trickle(client: Client, piece: bytes) -> None:
     """Send `piece` every 50 ms until the server responds, so that no pause reaches a deadline.
 
-    What is sent to a connection that the server has closed resets it, and the response would be lost.
+    A piece sent to a connection that the server has closed resets it, and the response would be lost.
     """
     while not client.has_response:
         client.send(piece)

@@ -3,7 +3,7 @@
 A call follows a mark, and a reader of its syntax reads it (`models.call_syntax`). Anything else after the mark is text,
 so a user loses no words to a model that writes invalid calls or mentions a mark. Text that a call has sent is never
 taken back: if a call turns out to be invalid, it ends there, and the rest is text without the mark that ends it.
-Breaks in marks that ordinary tokens spelled (`models.spelled_marks`) are removed from what is returned.
+The parser removes the breaks of `models.spelled_marks` from all events that it returns.
 """
 
 import string
@@ -115,7 +115,7 @@ class ToolCallParser:
             may_be_text = cut_before is None and not reader.has_called
             events = [] if may_be_text and not self._start else reader.finish()
             is_text = may_be_text and not events and self._is_mention()
-            return self._shown(self._start + "".join(self._since_start)) if is_text else self._counted(events)
+            return self._counted(self._shown(self._start + "".join(self._since_start)) if is_text else events)
         if self._is_markup(held, cut_before):
             return []
         events = self._shown(held)

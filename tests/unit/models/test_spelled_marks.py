@@ -73,6 +73,13 @@ def test_second_mark_is_quoted_with_the_first(between: str) -> None:
     assert parser.whole(f"{mentioned}<function=now>\n</function>").calls == (ToolCall("now", "{}"),)
 
 
+def test_breaks_are_removed_from_text_held_until_the_end() -> None:
+    syntax = syntax_named("gemma4")
+    quoted = broken(["<tool_call|>"], syntax.words)
+    parser = make_parser(syntax, parallel=True)
+    assert parser.whole(f"<|tool_call>call:{quoted} so").parts == ("<|tool_call>call:<tool_call|> so",)
+
+
 def encode(text: str) -> list[int]:
     return {"<tool_call>": [7], "</tool_call>": [8, 9]}.get(text, [1, 2])
 

@@ -38,8 +38,8 @@ export class Activity {
   }
 
   /**
-   * Note all chats in which an answer is being generated, after changes may have been missed. Return the chats in which one
-   * has ended meanwhile.
+   * Note all chats in which an answer is being generated, after changes may have been missed. Return the chats whose answer
+   * has ended since the last change that arrived.
    */
   renew(answering: readonly string[]): string[] {
     const before = this.answering;

@@ -77,7 +77,7 @@ def test_breaks_are_removed_from_text_held_until_the_end() -> None:
     syntax = syntax_named("gemma4")
     quoted = broken(["<tool_call|>"], syntax.words)
     parser = make_parser(syntax, parallel=True)
-    assert parser.whole(f"<|tool_call>call:{quoted} so").parts == ("<|tool_call>call:<tool_call|> so",)
+    assert parser.whole(f"<|tool_call>call:{quoted}").parts == ("<|tool_call>call:<tool_call|>",)
 
 
 def encode(text: str) -> list[int]:

@@ -14,10 +14,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   api = new FakeApi();
 });
-afterEach(() => {
-  stop();
-  vi.useRealTimers();
-});
+afterEach(() => stop());
 
 function open() {
   const usage = { total_tokens: 100 } as NonNullable<ReturnType<typeof message>["usage"]>;
@@ -63,6 +60,6 @@ it("drops a count that arrives in another chat, and none while an answer is writ
   Object.assign(chat, { id: "conv_2", busy: true });
   flushSync();
   counting.resolve({ tokens: null, window: 1_000, left_out: null });
-  await vi.runAllTimersAsync();
+  await vi.advanceTimersByTimeAsync(1_000);
   expect([use.over, counted.mock.calls.length]).toEqual([false, 1]);
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { UnreachableError } from "../../src/services/api/errors";
 import type { TierId } from "../../src/services/api/types";
@@ -13,7 +13,6 @@ beforeEach(() => {
   api = new FakeApi();
   tier = "redis";
 });
-afterEach(() => vi.useRealTimers());
 
 describe("the tiers of chats", () => {
   let asked: string[][];

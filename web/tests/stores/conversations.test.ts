@@ -126,11 +126,10 @@ describe("searching", () => {
     const search = new Search(api);
     search.type("t");
     search.type("ti");
-    await vi.runAllTimersAsync();
+    await vi.advanceTimersByTimeAsync(1_000);
     expect(asked.mock.calls.map(([query]) => query)).toEqual(["ti"]);
     search.type("");
-    await vi.runAllTimersAsync();
+    await vi.advanceTimersByTimeAsync(1_000);
     expect(search.found).toBeNull();
-    vi.useRealTimers();
   });
 });

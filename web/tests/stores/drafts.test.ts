@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { UnreachableError } from "../../src/services/api/errors";
 import { joinContent } from "../../src/services/chat/attachments";
@@ -21,7 +21,6 @@ beforeEach(() => {
   emptied = [];
   drafts = new Drafts(api, (id) => emptied.push(id));
 });
-afterEach(() => vi.useRealTimers());
 
 /** Let the pause after typing and a slow answer pass. Not all timers: some of the environment may come again for ever. */
 async function pausePasses(): Promise<void> {

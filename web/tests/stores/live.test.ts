@@ -19,7 +19,6 @@ describe("live samples", () => {
 
   afterEach(() => {
     stop();
-    vi.useRealTimers();
     see("visible");
   });
 

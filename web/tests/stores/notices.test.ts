@@ -1,9 +1,8 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 
 import { Notices } from "../../src/stores/notices.svelte";
 
 beforeEach(() => vi.useFakeTimers());
-afterEach(() => vi.useRealTimers());
 
 it("is dismissed after a while, unless it is held", () => {
   const notices = new Notices();

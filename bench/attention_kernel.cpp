@@ -115,6 +115,7 @@ private:
 }  // namespace
 
 int main(int, char** arguments) {
+    permit_tiles();
     const int threads = std::atoi(arguments[1]), rounds = std::atoi(arguments[2]);
     Measured<64> small("9/3 heads of 64", 9, 3, threads);
     Measured<128> large("16/8 heads of 128", 16, 8, threads);

@@ -2,15 +2,30 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 #include <vector>
+
+#if defined(__AMX_BF16__) && defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "amx.h"
 #include "moves.h"
 #include "vec.h"
 
 namespace ebb {
+
+// Ask Linux to let the threads of this program use AMX tiles. Engines ask in engine/cpu/instruction_set.py, but the
+// permission does not reach the programs that a process starts.
+inline void permit_tiles() {
+#if defined(__AMX_BF16__) && defined(__linux__)
+    constexpr long kRequestPermission = 0x1023, kTileData = 18;
+    if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0) std::abort();
+#endif
+}
 
 // Run work(thread) in all threads and return the seconds until the last one ends.
 inline double timed(int threads, const std::function<void(int)>& work) {
@@ -31,8 +46,26 @@ inline void print(const char* shape, const char* name, double seconds, double op
     std::printf("%s\t%s\t%.9f\t%.0f\t%.0f\n", shape, name, seconds, operations, bytes);
 }
 
-// Measure the limits: dot products of registers, and reading memory once.
-inline void measure_limits(int threads) {
+#if EBB_AMX
+
+inline void measure_products(int threads) {
+    constexpr long kRounds = 10'000'000;
+    const auto multiply = [](int) {
+        configure_tiles(kAmxRows);
+        for (long round = 0; round < kRounds; ++round) {
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_dpbf16ps(1, 4, 7);
+            _tile_dpbf16ps(2, 5, 6);
+            _tile_dpbf16ps(3, 5, 7);
+        }
+    };
+    const double operations = 4.0 * 2 * kAmxRows * kAmxColumns * kAmxDepth;
+    print("limit", "dot products", timed(threads, multiply), operations * kRounds * threads, 0);
+}
+
+#else
+
+inline void measure_products(int threads) {
     constexpr long kRounds = 20'000'000;
     constexpr int kSums = 12;
     const auto multiply = [](int) {
@@ -49,6 +82,13 @@ inline void measure_limits(int threads) {
         for (const Vec& each : sums) kept = kept + sum(each);
     };
     print("limit", "dot products", timed(threads, multiply), 4.0 * kLanes * kSums * kRounds * threads, 0);
+}
+
+#endif
+
+// Measure the limits: dot products of registers (with AMX, of tile registers), and reading memory once.
+inline void measure_limits(int threads) {
+    measure_products(threads);
     const size_t words = size_t{1} << 26;
     static const std::vector<uint32_t> memory(words, 1);
     const auto read = [&](int thread) {

@@ -74,6 +74,7 @@ private:
 }  // namespace
 
 int main(int, char** arguments) {
+    permit_tiles();
     const int threads = std::atoi(arguments[1]), rounds = std::atoi(arguments[2]);
     std::deque<Matrices> all;
     for (const Kind& kind : kKinds) all.emplace_back(kind.format);

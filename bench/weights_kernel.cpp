@@ -42,7 +42,8 @@ public:
         std::vector<Activation> values(static_cast<size_t>(rows) * kDepth);
         for (size_t i = 0; i < values.size(); ++i)
             values[i] = static_cast<Activation>(EBB_BF16_DOT ? 0x3c00 + i * 37 % 256 : i % 64);
-        std::vector<std::vector<ByteGroup>> groups_of(threads, std::vector<ByteGroup>(values.size() / kGroup));
+        std::vector<ByteRows> bytes(threads);
+        for (ByteRows& each : bytes) each.reserve(rows, kDepth);
         const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
         const double seconds = timed(threads, [&](int thread) {
             std::vector<float> out(static_cast<size_t>(rows) * at_once * kPanel);
@@ -52,8 +53,7 @@ public:
                 const Weights right{{&part, 1}, kDepth};
                 Left left{values.data(), kDepth};
                 // Every thread rounds all rows, as threads do in a step with few rows.
-                std::vector<ByteGroup>& own = groups_of[thread];
-                if (right.is_in_bytes()) left = in_bytes(left, right, 0, rows, own.data());
+                if (right.is_in_bytes()) left = bytes[thread].rounded(left, rows, right, 0, rows);
                 for (int panel = begin; panel < end; panel += at_once) {
                     const int columns = std::min(at_once, end - panel) * kPanel;
                     multiply(left, rows, right, panel * kPanel, columns, {out.data(), columns});

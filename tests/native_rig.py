@@ -43,7 +43,7 @@ def load_oracle(folder: Path) -> DecoderForCausalLM:
     return oracle
 
 
-COMPUTES_IN_BYTES = ("avx512_bf16", "avx512", "avx2")
+COMPUTES_IN_BYTES = ("amx_bf16", "avx512_bf16", "avx512", "avx2")
 """Instruction sets whose products with weights of up to six bits are those of bytes."""
 
 

@@ -33,7 +33,11 @@ _BF16: Final = (*_AVX512, "-mavx512bf16", "-mavx512vbmi", "-mavx512vnni")
 _BF16_NEEDS: Final = (*_AVX512_NEEDS, "avx512_bf16", "avx512_vbmi", "avx512_vnni")
 
 INSTRUCTION_SETS: Final = (
-    InstructionSet("amx_bf16", (*_BF16, "-mamx-tile", "-mamx-bf16"), (*_BF16_NEEDS, "amx_tile", "amx_bf16")),
+    InstructionSet(
+        "amx_bf16",
+        (*_BF16, "-mamx-tile", "-mamx-bf16", "-mamx-int8"),
+        (*_BF16_NEEDS, "amx_tile", "amx_bf16", "amx_int8"),
+    ),
     InstructionSet("avx512_bf16", _BF16, _BF16_NEEDS),
     InstructionSet("avx512", _AVX512, _AVX512_NEEDS),
     InstructionSet("avx2", _AVX2, ("avx2", "fma3")),

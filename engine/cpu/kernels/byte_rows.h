@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "amx.h"
 #include "byte_vectors.h"
 #include "group_panels.h"
 #include "operands.h"
@@ -15,6 +16,8 @@ namespace ebb {
 // (int4_format.h).
 constexpr int kBytePlaces[4] = {0, 2, 1, 3};
 constexpr int kGroupQuads = kGroup / 4;
+// Rows up to which vectors are as fast as AMX tiles.
+constexpr int kMaxByteRowsOfVectors = 8;
 
 struct ByteGroup {
     int8_t integers[kGroup];  // from -127 to 127, each four in the order of kBytePlaces
@@ -23,18 +26,31 @@ struct ByteGroup {
     QuadSums whole, halves[2];
 };
 
-#if EBB_BYTE_DOT
-// Add up half a group of integers.
-inline QuadSums sum_of_quads(const int8_t* integers) {
-    QuadSums sums{};
-    for (int k = 0; k < kGroup / 2; ++k) sums.minus_by_two[k % 4 / 2] -= integers[k];
-    sums.all = -sums.minus_by_two[0] - sums.minus_by_two[1];
-    return sums;
+// A group of kByteTileRows rows, for tile registers.
+constexpr int kByteTileRows = 16;
+struct ByteTile {
+    int8_t integers[kByteTileRows][kGroup];  // as in ByteGroup
+    float scales[kByteTileRows], totals[kByteTileRows];
+
+    void put(int row, const ByteGroup& group) {
+        std::memcpy(integers[row], group.integers, sizeof group.integers);
+        scales[row] = group.scale;
+        totals[row] = group.total;
+    }
+};
+
+// Return whether tile registers multiply `rows` rows of bytes. With fewer rows, memory is the limit, and vectors do.
+constexpr bool are_in_byte_tiles([[maybe_unused]] int rows) { return EBB_AMX && rows > kMaxByteRowsOfVectors; }
+
+// Return the number of tiles for `rows` rows, for each group.
+constexpr int byte_tiles(int rows) {
+    return are_in_byte_tiles(rows) ? (rows + kByteTileRows - 1) / kByteTileRows : 0;
 }
 
+#if EBB_BYTE_DOT
 // Round a group to bytes. The largest magnitude becomes 127, unless it is so small that its inverse could be infinite.
 inline void to_bytes(const Activation* values, ByteGroup& to) {
-    constexpr int kVectors = kGroup / kLanes;
+    constexpr int kVectors = kGroup / kLanes, kHalf = kVectors / 2;
     Vec value[kVectors];
     Vec most = Vec{};
     for (int v = 0; v < kVectors; ++v) {
@@ -44,13 +60,24 @@ inline void to_bytes(const Activation* values, ByteGroup& to) {
     const float largest = maximum_lane(most);
     const Vec inverse = broadcast(largest > 1e-30f ? 127.f / largest : 0.f);
     typedef int8_t Bytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
-    for (int v = 0; v < kVectors; ++v)
+    Vec halves[2] = {};
+    for (int v = 0; v < kVectors; ++v) {
+        const Vec rounded = round_to_integer(value[v] * inverse);
+        halves[v / kHalf] += rounded;
         *reinterpret_cast<Bytes*>(to.integers + v * kLanes) =
-            __builtin_convertvector(__builtin_convertvector(round_to_integer(value[v] * inverse), Ints), Bytes);
+            __builtin_convertvector(__builtin_convertvector(rounded, Ints), Bytes);
+    }
     for (int at = 0; at < kGroup; at += 4) std::swap(to.integers[at + 1], to.integers[at + 2]);
-    for (int half = 0; half < 2; ++half) to.halves[half] = sum_of_quads(to.integers + half * kGroup / 2);
-    for (int i = 0; i < 2; ++i) to.whole.minus_by_two[i] = to.halves[0].minus_by_two[i] + to.halves[1].minus_by_two[i];
-    to.whole.all = to.halves[0].all + to.halves[1].all;
+    to.whole = {};
+    for (int half = 0; half < 2; ++half) {
+        QuadSums& sums = to.halves[half];
+        sums = {};
+        sums.all = static_cast<int32_t>(sum(halves[half]));
+        if constexpr (!kAddsAnyBytes)
+            for (int k = 0; k < kGroup / 2; ++k) sums.minus_by_two[k % 4 / 2] -= to.integers[half * kGroup / 2 + k];
+        to.whole.all += sums.all;
+        for (int i = 0; i < 2; ++i) to.whole.minus_by_two[i] += sums.minus_by_two[i];
+    }
     to.scale = largest / 127.f;
     to.total = to.scale * static_cast<float>(to.whole.all);
 }

@@ -33,7 +33,7 @@ constexpr int kRowGap = 64 / static_cast<int>(sizeof(Activation));
 // Memory of one thread for results that are not yet in the shared buffers.
 struct ThreadScratch {
     Buffer<Activation> normed;  // [kOwnNormRows][hidden + kRowGap]
-    Buffer<ByteGroup> groups;   // [kOwnNormRows][groups of the deepest product]
+    ByteRows bytes;             // [kOwnNormRows]
     Buffer<float> settled;      // [hidden]: a row of the residual stream with its last change
     Buffer<float> product;      // [rows][columns of one multiplication]
     Buffer<Best> best;          // [samples]
@@ -258,9 +258,9 @@ private:
         // thread rounds few rows for itself.
         Left operand(Left left, int count, const Weights& right) {
             if (!right.is_in_bytes()) return left;
-            if (count <= kOwnNormRows) return in_bytes(left, right, 0, count, own.groups.data());
+            if (count <= kOwnNormRows) return own.bytes.rounded(left, count, right, 0, count);
             const Range mine = share(count);
-            left = in_bytes(left, right, mine.begin, mine.end, engine.groups_.data());
+            left = engine.bytes_.rounded(left, count, right, mine.begin, mine.end);
             barrier();
             return left;
         }
@@ -405,14 +405,14 @@ private:
         attended_.reserve(rows * model_.heads * head_dim);
         gated_.reserve(rows * model_.intermediate);
         const size_t deepest = std::max({model_.hidden, model_.heads * model_.head_dim, model_.intermediate});
-        groups_.reserve(rows * (deepest / kGroup));
+        bytes_.reserve(rows, deepest);
         partials_.reserve(plan.partials);
         partial_values_.reserve(plan.partials * head_dim);
         for (int i = 0; i < plan.partials; ++i) partials_.data()[i].values = partial_values_.data() + i * head_dim;
         const int group = model_.heads / model_.kv_heads;
         for (ThreadScratch& scratch : scratch_) {
             scratch.normed.reserve(static_cast<size_t>(kOwnNormRows) * (model_.hidden + kRowGap));
-            scratch.groups.reserve(kOwnNormRows * (deepest / kGroup));
+            scratch.bytes.reserve(kOwnNormRows, deepest);
             scratch.settled.reserve(model_.hidden);
             scratch.product.reserve(rows * kHeadColumns);
             scratch.best.reserve(samples);
@@ -446,7 +446,7 @@ private:
     // [rows][hidden]: what attention or MLP adds if it is normalized first, and the residual stream with it.
     Buffer<float> changes_, next_residual_;
     Buffer<Activation> normed_, attended_, gated_;
-    Buffer<ByteGroup> groups_;  // [rows][groups of the deepest product]
+    ByteRows bytes_;
     Buffer<Softmax> partials_;
     Buffer<float> whole_rows_;  // [rows that need all logits][vocab]
     std::vector<HeadRow> head_rows_;

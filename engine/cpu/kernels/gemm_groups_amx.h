@@ -1,9 +1,10 @@
-// Multiplication by weights in groups, with AMX tiles: out [rows, columns] = left [rows, depth] times panels.
+// Multiplication by weights in groups, with AMX tiles of bf16: out [rows, columns] = left [rows, depth] times panels.
+// gemm_bytes_amx.h multiplies the formats whose products are those of bytes. The one that is left, of 8 bits, has one
+// scale per group and no offset.
 //
-// Exactness: an output adds up the groups of the depth in ascending order. The sum of a span (see group_panels.h) is
-// one tile product with the integers (see amx.h). One fused multiply-add multiplies that sum by the scale and adds it to
-// the output. If the group has an offset, one more adds the offset times the sum of the row's values. The operations on
-// a row are the same for any number of rows.
+// Exactness: an output adds up the groups of the depth in ascending order. The sum of a group is one tile product with
+// the integers (see amx.h). One fused multiply-add multiplies that sum by the scale and adds it to the output. The
+// operations on a row are the same for any number of rows.
 #pragma once
 
 #include <algorithm>
@@ -47,37 +48,25 @@ template <typename Format>
 void add_group(Left left, int skip, int rows, const bf16* decoded, const GroupPanels<Format>& right, int panel,
                int index, Out out) {
     using Scales = typename Format::Scales;
+    static_assert(!Format::kInBytes && Scales::kSpans == 1 && !Scales::kHasOffset);
     const Group group = right.group(panel, index);
-    const Activation* const values = left.data + index * kGroup;
-    for (int span = 0; span < Scales::kSpans; ++span) {
-        alignas(64) float products[kAmxRows][kPanel];
-        const bf16* const weights = decoded + span * Format::kSpanPairs * 2 * kPanel;
-        _tile_zero(0);
-        _tile_zero(1);
-        _tile_loadd(4, values + span * 2 * Format::kSpanPairs, left.stride * sizeof(bf16));
-        _tile_loadd(6, weights, kPairStride);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, weights + 2 * kAmxColumns, kPairStride);
-        _tile_dpbf16ps(1, 4, 7);
-        _tile_stored(0, products, sizeof products[0]);
-        _tile_stored(1, products[0] + kAmxColumns, sizeof products[0]);
-        for (int v = 0; v < kPairVectors; ++v) {
-            const Vec scale = Scales::scale(group, span, v * kLanes);
-            for (int row = skip; row < rows; ++row) {
-                float* const sum = out.data + row * out.stride + v * kLanes;
-                const bool is_first = index == 0 && span == 0;
-                store(sum, fma(scale, load(products[row] + v * kLanes), is_first ? Vec{} : load(sum)));
-            }
+    alignas(64) float products[kAmxRows][kPanel];
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_loadd(4, left.data + index * kGroup, left.stride * sizeof(bf16));
+    _tile_loadd(6, decoded, kPairStride);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, decoded + 2 * kAmxColumns, kPairStride);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_stored(0, products, sizeof products[0]);
+    _tile_stored(1, products[0] + kAmxColumns, sizeof products[0]);
+    for (int v = 0; v < kPairVectors; ++v) {
+        const Vec scale = Scales::scale(group, 0, v * kLanes);
+        for (int row = skip; row < rows; ++row) {
+            float* const sum = out.data + row * out.stride + v * kLanes;
+            store(sum, fma(scale, load(products[row] + v * kLanes), index == 0 ? Vec{} : load(sum)));
         }
     }
-    if constexpr (Scales::kHasOffset)
-        for (int row = skip; row < rows; ++row) {
-            const Vec total = broadcast(sum_of_group(values + row * left.stride));
-            for (int v = 0; v < kPairVectors; ++v) {
-                float* const sum = out.data + row * out.stride + v * kLanes;
-                store(sum, fma(Scales::offset(group, v * kLanes), total, load(sum)));
-            }
-        }
 }
 
 // Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
@@ -85,7 +74,7 @@ void add_group(Left left, int skip, int rows, const bf16* decoded, const GroupPa
 template <typename Format>
 void multiply_by_tiles(Left left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
     const int taken = std::min(rows, kAmxRows);
-    configure_tiles(taken, 2 * Format::kSpanPairs);
+    configure_tiles(taken);
     DecodedGroups decoded;
     for (int panel = first / kPanel; panel < (first + columns) / kPanel; ++panel, out.data += kPanel)
         for (int group = 0; group < right.groups(); group += kDecodedGroups) {

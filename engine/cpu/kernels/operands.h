@@ -6,15 +6,17 @@
 namespace ebb {
 
 struct ByteGroup;
+struct ByteTile;
 
 // The left operand, row-major. `stride` is the number of values from one row to the next.
 struct Left {
     const Activation* data;
     ptrdiff_t stride;
-    // The same rows in bytes (byte_rows.h), and the number of groups from one row to the next. Null if no weight needs
-    // them.
+    // The same rows in bytes (byte_rows.h): by row, with the number of groups from one row to the next, or in tiles. Null
+    // if no product needs them.
     const ByteGroup* groups = nullptr;
     ptrdiff_t group_stride = 0;
+    const ByteTile* tiles = nullptr;
 };
 
 // The result, row-major. `stride` is as in Left.

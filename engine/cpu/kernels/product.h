@@ -29,8 +29,8 @@ public:
         const Weights right{product.right, product.depth};
         Left left{activations(product), product.depth};
         if (right.is_in_bytes()) {
-            groups_.reserve(static_cast<size_t>(product.rows) * (product.depth / kGroup));
-            left = in_bytes(left, right, 0, product.rows, groups_.data());
+            bytes_.reserve(product.rows, product.depth);
+            left = bytes_.rounded(left, product.rows, right, 0, product.rows);
         }
         shares_.reset();
         auto job = [&](int thread) {
@@ -85,7 +85,7 @@ private:
     ThreadPool pool_;
     Shares shares_;
     std::vector<Buffer<float>> scratch_;  // by thread: [rows][columns of one multiplication]
-    Buffer<ByteGroup> groups_;            // [rows][depth / kGroup]
+    ByteRows bytes_;
     Buffer<float> left_;                  // [rows][depth], unless the kernels read bf16
 };
 

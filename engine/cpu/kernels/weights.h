@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "buffer.h"
 #include "byte_rows.h"
 #include "gemm.h"
 #include "int4_format.h"
@@ -82,19 +83,42 @@ inline void multiply(Left left, int rows, const Weights& right, int first, int c
     }
 }
 
-// Return the left operand of a product with `right`: with its rows in bytes, if the product needs them.
-// Rows [first, end) are rounded here to `groups` [rows][depth / kGroup].
-inline Left in_bytes(Left left, const Weights& right, int first, int end, ByteGroup* groups) {
+// Rows in bytes: by row, or in tiles. See byte_rows.h.
+struct ByteRows {
+    Buffer<ByteGroup> groups;  // [rows][depth / kGroup]
+    Buffer<ByteTile> tiles;    // [byte_tiles(rows)][depth / kGroup]
+
+    void reserve(size_t rows, size_t depth) {
+        const int count = static_cast<int>(rows);
+        if (are_in_byte_tiles(count))
+            tiles.reserve(byte_tiles(count) * (depth / kGroup));
+        else
+            groups.reserve(rows * (depth / kGroup));
+    }
+
+    // Return the left operand of a product with `right`, with `rows` rows in bytes. Rows [first, end) are rounded here.
+    Left rounded(Left left, int rows, const Weights& right, int first, int end) {
 #if EBB_BYTE_DOT
-    const int of_row = right.depth / kGroup;
-    for (int row = first; row < end; ++row)
-        for (int group = 0; group < of_row; ++group)
-            to_bytes(left.data + row * left.stride + group * kGroup, groups[row * of_row + group]);
-    left.groups = groups;
-    left.group_stride = of_row;
+        const ptrdiff_t of_row = right.depth / kGroup;
+        const bool in_tiles = are_in_byte_tiles(rows);
+        for (int row = first; row < end; ++row)
+            for (int group = 0; group < of_row; ++group) {
+                const Activation* const values = left.data + row * left.stride + group * kGroup;
+                if (in_tiles) {
+                    ByteGroup rounded;
+                    to_bytes(values, rounded);
+                    tiles.data()[row / kByteTileRows * of_row + group].put(row % kByteTileRows, rounded);
+                } else {
+                    to_bytes(values, groups.data()[row * of_row + group]);
+                }
+            }
+        left.groups = groups.data();
+        left.group_stride = of_row;
+        left.tiles = tiles.data();
 #endif
-    return left;
-}
+        return left;
+    }
+};
 
 // Convert row `column` of the matrix to float32.
 inline void unpack_row(const Weights& matrix, int column, float* to) {

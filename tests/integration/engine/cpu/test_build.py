@@ -93,7 +93,8 @@ def test_compiled_kernels_are_private_to_their_owner(compiler: Compiler, tmp_pat
         ((*AVX512, "avx512_bf16"), ["avx512", "avx2", "portable"]),
         (BF16, ["avx512_bf16", "avx512", "avx2", "portable"]),
         ((*BF16, "amx_bf16"), ["avx512_bf16", "avx512", "avx2", "portable"]),
-        ((*BF16, "amx_bf16", "amx_tile"), ["amx_bf16", "avx512_bf16", "avx512", "avx2", "portable"]),
+        ((*BF16, "amx_bf16", "amx_int8"), ["avx512_bf16", "avx512", "avx2", "portable"]),
+        ((*BF16, "amx_bf16", "amx_int8", "amx_tile"), ["amx_bf16", "avx512_bf16", "avx512", "avx2", "portable"]),
     ],
 )
 def test_instruction_set_is_usable_if_the_cpu_has_all_of_it(capabilities: tuple[str, ...], usable: list[str]) -> None:

@@ -13,7 +13,7 @@ from tests.many_models import combinations
 from tests.native_rig import COMPUTES_IN_BYTES, KernelsFor, held_by_four_bits, quantized, rounded_to_bytes
 from tests.sizes import Size
 
-BATCHES = (2, 8, 130)
+BATCHES = (2, 8, 13, 130)
 INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
 
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from engine.detokenizer import Detokenizer
 from models.harmony_thinking import HarmonyReader, HarmonyThinking
 from models.open_call import OpenCall
 from models.spelled_marks import SpelledMarks, without_breaks
+from models.text_tokenizer import TextTokenizer
 from models.thinking import MarkedThinking, Thinking, Thoughts
+from models.tool_format import ToolFormat
 from models.written_thinking import Pieces, WrittenThinking
 
 
@@ -29,6 +32,19 @@ class AnswerFormat:
     describe: Callable[[Sequence[int]], str] = lambda _: ""
     call_words: tuple[str, ...] = ()
     marks: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tokenizer: TextTokenizer, tools: ToolFormat, thinking: Thinking | None) -> "AnswerFormat":
+        """Create the rules of a model. Control tokens that delimit tool calls show their names."""
+        names, token_bytes = tools.names_of_marks(), tokenizer.token_bytes
+        return cls(
+            (lambda id_: names.get(id_) or token_bytes(id_)) if names else token_bytes,
+            tokenizer.drops_first_space,
+            thinking,
+            tokenizer.describe,
+            tools.syntax.call_words,
+            tools.tokens_of_marks(partial(tokenizer.encode, special=True)),
+        )
 
     def begin(
         self,

@@ -119,23 +119,10 @@ def build_llm_engine(
     make_scheduler = partial(_scheduler, config, loaded, clock, trace)
     core = EngineCore(make_scheduler, loaded.executor, trace, config.pipeline_parallel_size)
     tokenizer = loaded.tokenizer
-    answers = AnswerFormat(
-        _shown_bytes(loaded),
-        tokenizer.drops_first_space,
-        loaded.chat_format.thinking,
-        tokenizer.describe,
-        loaded.chat_format.tools.syntax.call_words,
-        loaded.chat_format.tools.tokens_of_marks(partial(tokenizer.encode, special=True)),
-    )
+    answers = AnswerFormat.of(tokenizer, loaded.chat_format.tools, loaded.chat_format.thinking)
     outputs = OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes)
     engine = LLMEngine(processor, core, outputs, grammars)
     return engine, tokenizer, loaded.chat_format, loaded.tiers
-
-
-def _shown_bytes(loaded: _Loaded) -> Callable[[int], bytes]:
-    """Return the bytes of each token for the answer's text. Tokens that delimit tool calls show their names."""
-    marks, token_bytes = loaded.chat_format.tools.names_of_marks(), loaded.tokenizer.token_bytes
-    return (lambda id_: marks.get(id_) or token_bytes(id_)) if marks else token_bytes
 
 
 def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Loaded:

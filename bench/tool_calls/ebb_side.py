@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from bench.tool_calls.answers import WHOLE, Answer, Vocabulary
 from bench.tool_calls.cases import TOOLS
@@ -24,15 +23,7 @@ class EbbReader:
     def __init__(self, how: Format, words: Vocabulary) -> None:
         tokenizer = Tokenizer(words.spec(), bos_token_id=None, eos_token_ids=(words.end_id,))
         self._format = ToolFormat(how.name, syntax_named(how.name), tokenizer.control_tokens, is_known=True)
-        marks = self._format.names_of_marks()
-        self._answers = AnswerFormat(
-            lambda id_: marks.get(id_) or tokenizer.token_bytes(id_),
-            tokenizer.drops_first_space,
-            find_harmony_thinking(CHANNEL, tokenizer),
-            tokenizer.describe,
-            self._format.syntax.call_words,
-            self._format.tokens_of_marks(partial(tokenizer.encode, special=True)),
-        )
+        self._answers = AnswerFormat.of(tokenizer, self._format, find_harmony_thinking(CHANNEL, tokenizer))
         self._prompt = tokenizer.encode(_PROMPT, special=True)
 
     def read(self, answer: Answer, way: str) -> Outcome:

@@ -1,7 +1,6 @@
 """Replay of a stored answer whose run is gone: a log with the deltas that the run would have sent token by token."""
 
 from dataclasses import dataclass
-from functools import partial
 
 from app.domain.records import Message
 from app.domain.sampling_json import params_from_json
@@ -35,17 +34,10 @@ def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
     If the tokens do not yield the stored text under this tokenizer, the reasoning and the text are one delta each.
     """
     ids = unpack_ids(answer.tokens.ids)
-    tokenizer, thinking = engine.tokenizer, engine.chat_format.thinking
-    marks = engine.chat_format.tools.names_of_marks()
+    thinking = engine.chat_format.thinking
     # If the prompt opened the reasoning, the answer contains only the token that closes it.
     opened = thinking is not None and answer.reasoning and not thinking.begins(ids)
-    how = AnswerFormat(
-        lambda id_: marks.get(id_) or tokenizer.token_bytes(id_),
-        tokenizer.drops_first_space,
-        thinking,
-        call_words=engine.chat_format.tools.syntax.call_words,
-        marks=engine.chat_format.tools.tokens_of_marks(partial(tokenizer.encode, special=True)),
-    )
+    how = AnswerFormat.of(engine.tokenizer, engine.chat_format.tools, thinking)
     params = params_from_json(answer.params or {})
     reader = how.begin(
         thinking.opening_ids if thinking is not None and opened else [],

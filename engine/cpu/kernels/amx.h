@@ -1,9 +1,9 @@
 // Tile registers of AMX. Registers 0 to 3 hold sums [rows][16] in float32. Registers 4 and 5 hold rows of the left
 // operand [rows][32] in bf16. Registers 6 and 7 hold a part of a panel in bf16: 16 pairs of the depth by 16 columns.
-// Products of bytes (gemm_bytes_amx.h) have integers of 32 bits as sums, and four bytes in place of two bf16.
+// Products of bytes (gemm_groups_amx.h) have integers of 32 bits as sums, and four bytes in place of two bf16.
 //
-// A tile product of bf16 adds one number to each sum: a chain of 16 fused multiply-adds over the even places of the depth, plus
-// a second chain over the odd places. Both chains start from zero and read only the sum's own row of the left operand.
+// A tile product of bf16 adds one number to each sum: a chain of 16 fused multiply-adds over the even places of the
+// depth, plus a second chain over the odd places. Both chains start from zero and read only the sum's own row of the left operand.
 // Denormals count as zero and rounding is to nearest, whatever the float mode.
 //
 // Without AMX, this file defines only `TileMode`, which then does nothing.

@@ -9,7 +9,6 @@
 
 #if EBB_AMX
 #include "gemm_amx.h"
-#include "gemm_bytes_amx.h"
 #include "gemm_groups_amx.h"
 #endif
 
@@ -33,11 +32,8 @@ inline void multiply(const Left& left, int rows, const Panels& right, int first,
 template <typename Format>
 void multiply(Left left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
 #if EBB_AMX
-    if constexpr (Format::kInBytes) {
-        if (are_in_byte_tiles(rows)) return multiply_bytes_by_tiles(left, rows, right, first, columns, out);
-    } else if (rows > kMaxGroupRows) {
-        return multiply_by_tiles(left, rows, right, first, columns, out);
-    }
+    const bool fits_vectors = Format::kInBytes ? !are_in_byte_tiles(rows) : rows <= kMaxGroupRows;
+    if (!fits_vectors) return multiply_by_tiles(left, rows, right, first, columns, out);
 #endif
     multiply_by_vectors(left, rows, right, first, columns, out);
 }

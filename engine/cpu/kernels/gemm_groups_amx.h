@@ -1,13 +1,18 @@
-// Multiplication by weights in groups, with AMX tiles of bf16: out [rows, columns] = left [rows, depth] times panels.
-// gemm_bytes_amx.h multiplies the formats whose products are those of bytes. The one that is left, of 8 bits, has one
-// scale per group and no offset.
+// Multiplication by weights in groups, with AMX tiles: out [rows, columns] = left [rows, depth] times panels.
 //
-// Exactness: an output adds up the groups of the depth in ascending order. The sum of a group is one tile product with
-// the integers (see amx.h). One fused multiply-add multiplies that sum by the scale and adds it to the output. The
-// operations on a row are the same for any number of rows.
+// Exactness: an output adds up the groups of the depth in ascending order. The operations on a row are the same for any
+// number of rows.
+// - Bytes: tiles add up the integers of a span (see group_panels.h) without rounding. What follows is as in
+//   multiply_byte_tile (byte_rows.h).
+// - bf16: the sum of a group is one tile product with the integers (see amx.h). One fused multiply-add multiplies that
+//   sum by the scale and adds it to the output.
+//
+// Tiles cannot scale the sums of a group, so these go through memory. A row then loads and stores its outputs once for
+// several groups.
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "amx.h"
 #include "gemm_groups_vectors.h"
@@ -16,79 +21,278 @@
 
 namespace ebb {
 
-static_assert(kGroup == kAmxDepth);
+constexpr int kColumnTiles = kPanel / kAmxColumns;
+static_assert(kAmxColumns == kLanes && kAmxRows == kByteTileRows && kAmxDepth == kGroup);
 
-// Groups that are decoded at a time: 16 KB, which stay in the L1 cache while all rows are multiplied by them.
-constexpr int kDecodedGroups = 8;
-// Prefetch distance in groups.
-constexpr int kFetchedGroups = 4;
+// Integers of consecutive groups of one panel, decoded to what tiles read.
+template <typename Format, int kGroups, bool kInBytes = Format::kInBytes>
+class DecodedIntegers;
 
-// Consecutive groups of one panel, decoded to the layout of a bf16 panel.
-struct DecodedGroups {
-    alignas(64) bf16 values[kDecodedGroups][kGroupPairs * 2 * kPanel];
+// Bytes with a sign: [groups][column tiles][quads][kAmxColumns][4].
+template <typename Format, int kGroups>
+class DecodedIntegers<Format, kGroups, true> {
+    using Decoder = typename Format::Integers::ByteDecoder;
+    static constexpr int kQuadBytes = Format::Integers::kBytes / kGroupQuads;
 
-    template <typename Format>
-    void decode(const GroupPanels<Format>& right, int panel, int first, int count) {
-        using Integers = typename Format::Integers;
+public:
+    static constexpr int kStride = kLineBytes;
+
+    void decode(const uint8_t* integers, int index) {
+        const Decoder decoder;
+#pragma GCC unroll 8
+        for (int quad = 0; quad < kGroupQuads; ++quad) {
+            for (int at = 0; at < kQuadBytes; at += kLineBytes)
+                __builtin_prefetch(integers + quad * kQuadBytes + at + kGroupPrefetchBytes, 0, 3);
+            for (int tile = 0; tile < kColumnTiles; ++tile)
+                values_[index][tile][quad] =
+                    decoder.decode(integers, quad, 0, tile) - static_cast<uint8_t>(Decoder::kByteZero);
+        }
+    }
+
+    const void* span(int index, int span, int tile) const {
+        return &values_[index][tile][span * kGroupQuads / Format::Scales::kSpans];
+    }
+
+private:
+    Quads values_[kGroups][kColumnTiles][kGroupQuads];
+};
+
+// bf16: [groups][pairs][columns][2].
+template <typename Format, int kGroups>
+class DecodedIntegers<Format, kGroups, false> {
+    using Integers = typename Format::Integers;
+
+public:
+    static constexpr int kStride = kPairStride;
+
+    void decode(const uint8_t* integers, int index) {
         const typename Integers::Decoder decoder;
+        for (int line = 0; line < kGroupPairs / Integers::kLinePairs; ++line) {
+            __builtin_prefetch(integers + line * kLineBytes + kGroupPrefetchBytes, 0, 3);
+            decoder.decode(integers, line, 0, values_[index][line * Integers::kLinePairs]);
+        }
+    }
+
+    const void* span(int index, int, int tile) const { return &values_[index][0][tile]; }
+
+private:
+    Pair values_[kGroups][kGroupPairs][kPairVectors];
+};
+
+// Consecutive groups of one panel, decoded.
+template <typename Format, int kGroups>
+struct DecodedGroups {
+    using Scales = typename Format::Scales;
+
+    DecodedIntegers<Format, kGroups> integers;
+    Vec scales[kGroups][Scales::kSpans][kColumnTiles], offsets[Scales::kHasOffset ? kGroups : 1][kColumnTiles];
+
+    void decode(const GroupPanels<Format>& right, int panel, int first, int count) {
         for (int index = 0; index < count; ++index) {
-            const uint8_t* const integers = right.group(panel, first + index).integers;
-            for (int line = 0; line < kGroupPairs / Integers::kLinePairs; ++line) {
-                __builtin_prefetch(integers + line * kLineBytes + kFetchedGroups * Format::kGroupBytes, 0, 3);
-                decoder.decode(integers, line, 0,
-                               reinterpret_cast<Pair*>(values[index] + line * Integers::kLinePairs * 2 * kPanel));
+            const Group group = right.group(panel, first + index);
+            integers.decode(group.integers, index);
+            for (int tile = 0; tile < kColumnTiles; ++tile) {
+                for (int span = 0; span < Scales::kSpans; ++span)
+                    scales[index][span][tile] = Scales::scale(group, span, tile * kLanes);
+                if constexpr (Scales::kHasOffset) offsets[index][tile] = Scales::offset(group, tile * kLanes);
             }
         }
+        finish_stores(this);
     }
 };
 
-// Add the products of group `index` to the sums of one tile of rows. The sums of the first `skip` rows already include
-// them. decoded: the group in the layout of a bf16 panel.
-template <typename Format>
-void add_group(Left left, int skip, int rows, const bf16* decoded, const GroupPanels<Format>& right, int panel,
-               int index, Out out) {
+// Rows of the left operand for one tile register, from some group on. Outputs of the first `skip` of them are complete.
+template <bool kInBytes>
+struct RowTile;
+
+template <>
+struct RowTile<true> {
+    const ByteTile* groups;
+    int skip, end;
+    float* out;
+
+    // `row` is a multiple of kAmxRows.
+    RowTile(const Left& left, int rows, int row, int group, int of_row, const Out& out)
+        : groups(left.tiles + row / kAmxRows * of_row + group),
+          skip(0),
+          end(std::min(kAmxRows, rows - row)),
+          out(out.data + row * out.stride) {}
+
+    static int tile_rows(int) { return kAmxRows; }
+    const void* span(int index, int first) const { return groups[index].integers[0] + first; }
+    size_t stride() const { return kGroup; }
+    Vec scaled(Ints sum, int index, int row) const {
+        return __builtin_convertvector(sum, Vec) * broadcast(groups[index].scales[row]);
+    }
+};
+
+template <>
+struct RowTile<false> {
+    const bf16* values;
+    size_t value_stride;
+    int skip, end;
+    float* out;
+
+    // The last tile starts early enough to be full.
+    RowTile(const Left& left, int rows, int row, int group, int, const Out& out) {
+        const int from = std::max(0, std::min(row, rows - kAmxRows));
+        values = left.data + from * left.stride + group * kGroup;
+        value_stride = left.stride * sizeof(bf16);
+        skip = row - from;
+        end = tile_rows(rows);
+        this->out = out.data + from * out.stride;
+    }
+
+    static int tile_rows(int rows) { return std::min(rows, kAmxRows); }
+    const void* span(int index, int) const { return values + index * kGroup; }
+    size_t stride() const { return value_stride; }
+    Vec scaled(Vec sum, int, int) const { return sum; }
+};
+
+// The product of two tiles of rows, kGroups groups of their depth, and one panel.
+template <typename Format, int kGroups>
+class GroupBlock {
     using Scales = typename Format::Scales;
-    static_assert(!Format::kInBytes && Scales::kSpans == 1 && !Scales::kHasOffset);
-    const Group group = right.group(panel, index);
-    alignas(64) float products[kAmxRows][kPanel];
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_loadd(4, left.data + index * kGroup, left.stride * sizeof(bf16));
-    _tile_loadd(6, decoded, kPairStride);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_loadd(7, decoded + 2 * kAmxColumns, kPairStride);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_stored(0, products, sizeof products[0]);
-    _tile_stored(1, products[0] + kAmxColumns, sizeof products[0]);
-    for (int v = 0; v < kPairVectors; ++v) {
-        const Vec scale = Scales::scale(group, 0, v * kLanes);
-        for (int row = skip; row < rows; ++row) {
-            float* const sum = out.data + row * out.stride + v * kLanes;
-            store(sum, fma(scale, load(products[row] + v * kLanes), index == 0 ? Vec{} : load(sum)));
+    using Decoded = DecodedGroups<Format, kGroups>;
+    using Tile = RowTile<Format::kInBytes>;
+    using Sum = std::conditional_t<Format::kInBytes, Ints, Vec>;
+    static constexpr int kSpans = Scales::kSpans;
+    static_assert(Format::kInBytes || (kSpans == 1 && !Scales::kHasOffset));
+
+public:
+    // Add the product with `count` groups to the results, which start from zero if is_first. second: null for none.
+    void add(const Tile& first, const Tile* second, const Decoded& right, int count, bool is_first, ptrdiff_t stride) {
+        for (int index = 0; index < count; ++index) multiply(first, second, right, index);
+        finish_stores(this);
+        scale(first, sums_[0], right, count, is_first, stride);
+        if (second != nullptr) scale(*second, sums_[1], right, count, is_first, stride);
+    }
+
+private:
+    using TileSums = Sum[kAmxRows][kGroups][kSpans][kColumnTiles];
+
+    // Add up one group.
+    void multiply(const Tile& first, const Tile* second, const Decoded& right, int index) {
+        constexpr int kStride = sizeof(TileSums) / kAmxRows;
+#pragma GCC unroll 2
+        for (int span = 0; span < kSpans; ++span) {
+            const int from = span * kGroup / kSpans;
+            Sum *const sums = sums_[0][0][index][span], *const of_second = sums_[1][0][index][span];
+            _tile_loadd(4, first.span(index, from), first.stride());
+            _tile_loadd(6, right.integers.span(index, span, 0), right.integers.kStride);
+            _tile_loadd(7, right.integers.span(index, span, 1), right.integers.kStride);
+            _tile_zero(0);
+            _tile_zero(1);
+            if constexpr (Format::kInBytes) {
+                _tile_dpbssd(0, 4, 6);
+                _tile_dpbssd(1, 4, 7);
+            } else {
+                _tile_dpbf16ps(0, 4, 6);
+                _tile_dpbf16ps(1, 4, 7);
+            }
+            if (second != nullptr) {
+                _tile_loadd(5, second->span(index, from), second->stride());
+                _tile_zero(2);
+                _tile_zero(3);
+                if constexpr (Format::kInBytes) {
+                    _tile_dpbssd(2, 5, 6);
+                    _tile_dpbssd(3, 5, 7);
+                } else {
+                    _tile_dpbf16ps(2, 5, 6);
+                    _tile_dpbf16ps(3, 5, 7);
+                }
+            }
+            _tile_stored(0, sums, kStride);
+            _tile_stored(1, sums + 1, kStride);
+            if (second != nullptr) {
+                _tile_stored(2, of_second, kStride);
+                _tile_stored(3, of_second + 1, kStride);
+            }
         }
     }
+
+    static void scale(const Tile& tile, const TileSums& sums, const Decoded& right, int count, bool is_first,
+                      ptrdiff_t stride) {
+        if (count == kGroups)
+            scale<kGroups>(tile, sums, right, 0, is_first, stride);
+        else
+            for (int index = 0; index < count; ++index)
+                scale<1>(tile, sums, right, index, is_first && index == 0, stride);
+    }
+
+    // Scale the sums of kCount groups from `first` on, and add them to the results.
+    template <int kCount>
+    static void scale(const Tile& rows, const TileSums& sums, const Decoded& right, int first, bool is_first,
+                      ptrdiff_t stride) {
+        // The compiler cannot know that stores of outputs do not change the scales, and would load them for each row.
+        Vec scales[kCount][kSpans][kColumnTiles], offsets[kCount][kColumnTiles];
+#pragma GCC unroll 8
+        for (int i = 0; i < kCount; ++i)
+#pragma GCC unroll 2
+            for (int tile = 0; tile < kColumnTiles; ++tile) {
+#pragma GCC unroll 2
+                for (int span = 0; span < kSpans; ++span) scales[i][span][tile] = right.scales[first + i][span][tile];
+                if constexpr (Scales::kHasOffset) offsets[i][tile] = right.offsets[first + i][tile];
+            }
+        for (int row = rows.skip; row < rows.end; ++row) {
+            float* const out = rows.out + row * stride;
+            Vec totals[kColumnTiles];
+#pragma GCC unroll 2
+            for (int tile = 0; tile < kColumnTiles; ++tile) totals[tile] = is_first ? Vec{} : load(out + tile * kLanes);
+#pragma GCC unroll 8
+            for (int i = 0; i < kCount; ++i) {
+#pragma GCC unroll 2
+                for (int span = 0; span < kSpans; ++span)
+#pragma GCC unroll 2
+                    for (int tile = 0; tile < kColumnTiles; ++tile)
+                        totals[tile] =
+                            fma(scales[i][span][tile], rows.scaled(sums[row][first + i][span][tile], first + i, row),
+                                totals[tile]);
+                if constexpr (Scales::kHasOffset)
+#pragma GCC unroll 2
+                    for (int tile = 0; tile < kColumnTiles; ++tile)
+                        totals[tile] =
+                            fma(offsets[i][tile], broadcast(rows.groups[first + i].totals[row]), totals[tile]);
+            }
+#pragma GCC unroll 2
+            for (int tile = 0; tile < kColumnTiles; ++tile) store(out + tile * kLanes, totals[tile]);
+        }
+    }
+
+    TileSums sums_[2];
+};
+
+template <int kGroups, typename Format>
+void multiply_in_blocks(const Left& left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
+    using Tile = RowTile<Format::kInBytes>;
+    configure_tiles(Tile::tile_rows(rows), kAmxDepth / Format::Scales::kSpans / (Format::kInBytes ? 2 : 1));
+    DecodedGroups<Format, kGroups> decoded;
+    GroupBlock<Format, kGroups> block;
+    for (int panel = first / kPanel; panel < (first + columns) / kPanel; ++panel, out.data += kPanel)
+        for (int group = 0; group < right.groups(); group += kGroups) {
+            const int count = std::min(kGroups, right.groups() - group);
+            decoded.decode(right, panel, group, count);
+            for (int row = 0; row < rows; row += 2 * kAmxRows) {
+                const auto tile = [&](int at) { return Tile(left, rows, at, group, right.groups(), out); };
+                if (rows - row > kAmxRows) {
+                    const Tile second = tile(row + kAmxRows);
+                    block.add(tile(row), &second, decoded, count, group == 0, out.stride);
+                } else {
+                    block.add(tile(row), nullptr, decoded, count, group == 0, out.stride);
+                }
+            }
+        }
 }
 
 // Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples
-// of kPanel.
+// of kPanel. The left operand of a product of bytes is in tiles (byte_rows.h).
 template <typename Format>
-void multiply_by_tiles(Left left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
-    const int taken = std::min(rows, kAmxRows);
-    configure_tiles(taken);
-    DecodedGroups decoded;
-    for (int panel = first / kPanel; panel < (first + columns) / kPanel; ++panel, out.data += kPanel)
-        for (int group = 0; group < right.groups(); group += kDecodedGroups) {
-            const int count = std::min(kDecodedGroups, right.groups() - group);
-            decoded.decode(right, panel, group, count);
-            finish_stores(&decoded);
-            for (int row = 0; row < rows; row += taken) {
-                // The last tile starts early enough to be full.
-                const int from = std::min(row, rows - taken);
-                for (int index = 0; index < count; ++index)
-                    add_group({left.data + from * left.stride, left.stride}, row - from, taken, decoded.values[index],
-                              right, panel, group + index, {out.data + from * out.stride, out.stride});
-            }
-        }
+void multiply_by_tiles(const Left& left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
+    // With few rows, the CPU decodes groups while it scales those before them, if the blocks are small.
+    if (rows > 4 * kAmxRows)
+        multiply_in_blocks<4>(left, rows, right, first, columns, out);
+    else
+        multiply_in_blocks<2>(left, rows, right, first, columns, out);
 }
 
 }  // namespace ebb

@@ -1,6 +1,6 @@
 // Vectors of one instruction set. The other kernels compute with Vec, Activation and the functions of this file. Other
-// intrinsics are used only for AMX tiles (amx.h, gemm_amx.h, gemm_groups_amx.h, gemm_bytes_amx.h), for products of bytes
-// (byte_vectors.h), and for decoding integers (int8_format.h, int4_format.h, int5_format.h, group_scales.h, float16.h).
+// intrinsics are used only for AMX tiles (amx.h, gemm_amx.h, gemm_groups_amx.h), for products of bytes (byte_vectors.h),
+// and for decoding integers (int8_format.h, int4_format.h, int5_format.h, group_scales.h, float16.h).
 //
 // The kernels are compiled with -ffp-contract=off, so the compiler never fuses a multiplication and an addition by
 // itself. Fused multiply-adds are written as `fma`, which the portable build on x86 computes as two operations.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.peers.workshop import Workshop
+from engine.cpu.instruction_set import choose_instruction_set
 
 VERSION: Final = "0.3.36"
 BF16: Final = "bf16"
@@ -20,6 +21,8 @@ _CMAKE_OPTIONS: Final = (
     "-DLLAMA_USE_PREBUILT_UI=OFF",
     "-DLLAMA_OPENSSL=OFF",
 )
+# GCC 12 takes the stores to the configuration of tile registers for dead, and llama.cpp then crashes.
+_WITH_TILES: Final = ("-DCMAKE_CXX_FLAGS=-fno-tree-dse -fno-dse",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,8 @@ def _build(shop: Workshop, python: Path, sources: Path, threads: int) -> None:
     archive.unlink()
     cmake, ninja = str(python.with_name("cmake")), python.with_name("ninja")
     generator = ("-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}")
-    shop.run("configuring", [cmake, "-S", str(sources), "-B", "build", *generator, *_CMAKE_OPTIONS])
+    options = (*_CMAKE_OPTIONS, *(_WITH_TILES if choose_instruction_set("auto").name == "amx_bf16" else ()))
+    shop.run("configuring", [cmake, "-S", str(sources), "-B", "build", *generator, *options])
     build = [cmake, "--build", "build", "--parallel", str(threads), "--target", "llama-server", "llama-quantize"]
     shop.run("compiling the server for this machine (several minutes)", build)
 

@@ -17,7 +17,7 @@ namespace ebb {
 constexpr int kBytePlaces[4] = {0, 2, 1, 3};
 constexpr int kGroupQuads = kGroup / 4;
 // Rows up to which vectors are as fast as AMX tiles.
-constexpr int kMaxByteRowsOfVectors = 8;
+constexpr int kMaxByteRowsOfVectors = 12;
 
 struct ByteGroup {
     int8_t integers[kGroup];  // from -127 to 127, each four in the order of kBytePlaces
@@ -41,11 +41,6 @@ struct ByteTile {
 
 // Return whether tile registers multiply `rows` rows of bytes. With fewer rows, memory is the limit, and vectors do.
 constexpr bool are_in_byte_tiles([[maybe_unused]] int rows) { return EBB_AMX && rows > kMaxByteRowsOfVectors; }
-
-// Return the number of tiles for `rows` rows, for each group.
-constexpr int byte_tiles(int rows) {
-    return are_in_byte_tiles(rows) ? (rows + kByteTileRows - 1) / kByteTileRows : 0;
-}
 
 #if EBB_BYTE_DOT
 // Round a group to bytes. The largest magnitude becomes 127, unless it is so small that its inverse could be infinite.

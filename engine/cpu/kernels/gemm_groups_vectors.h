@@ -35,7 +35,7 @@ constexpr int kMaxGroupRows = 8;
 // The same for tiles of bytes. With AVX-512 and kMaxByteRows, the sums of all groups fit the registers too. A single tile
 // waits for memory anyway, so it may have more rows.
 #if defined(__AVX512F__)
-constexpr int kMaxByteRows = 7, kMaxSingleByteRows = EBB_AMX ? kMaxByteRowsOfVectors : 12;
+constexpr int kMaxByteRows = 7, kMaxSingleByteRows = 12;
 #else
 constexpr int kMaxByteRows = 5, kMaxSingleByteRows = 5;
 #endif

@@ -86,14 +86,13 @@ inline void multiply(Left left, int rows, const Weights& right, int first, int c
 // Rows in bytes: by row, or in tiles. See byte_rows.h.
 struct ByteRows {
     Buffer<ByteGroup> groups;  // [rows][depth / kGroup]
-    Buffer<ByteTile> tiles;    // [byte_tiles(rows)][depth / kGroup]
+    Buffer<ByteTile> tiles;    // [tiles of kByteTileRows rows][depth / kGroup]
 
+    // Reserve memory for any number of rows up to `rows`.
     void reserve(size_t rows, size_t depth) {
-        const int count = static_cast<int>(rows);
-        if (are_in_byte_tiles(count))
-            tiles.reserve(byte_tiles(count) * (depth / kGroup));
-        else
-            groups.reserve(rows * (depth / kGroup));
+        const bool in_tiles = are_in_byte_tiles(static_cast<int>(rows));
+        groups.reserve((in_tiles ? kMaxByteRowsOfVectors : rows) * (depth / kGroup));
+        if (in_tiles) tiles.reserve((rows + kByteTileRows - 1) / kByteTileRows * (depth / kGroup));
     }
 
     // Return the left operand of a product with `right`, with `rows` rows in bytes. Rows [first, end) are rounded here.

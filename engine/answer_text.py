@@ -3,15 +3,32 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Protocol
 
 from engine.detokenizer import Detokenizer
 from models.harmony_thinking import HarmonyReader, HarmonyThinking
 from models.open_call import OpenCall
 from models.spelled_marks import SpelledMarks, without_breaks
-from models.text_tokenizer import TextTokenizer
 from models.thinking import MarkedThinking, Thinking, Thoughts
 from models.tool_format import ToolFormat
 from models.written_thinking import Pieces, WrittenThinking
+
+
+class AnswerTokenizer(Protocol):
+    """The part of a tokenizer that answers need. See `models.text_tokenizer.TextTokenizer`."""
+
+    @property
+    def drops_first_space(self) -> bool:
+        """Whether decoding removes the space before a span between control tokens."""
+
+    def encode(self, text: str, *, special: bool) -> list[int]:
+        """Encode `text`, and with `special` the names of control tokens as these tokens."""
+
+    def describe(self, ids: Sequence[int], /) -> str:
+        """Decode `ids` for display, with control tokens by name."""
+
+    def token_bytes(self, id_: int, /) -> bytes:
+        """Return the bytes of a token's text; b"" for control tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +51,7 @@ class AnswerFormat:
     marks: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tokenizer: TextTokenizer, tools: ToolFormat, thinking: Thinking | None) -> "AnswerFormat":
+    def of(cls, tokenizer: AnswerTokenizer, tools: ToolFormat, thinking: Thinking | None) -> "AnswerFormat":
         """Create the rules of a model. Control tokens that delimit tool calls show their names."""
         names, token_bytes = tools.names_of_marks(), tokenizer.token_bytes
         return cls(

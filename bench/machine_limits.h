@@ -48,6 +48,7 @@ inline void print(const char* shape, const char* name, double seconds, double op
 
 #if EBB_AMX
 
+// Measure products of tile registers.
 inline void measure_products(int threads) {
     constexpr long kRounds = 10'000'000;
     const auto multiply = [](int) {
@@ -65,6 +66,7 @@ inline void measure_products(int threads) {
 
 #else
 
+// Measure dot products of vector registers.
 inline void measure_products(int threads) {
     constexpr long kRounds = 20'000'000;
     constexpr int kSums = 12;

@@ -43,7 +43,11 @@ public:
         for (size_t i = 0; i < values.size(); ++i)
             values[i] = static_cast<Activation>(EBB_BF16_DOT ? 0x3c00 + i * 37 % 256 : i % 64);
         std::vector<ByteRows> bytes(threads);
-        for (ByteRows& each : bytes) each.reserve(rows, kDepth);
+        for (ByteRows& each : bytes) {
+            each.reserve(rows, kDepth);
+            // Touch the memory before the time counts.
+            each.rounded({values.data(), kDepth}, rows, {{nullptr, 0}, kDepth}, 0, rows);
+        }
         const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
         const double seconds = timed(threads, [&](int thread) {
             std::vector<float> out(static_cast<size_t>(rows) * at_once * kPanel);

@@ -44,7 +44,7 @@ def load_oracle(folder: Path) -> DecoderForCausalLM:
 
 
 COMPUTES_IN_BYTES = ("amx_bf16", "avx512_bf16", "avx512", "avx2")
-"""Instruction sets whose products with weights of up to six bits are those of bytes."""
+"""Instruction sets whose products with integer weights are those of bytes, except `int8` and Q8_0."""
 
 
 def quantized(matrix: torch.Tensor) -> torch.Tensor:

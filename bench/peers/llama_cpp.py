@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 from bench.peers.workshop import Workshop
-from engine.cpu.instruction_set import choose_instruction_set
 
 VERSION: Final = "0.3.36"
 BF16: Final = "bf16"
@@ -20,9 +19,10 @@ _CMAKE_OPTIONS: Final = (
     "-DLLAMA_BUILD_UI=OFF",
     "-DLLAMA_USE_PREBUILT_UI=OFF",
     "-DLLAMA_OPENSSL=OFF",
+    # GCC 12 takes the stores to the configuration of AMX tiles for dead, and the server then crashes.
+    "-DCMAKE_CXX_FLAGS=-fno-tree-dse -fno-dse",
 )
-# GCC 12 takes the stores to the configuration of tile registers for dead, and llama.cpp then crashes.
-_WITH_TILES: Final = ("-DCMAKE_CXX_FLAGS=-fno-tree-dse -fno-dse",)
+_BUILT: Final = "built-with-stores"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ def prepare(cache_dir: Path, model: Path, kinds: Sequence[str], threads: int) ->
     shop = Workshop(cache_dir / f"llama.cpp-{VERSION}")
     python = shop.make_venv()
     sources = shop.folder / "llama_cpp_python" / "vendor" / "llama.cpp"
-    if not shop.is_done("built"):
+    if not shop.is_done(_BUILT):
         _build(shop, python, sources, threads)
-        shop.mark_done("built")
+        shop.mark_done(_BUILT)
     binaries = shop.folder / "build" / "bin"
     bf16 = shop.folder / f"{model.name}-{BF16}.gguf"
     if not bf16.exists():
@@ -68,8 +68,7 @@ def _build(shop: Workshop, python: Path, sources: Path, threads: int) -> None:
     archive.unlink()
     cmake, ninja = str(python.with_name("cmake")), python.with_name("ninja")
     generator = ("-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}")
-    options = (*_CMAKE_OPTIONS, *(_WITH_TILES if choose_instruction_set("auto").name == "amx_bf16" else ()))
-    shop.run("configuring", [cmake, "-S", str(sources), "-B", "build", *generator, *options])
+    shop.run("configuring", [cmake, "-S", str(sources), "-B", "build", *generator, *_CMAKE_OPTIONS])
     build = [cmake, "--build", "build", "--parallel", str(threads), "--target", "llama-server", "llama-quantize"]
     shop.run("compiling the server for this machine (several minutes)", build)
 

@@ -26,8 +26,8 @@ inline void finish_stores(const void* memory = nullptr) { asm volatile("" : : "r
 // Rows per tile in this thread's tile configuration, and depth of a tile product; 0 without a configuration.
 inline thread_local int configured_rows = 0, configured_depth = 0;
 
-// Configure tiles 0 to 5 to have `rows` rows, 1 to 16, and the products of tiles 4 to 7 to have the depth `depth`, an
-// even number up to 32. A change of the configuration clears all tiles.
+// Configure tiles 0 to 5 to have `rows` rows, 1 to 16, and the products of tiles 4 to 7 to have a depth of `depth` values
+// in bf16, or of twice as many bytes. `depth` is an even number up to 32. A change of the configuration clears all tiles.
 inline void configure_tiles(int rows, int depth = kAmxDepth) {
     if (rows == configured_rows && depth == configured_depth) return;
     struct {

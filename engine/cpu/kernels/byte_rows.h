@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "amx.h"
 #include "byte_vectors.h"
 #include "group_panels.h"
 #include "operands.h"
@@ -16,7 +15,7 @@ namespace ebb {
 // (int4_format.h).
 constexpr int kBytePlaces[4] = {0, 2, 1, 3};
 constexpr int kGroupQuads = kGroup / 4;
-// Rows up to which vectors are as fast as AMX tiles.
+// Rows up to which vectors are at least as fast as AMX tiles.
 constexpr int kMaxByteRowsOfVectors = 12;
 
 struct ByteGroup {
@@ -39,8 +38,9 @@ struct ByteTile {
     }
 };
 
-// Return whether tile registers multiply `rows` rows of bytes. With fewer rows, memory is the limit, and vectors do.
-constexpr bool are_in_byte_tiles([[maybe_unused]] int rows) { return EBB_AMX && rows > kMaxByteRowsOfVectors; }
+// Return whether tile registers multiply `rows` rows of bytes. Vectors multiply fewer rows, because a tile always
+// multiplies 16.
+constexpr bool are_in_byte_tiles(int rows) { return EBB_AMX && rows > kMaxByteRowsOfVectors; }
 
 #if EBB_BYTE_DOT
 // Round a group to bytes. The largest magnitude becomes 127, unless it is so small that its inverse could be infinite.
@@ -57,7 +57,9 @@ inline void to_bytes(const Activation* values, ByteGroup& to) {
     typedef int8_t Bytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
     Vec halves[2] = {};
     for (int v = 0; v < kVectors; ++v) {
-        const Vec rounded = round_to_integer(value[v] * inverse);
+        // NaN becomes a byte too, so that the sums are those of the bytes.
+        const Vec rounded =
+            minimum(maximum(round_to_integer(value[v] * inverse), broadcast(-127.f)), broadcast(127.f));
         halves[v / kHalf] += rounded;
         *reinterpret_cast<Bytes*>(to.integers + v * kLanes) =
             __builtin_convertvector(__builtin_convertvector(rounded, Ints), Bytes);

@@ -1,7 +1,6 @@
 // Matrix multiplication: out [rows, columns] = left [rows, depth] times panels.
 //
-// With AMX, tiles multiply all but the fewest rows. With so few rows memory bandwidth is the limit, and vectors read
-// memory faster. Tiles and vectors give the same bits.
+// With AMX, tiles multiply all but the fewest rows, which vectors multiply faster. Tiles and vectors give the same bits.
 #pragma once
 
 #include "gemm_groups_vectors.h"

@@ -2,7 +2,7 @@
 //
 // Exactness: an output adds up the groups of the depth in ascending order. The operations on a row are the same for any
 // number of rows.
-// - Bytes: tiles add up the integers of a span (see group_panels.h) without rounding. What follows is as in
+// - Bytes: tiles add up the integers of a span (see group_panels.h) without rounding. The scaling is the same as in
 //   multiply_byte_tile (byte_rows.h).
 // - bf16: the sum of a group is one tile product with the integers (see amx.h). One fused multiply-add multiplies that
 //   sum by the scale and adds it to the output.
@@ -169,11 +169,11 @@ public:
     }
 
 private:
-    using TileSums = Sum[kAmxRows][kGroups][kSpans][kColumnTiles];
+    using GroupSums = Sum[kAmxRows][kGroups][kSpans][kColumnTiles];
 
-    // Add up one group.
+    // Multiply one group and store its sums.
     void multiply(const Tile& first, const Tile* second, const Decoded& right, int index) {
-        constexpr int kStride = sizeof(TileSums) / kAmxRows;
+        constexpr int kStride = sizeof(GroupSums) / kAmxRows;
 #pragma GCC unroll 2
         for (int span = 0; span < kSpans; ++span) {
             const int from = span * kGroup / kSpans;
@@ -211,7 +211,7 @@ private:
         }
     }
 
-    static void scale(const Tile& tile, const TileSums& sums, const Decoded& right, int count, bool is_first,
+    static void scale(const Tile& tile, const GroupSums& sums, const Decoded& right, int count, bool is_first,
                       ptrdiff_t stride) {
         if (count == kGroups)
             scale<kGroups>(tile, sums, right, 0, is_first, stride);
@@ -222,7 +222,7 @@ private:
 
     // Scale the sums of kCount groups from `first` on, and add them to the results.
     template <int kCount>
-    static void scale(const Tile& rows, const TileSums& sums, const Decoded& right, int first, bool is_first,
+    static void scale(const Tile& rows, const GroupSums& sums, const Decoded& right, int first, bool is_first,
                       ptrdiff_t stride) {
         // The compiler cannot know that stores of outputs do not change the scales, and would load them for each row.
         Vec scales[kCount][kSpans][kColumnTiles], offsets[kCount][kColumnTiles];
@@ -259,7 +259,7 @@ private:
         }
     }
 
-    TileSums sums_[2];
+    GroupSums sums_[2];
 };
 
 template <int kGroups, typename Format>
@@ -288,7 +288,7 @@ void multiply_in_blocks(const Left& left, int rows, const GroupPanels<Format>& r
 // of kPanel. The left operand of a product of bytes is in tiles (byte_rows.h).
 template <typename Format>
 void multiply_by_tiles(const Left& left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
-    // With few rows, the CPU decodes groups while it scales those before them, if the blocks are small.
+    // With few rows, small blocks let the CPU decode the next groups while it scales.
     if (rows > 4 * kAmxRows)
         multiply_in_blocks<4>(left, rows, right, first, columns, out);
     else

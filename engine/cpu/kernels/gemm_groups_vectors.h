@@ -42,14 +42,9 @@ constexpr int kMaxByteRows = 5, kMaxSingleByteRows = 5;
 
 // Return the sum of the values of one row in a group. It is the factor of the group's offset.
 inline float sum_of_group(const Activation* values) {
-#if EBB_BF16_DOT
-    constexpr int kOnes = 0x3f803f80;  // a pair of 1
-    return sum(dot(Vec{}, (Pair)_mm512_set1_epi32(kOnes), (Pair)_mm512_loadu_si512(values)));
-#else
-    Vec total = load(values);
-    for (int k = kLanes; k < kGroup; k += kLanes) total += load(values + k);
+    Vec total = load_activations(values);
+    for (int k = kLanes; k < kGroup; k += kLanes) total += load_activations(values + k);
     return sum(total);
-#endif
 }
 
 // Multiply one tile of kRows rows by one panel, a slice of the panel's vectors at a time.

@@ -18,19 +18,12 @@ namespace ebb {
 inline int nibble_word(int column, int k) { return (column % 16 * 2 + k % 2) * static_cast<int>(sizeof(uint16_t)); }
 inline int nibble_shift(int column, int k) { return 4 * (2 * (k / 2 % 2) + column / 16); }
 
-// Decoder of stored values to the values that `Values` gives them.
+// Decoder of stored values to the floats that `Values` gives them.
 template <typename Values>
 class NibbleDecoder {
 public:
-    void decode(const uint8_t* integers, int line, [[maybe_unused]] int slice, Pair* pairs) const {
+    void decode(const uint8_t* integers, int line, int slice, Pair* pairs) const {
         const uint8_t* from = integers + line * kLineBytes;
-#if EBB_BF16_DOT
-        const __m512i packed = _mm512_loadu_si512(from);
-        pairs[0] = table_.look_up(packed);
-        pairs[1] = table_.look_up(_mm512_srli_epi16(packed, 4));
-        pairs[2] = table_.look_up(_mm512_srli_epi16(packed, 8));
-        pairs[3] = table_.look_up(_mm512_srli_epi16(packed, 12));
-#else
         // The two words of a column are the halves of 32 bits.
         for (int pair = 0; pair < 2; ++pair)
             for (int v = 0; v < kSliceVectors; ++v) {
@@ -38,7 +31,6 @@ public:
                 const Words words = load_words(from + column % 16 * sizeof(uint32_t)) >> nibble_shift(column, 2 * pair);
                 pairs[pair * kSliceVectors + v] = {table_.look_up(words & 15), table_.look_up(words >> 16 & 15)};
             }
-#endif
     }
 
 private:
@@ -110,26 +102,30 @@ struct Nibbles {
 
 // Weights quantized by Ebb, from -8 to 7, and Q4_0.
 struct Int4 : GroupFormat<Nibbles<Below<8>>, HalfScales> {
-    // Return the scale of a group, with the least squared error among a few candidates, and store
-    // the integers plus 8. For given integers q, the best
-    // scale of values x is sum(x q) / sum(q q), and it leaves the error sum(x x) - sum(x q)^2 / sum(q q).
+    // Return the scale of a group, with the least squared error among a few candidates, and store the integers plus 8.
+    // For given integers q, the best scale of values x is sum(x q) / sum(q q), and it leaves the error
+    // sum(x x) - sum(x q)^2 / sum(q q).
     static uint16_t quantize(const float* values, int* integers) {
         const float extreme = *std::max_element(
             values, values + kGroup, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
         float best = 0.f, scale = 0.f;
-        for (int candidate = -kCandidates; candidate <= kCandidates && extreme != 0.f; ++candidate) {
-            // The weight of the largest magnitude becomes -8 or nearly so, because 8 cannot be stored.
-            const float factor = -(8.f + kCandidateStep * static_cast<float>(candidate)) / extreme;
-            Vec xq = Vec{}, qq = Vec{};
-            for (int k = 0; k < kGroup; k += kLanes) {
-                const Vec x = load(values + k), q = nearest(x * factor);
-                xq = fma(x, q, xq);
-                qq = fma(q, q, qq);
-            }
-            const float product = sum(xq), square = sum(qq);
-            if (product * product > best * square) {
-                best = product * product / square;
-                scale = product / square;
+        if (extreme != 0.f) {
+            // Each lane computes the sums of one candidate.
+            Vec factors[kVectors], xq[kVectors] = {}, qq[kVectors] = {};
+            for (int v = 0; v < kVectors; ++v) factors[v] = load(kExtremes.data() + v * kLanes) / broadcast(extreme);
+            for (int k = 0; k < kGroup; ++k)
+                for (int v = 0; v < kVectors; ++v) {
+                    const Vec x = broadcast(values[k]), q = nearest(x * factors[v]);
+                    xq[v] = fma(x, q, xq[v]);
+                    qq[v] = fma(q, q, qq[v]);
+                }
+            for (int candidate = 0; candidate < kCandidates; ++candidate) {
+                const float product = xq[candidate / kLanes][candidate % kLanes];
+                const float square = qq[candidate / kLanes][candidate % kLanes];
+                if (product * product > best * square) {
+                    best = product * product / square;
+                    scale = product / square;
+                }
             }
         }
         const uint16_t half = half_nearest(scale);
@@ -142,8 +138,15 @@ struct Int4 : GroupFormat<Nibbles<Below<8>>, HalfScales> {
     }
 
 private:
-    static constexpr int kCandidates = 8;
-    static constexpr float kCandidateStep = 0.125f;
+    static constexpr int kCandidates = 17, kVectors = (kCandidates + kLanes - 1) / kLanes;
+
+    // What the weight of the largest magnitude becomes: -8 or nearly so, because 8 cannot be stored.
+    static constexpr std::array<float, kVectors * kLanes> kExtremes = [] {
+        std::array<float, kVectors * kLanes> extremes{};
+        for (int i = 0; i < kVectors * kLanes; ++i)
+            extremes[i] = -8.f - 0.125f * static_cast<float>(std::min(i, kCandidates - 1) - kCandidates / 2);
+        return extremes;
+    }();
 
     static Vec nearest(Vec value) {
         return minimum(maximum(round_to_integer(value), broadcast(-8.f)), broadcast(7.f));

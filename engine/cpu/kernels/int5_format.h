@@ -12,17 +12,9 @@ constexpr int kLowBytes = kGroupPairs / 2 * kLineBytes;
 template <typename Values>
 class FiveBitDecoder {
 public:
-    void decode(const uint8_t* integers, int line, [[maybe_unused]] int slice, Pair* pairs) const {
+    void decode(const uint8_t* integers, int line, int slice, Pair* pairs) const {
         const uint8_t* lows = integers + line * kLineBytes;
         const uint8_t* fifths = integers + kLowBytes + line / 4 * kLineBytes;
-#if EBB_BF16_DOT
-        const __m512i low = _mm512_loadu_si512(lows);
-        const __m512i fifth = _mm512_srl_epi16(_mm512_loadu_si512(fifths), _mm_cvtsi32_si128(line % 4));
-        pairs[0] = look_up(low, _mm512_slli_epi16(fifth, 4));
-        pairs[1] = look_up(_mm512_srli_epi16(low, 4), fifth);
-        pairs[2] = look_up(_mm512_srli_epi16(low, 8), _mm512_srli_epi16(fifth, 4));
-        pairs[3] = look_up(_mm512_srli_epi16(low, 12), _mm512_srli_epi16(fifth, 8));
-#else
         for (int pair = 0; pair < 2; ++pair)
             for (int v = 0; v < kSliceVectors; ++v) {
                 const int column = (slice + v) * kLanes, shift = nibble_shift(column, 2 * pair);
@@ -31,21 +23,12 @@ public:
                 const Words fifth = load_words(fifths + at) >> (shift + line % 4);
                 pairs[pair * kSliceVectors + v] = {look_up(low, fifth), look_up(low >> 16, fifth >> 16)};
             }
-#endif
     }
 
 private:
-#if EBB_BF16_DOT
-    // Look up the lowest 4 bits of `low` with bit 4 of `fifth`.
-    Pair look_up(__m512i low, __m512i fifth) const {
-        constexpr int kSelect = 0xca;  // a ? b : c
-        return table_.look_up(_mm512_ternarylogic_epi32(_mm512_set1_epi16(15), low, fifth, kSelect));
-    }
-#else
     Vec look_up(Words low, Words fifth) const { return table_.look_up((low & 15) | (fifth & 1) << 4); }
-#endif
 
-    [[no_unique_address]] ValueTable<Values, 5> table_;
+    [[no_unique_address]] ValueTable<Values> table_;
 };
 
 #if EBB_BYTE_DOT

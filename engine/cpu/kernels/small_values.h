@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 
 #include "vec.h"
 
@@ -22,34 +21,8 @@ struct Iq4NlValues {
     }
 };
 
-#if EBB_BF16_DOT
-// Look-up of vectors of bf16 pairs. An index has the lowest 5 bits of a word.
-template <typename Values, int kBits = 4>
-class ValueTable {
-public:
-    ValueTable() {
-        static constexpr auto kTable = tabulate();
-        table_ = _mm512_loadu_si512(kTable.data());
-    }
-
-    Pair look_up(__m512i indices) const { return (Pair)_mm512_permutexvar_epi16(indices, table_); }
-
-private:
-    // With values of 4 bits the table repeats, because the fifth bit of an index belongs to the next weight.
-    static constexpr std::array<bf16, 32> tabulate() {
-        std::array<bf16, 32> values{};
-        for (int entry = 0; entry < 32; ++entry) {
-            const auto value = static_cast<float>(Values::value(entry % (1 << kBits)));
-            values[entry] = static_cast<bf16>(std::bit_cast<uint32_t>(value) >> 16);
-        }
-        return values;
-    }
-
-    __m512i table_;
-};
-#else
 // Look-up of vectors of floats.
-template <typename Values, int kBits = 4>
+template <typename Values>
 class ValueTable {
 public:
     Vec look_up(Words indices) const { return from(Values{}, indices); }
@@ -61,15 +34,9 @@ private:
     }
     static Vec from(Iq4NlValues, Words indices) {
         static constexpr auto kTable = tabulate();
-#if defined(__AVX512F__)
-        return (Vec)_mm512_permutexvar_ps((__m512i)indices, _mm512_loadu_ps(kTable.data()));
-#elif defined(__AVX2__)
-        return (Vec)_mm256_i32gather_ps(kTable.data(), (__m256i)indices, sizeof(float));
-#else
         Vec values;
         for (int lane = 0; lane < kLanes; ++lane) values[lane] = kTable[indices[lane]];
         return values;
-#endif
     }
     static constexpr std::array<float, 16> tabulate() {
         std::array<float, 16> values{};
@@ -77,6 +44,5 @@ private:
         return values;
     }
 };
-#endif
 
 }  // namespace ebb

@@ -28,7 +28,7 @@
 #define EBB_AMX 0
 #endif
 
-// Whether products of integer weights of up to six bits are products of bytes (byte_rows.h).
+// Whether products of integer weights are products of bytes (byte_rows.h), except those of `int8` and Q8_0.
 #if defined(__AVX2__)
 #define EBB_BYTE_DOT 1
 #else

@@ -1,5 +1,7 @@
 """Products of packed matrices outside of a step: their values, and equal bits whatever the batch."""
 
+import math
+
 import pytest
 import torch
 
@@ -42,6 +44,19 @@ def test_row_alone_equals_the_row_in_any_batch(
         together = matrix(x[:batch])
         for place in (place for place in places if place < batch):
             assert torch.equal(bits(together[place]), bits(alone[place])), (batch, place)
+
+
+@pytest.mark.parametrize(("weights", "instruction_set"), combinations(["int8", "int4"], INSTRUCTION_SETS))
+def test_every_row_of_a_batch_is_that_row_alone(kernels: KernelsFor, weights: str, instruction_set: str) -> None:
+    matrix = Multiplier(kernels(instruction_set), threads=1, weights=weights).pack(
+        random(70, 96), None, MatrixRole.LAYER
+    )
+    x = random(130, 96, seed=3)
+    if weights == "int4" and instruction_set in COMPUTES_IN_BYTES:
+        x[17, 40] = math.nan
+    alone = torch.cat([matrix(row[None]) for row in x])
+    for batch in (5, 13, 21, 49, 130):
+        assert torch.equal(bits(matrix(x[:batch])), bits(alone[:batch])), batch
 
 
 @pytest.mark.parametrize("threads", [1, 3])

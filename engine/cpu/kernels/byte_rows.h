@@ -15,8 +15,14 @@ namespace ebb {
 // (int4_format.h).
 constexpr int kBytePlaces[4] = {0, 2, 1, 3};
 constexpr int kGroupQuads = kGroup / 4;
-// Rows up to which vectors are at least as fast as AMX tiles.
-constexpr int kMaxByteRowsOfVectors = 12;
+
+// Tile shapes for vectors. With AVX-512 and kMaxByteRows, the sums of all groups fit the registers. A single tile waits
+// for memory anyway, so it may have more rows. Up to its most rows, vectors are at least as fast as AMX tiles.
+#if defined(__AVX512F__)
+constexpr int kMaxByteRows = 7, kMaxSingleByteRows = 12;
+#else
+constexpr int kMaxByteRows = 5, kMaxSingleByteRows = 5;
+#endif
 
 struct ByteGroup {
     int8_t integers[kGroup];  // from -127 to 127, each four in the order of kBytePlaces
@@ -40,7 +46,7 @@ struct ByteTile {
 
 // Return whether tile registers multiply `rows` rows of bytes. Vectors multiply fewer rows, because a tile always
 // multiplies 16.
-constexpr bool are_in_byte_tiles(int rows) { return EBB_AMX && rows > kMaxByteRowsOfVectors; }
+constexpr bool are_in_byte_tiles(int rows) { return EBB_AMX && rows > kMaxSingleByteRows; }
 
 #if EBB_BYTE_DOT
 // Round a group to bytes. The largest magnitude becomes 127, unless it is so small that its inverse could be infinite.

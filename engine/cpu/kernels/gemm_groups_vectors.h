@@ -32,14 +32,6 @@ constexpr int kMaxGroupRows = 12;
 #else
 constexpr int kMaxGroupRows = 8;
 #endif
-// The same for tiles of bytes. With AVX-512 and kMaxByteRows, the sums of all groups fit the registers too. A single tile
-// waits for memory anyway, so it may have more rows.
-#if defined(__AVX512F__)
-constexpr int kMaxByteRows = 7, kMaxSingleByteRows = 12;
-#else
-constexpr int kMaxByteRows = 5, kMaxSingleByteRows = 5;
-#endif
-
 // Return the sum of the values of one row in a group. It is the factor of the group's offset.
 inline float sum_of_group(const Activation* values) {
     Vec total = load_activations(values);

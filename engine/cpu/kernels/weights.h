@@ -91,7 +91,7 @@ struct ByteRows {
     // Reserve memory for any number of rows up to `rows`.
     void reserve(size_t rows, size_t depth) {
         const bool in_tiles = are_in_byte_tiles(static_cast<int>(rows));
-        groups.reserve((in_tiles ? kMaxByteRowsOfVectors : rows) * (depth / kGroup));
+        groups.reserve((in_tiles ? kMaxSingleByteRows : rows) * (depth / kGroup));
         if (in_tiles) tiles.reserve((rows + kByteTileRows - 1) / kByteTileRows * (depth / kGroup));
     }
 

@@ -47,8 +47,8 @@ FROZEN_SECONDS: Final = 3
 LOCK: Final = "hashtextextended('ebb ' || current_schema(), 0)"
 """Lock that servers share. Changes of the schema, and copies of a file, need it alone."""
 
-CREATION_LOCK: Final = "hashtextextended('ebb creation ' || current_schema(), 0)"
-"""Lock of the moment in which a server creates the first table. Running servers do not hold it."""
+STARTING_LOCK: Final = "hashtextextended('ebb starting ' || current_schema(), 0)"
+"""Lock of a server while it looks at the schema and brings it up to date. Running servers do not hold it."""
 
 COMMAND: Final = (
     "SET lock_timeout = '5s'",
@@ -160,29 +160,28 @@ def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresCo
 
 
 def _migrate(writer: PostgresConnection) -> None:
-    """Bring the database to the newest schema, one transaction for each script. Raises UnusableDatabaseError."""
+    """Bring the database to the newest schema, all in one transaction. Raises UnusableDatabaseError."""
     raw = writer.raw
-    with raw.transaction():
-        # IF NOT EXISTS is no protection from a server that creates the table at the same time.
-        raw.execute(f"SELECT pg_advisory_xact_lock({CREATION_LOCK})".encode())
-        raw.execute("CREATE TABLE IF NOT EXISTS ebb_schema(version INTEGER NOT NULL)")
-    version = _version(writer)
     scripts = [path.read_bytes() for path in sorted(SCHEMA.glob("*.sql"))]
-    if version > len(scripts):
-        raise UnusableDatabaseError(
-            f"The database was written by a later version of Ebb (schema {version}, this one knows {len(scripts)}): "
-            "start that version, or choose another --database-url"
-        )
-    for number in range(version, len(scripts)):
-        with raw.transaction():
-            # A server of another version would not know the new schema.
-            raw.execute(f"SELECT pg_advisory_xact_lock({LOCK})".encode())
-            if _version(writer) > number:
-                # Another server that starts now was faster.
-                continue
-            raw.execute(scripts[number])
-            raw.execute("DELETE FROM ebb_schema")
-            writer.execute("INSERT INTO ebb_schema(version) VALUES (?)", (number + 1,))
+    with raw.transaction():
+        # Servers that start at the same time migrate one after the other. Without this lock, one of them could still
+        # wait for the lock of the schema when another has found it complete, and holds that lock as a running server.
+        raw.execute(f"SELECT pg_advisory_xact_lock({STARTING_LOCK})".encode())
+        raw.execute("CREATE TABLE IF NOT EXISTS ebb_schema(version INTEGER NOT NULL)")
+        version = _version(writer)
+        if version > len(scripts):
+            raise UnusableDatabaseError(
+                f"The database was written by a later version of Ebb (schema {version}, this one knows "
+                f"{len(scripts)}): start that version, or choose another --database-url"
+            )
+        if version == len(scripts):
+            return
+        # A server of another version would not know the new schema.
+        raw.execute(f"SELECT pg_advisory_xact_lock({LOCK})".encode())
+        for script in scripts[version:]:
+            raw.execute(script)
+        raw.execute("DELETE FROM ebb_schema")
+        writer.execute("INSERT INTO ebb_schema(version) VALUES (?)", (len(scripts),))
 
 
 def _version(writer: PostgresConnection) -> int:

@@ -31,6 +31,9 @@ TORCH_STAMP := .make/torch-$(TORCH)-$(DEVICE)
 # What the first process compiled, the hundred that tests start need not compile again.
 unexport PYTHONDONTWRITEBYTECODE
 
+# The processes that tests start would import another copy of Ebb, if there is one on this path.
+unexport PYTHONPATH
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film test-setup web-test

@@ -57,7 +57,9 @@ def with_anthropic() -> dict[str, Any]:
     client = instructor.from_anthropic(
         anthropic.Anthropic(base_url=URL, api_key=KEY, max_retries=0), mode=Mode.ANTHROPIC_TOOLS
     )
-    forecast = client.create(response_model=Forecast, model=MODEL, messages=QUESTION, max_tokens=100, max_retries=1)
+    forecast = client.create(
+        response_model=Forecast, model=MODEL, messages=QUESTION, temperature=0, max_tokens=100, max_retries=1
+    )
     assert isinstance(forecast, Forecast)
     return forecast.model_dump()
 

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <new>
 #include <thread>
 #include <vector>
 
-#if defined(__AMX_BF16__) && defined(__linux__)
+#if defined(__linux__)
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -26,6 +30,29 @@ inline void permit_tiles() {
     if (syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0) std::abort();
 #endif
 }
+
+// Bytes in huge pages where the system has them, as packed weights are (engine/cpu/weights.py).
+class HugePages {
+public:
+    explicit HugePages(size_t size) {
+        constexpr size_t kPage = size_t{2} << 20;
+        const size_t whole = (size + kPage - 1) / kPage * kPage;
+        data_ = static_cast<uint8_t*>(std::aligned_alloc(kPage, whole));
+        if (data_ == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+        madvise(data_, whole, MADV_HUGEPAGE);
+#endif
+    }
+    ~HugePages() { std::free(data_); }
+    HugePages(const HugePages&) = delete;
+    HugePages& operator=(const HugePages&) = delete;
+
+    uint8_t* data() { return data_; }
+    const uint8_t* data() const { return data_; }
+
+private:
+    uint8_t* data_;
+};
 
 // Run work(thread) in all threads and return the seconds until the last one ends.
 inline double timed(int threads, const std::function<void(int)>& work) {
@@ -91,19 +118,21 @@ inline void measure_products(int threads) {
 // Measure the limits: dot products of registers (with AMX, of tile registers), and reading memory once.
 inline void measure_limits(int threads) {
     measure_products(threads);
-    const size_t words = size_t{1} << 26;
-    static const std::vector<uint32_t> memory(words, 1);
+    const size_t bytes = size_t{1} << 28;
+    static HugePages memory(bytes);
+    static const bool filled = std::memset(memory.data(), 1, bytes) != nullptr;
+    (void)filled;
     const auto read = [&](int thread) {
         constexpr int kStreams = 4;
         Words all{};
-        const size_t part = words / threads / (kStreams * kLanes) * kLanes;
-        const uint32_t* from = memory.data() + thread * part * kStreams;
-        for (size_t i = 0; i < part; i += kLanes)
+        const size_t part = bytes / threads / (kStreams * sizeof all) * sizeof all;
+        const uint8_t* from = memory.data() + thread * part * kStreams;
+        for (size_t i = 0; i < part; i += sizeof all)
             for (int stream = 0; stream < kStreams; ++stream) all |= load_words(from + stream * part + i);
         volatile uint32_t kept = all[0];
         (void)kept;
     };
-    print("limit", "reading memory", timed(threads, read), 0, 4.0 * words);
+    print("limit", "reading memory", timed(threads, read), 0, static_cast<double>(bytes));
 }
 
 }  // namespace ebb

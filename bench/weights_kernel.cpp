@@ -3,7 +3,6 @@
 #include <deque>
 #include <vector>
 
-#include "buffer.h"
 #include "machine_limits.h"
 #include "weights.h"
 
@@ -29,12 +28,9 @@ constexpr Kind kKinds[] = {
 // Matrices of one format. The bytes are arbitrary, but no scale is denormal or NaN.
 class Matrices {
 public:
-    explicit Matrices(WeightFormat format) : format_(format) {
-        const Part part{nullptr, kColumns / kPanel, format};
-        with_panels(part, kDepth, [&](const auto& panels) { matrix_bytes_ = panels.panel_bytes() * part.end; });
-        const size_t size = matrix_bytes_ * kMatrices;
-        data_.reserve(size);
-        for (size_t i = 0; i < size; ++i) data_.data()[i] = 0x28 + i * 37 % 8;
+    explicit Matrices(WeightFormat format)
+        : format_(format), matrix_bytes_(bytes_of(format)), data_(matrix_bytes_ * kMatrices) {
+        for (size_t i = 0; i < matrix_bytes_ * kMatrices; ++i) data_.data()[i] = 0x28 + i * 37 % 8;
     }
 
     void measure(const char* name, int rows, int threads) const {
@@ -70,9 +66,16 @@ public:
     }
 
 private:
-    WeightFormat format_;
-    size_t matrix_bytes_ = 0;
-    Buffer<uint8_t> data_;
+    static size_t bytes_of(WeightFormat format) {
+        const Part part{nullptr, kColumns / kPanel, format};
+        size_t bytes = 0;
+        with_panels(part, kDepth, [&](const auto& panels) { bytes = panels.panel_bytes() * part.end; });
+        return bytes;
+    }
+
+    const WeightFormat format_;
+    const size_t matrix_bytes_;
+    HugePages data_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 // Exactness: a group depends only on its own values. Sums of products of integers have no rounding.
 #pragma once
 
-#include <utility>
+#include <cstring>
 
 #include "byte_vectors.h"
 #include "group_panels.h"
@@ -49,6 +49,29 @@ struct ByteTile {
 constexpr bool are_in_byte_tiles(int rows) { return EBB_AMX && rows > kMaxSingleByteRows; }
 
 #if EBB_BYTE_DOT
+// Half of the integers of a group.
+typedef int8_t HalfGroup __attribute__((vector_size(kGroup / 2)));
+
+// Return the sum of the integers of half a group.
+inline int32_t sum_bytes(HalfGroup bytes) {
+    // The instruction adds up bytes without a sign, eight at a time.
+    constexpr char kZero = -128;
+    const __m128i sums = _mm_sad_epu8((__m128i)bytes ^ _mm_set1_epi8(kZero), __m128i{});
+    return _mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4) + kGroup / 2 * kZero;
+}
+
+// Return half a group of integers, all from -127 to 127, in the order of kBytePlaces.
+inline HalfGroup in_byte_places(const Vec* values) {
+#if defined(__AVX512F__)
+    const HalfGroup bytes = (HalfGroup)_mm512_cvtepi32_epi8(_mm512_cvtps_epi32((__m512)values[0]));
+#else
+    const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32((__m256)values[0]), _mm256_cvtps_epi32((__m256)values[1]));
+    const __m256i quads = _mm256_permute4x64_epi64(words, 0b11011000);
+    const HalfGroup bytes = (HalfGroup)_mm_packs_epi16(_mm256_castsi256_si128(quads), _mm256_extracti128_si256(quads, 1));
+#endif
+    return __builtin_shufflevector(bytes, bytes, 0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15);
+}
+
 // Round a group to bytes. The largest magnitude becomes 127, unless it is so small that its inverse could be infinite.
 inline void to_bytes(const Activation* values, ByteGroup& to) {
     constexpr int kVectors = kGroup / kLanes, kHalf = kVectors / 2;
@@ -60,24 +83,18 @@ inline void to_bytes(const Activation* values, ByteGroup& to) {
     }
     const float largest = maximum_lane(most);
     const Vec inverse = broadcast(largest > 1e-30f ? 127.f / largest : 0.f);
-    typedef int8_t Bytes __attribute__((vector_size(kLanes), aligned(1), may_alias));
-    Vec halves[2] = {};
-    for (int v = 0; v < kVectors; ++v) {
+    for (int v = 0; v < kVectors; ++v)
         // NaN becomes a byte too, so that the sums are those of the bytes.
-        const Vec rounded =
-            minimum(maximum(round_to_integer(value[v] * inverse), broadcast(-127.f)), broadcast(127.f));
-        halves[v / kHalf] += rounded;
-        *reinterpret_cast<Bytes*>(to.integers + v * kLanes) =
-            __builtin_convertvector(__builtin_convertvector(rounded, Ints), Bytes);
-    }
-    for (int at = 0; at < kGroup; at += 4) std::swap(to.integers[at + 1], to.integers[at + 2]);
+        value[v] = minimum(maximum(round_to_integer(value[v] * inverse), broadcast(-127.f)), broadcast(127.f));
     to.whole = {};
     for (int half = 0; half < 2; ++half) {
+        const HalfGroup bytes = in_byte_places(value + half * kHalf);
+        std::memcpy(to.integers + half * sizeof bytes, &bytes, sizeof bytes);
         QuadSums& sums = to.halves[half];
         sums = {};
-        sums.all = static_cast<int32_t>(sum(halves[half]));
+        sums.all = sum_bytes(bytes);
         if constexpr (!kAddsAnyBytes)
-            for (int k = 0; k < kGroup / 2; ++k) sums.minus_by_two[k % 4 / 2] -= to.integers[half * kGroup / 2 + k];
+            for (int k = 0; k < kGroup / 2; ++k) sums.minus_by_two[k % 4 / 2] -= bytes[k];
         to.whole.all += sums.all;
         for (int i = 0; i < 2; ++i) to.whole.minus_by_two[i] += sums.minus_by_two[i];
     }
@@ -119,10 +136,9 @@ void multiply_byte_tile(Left left, const GroupPanels<Format>& right, int panel, 
                     products[row][0] = products[row][1] = ByteSum<Decoder>(sums_of(row));
 #pragma GCC unroll kUnrolledQuads
                 for (int quad = span * kSpanQuads; quad < (span + 1) * kSpanQuads; ++quad) {
-                    const uint8_t* ahead = part.integers + quad * kQuadBytes + kGroupPrefetchBytes;
 #pragma GCC unroll 2
                     for (int at = 0; at < kQuadBytes && slice == 0; at += kLineBytes)
-                        __builtin_prefetch(ahead + at, 0, 3);
+                        prefetch_integers(part.integers + quad * kQuadBytes + at);
                     Quads weights[2];
 #pragma GCC unroll 2
                     for (int half = 0; half < 2; ++half)

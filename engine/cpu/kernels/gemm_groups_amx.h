@@ -42,7 +42,7 @@ public:
 #pragma GCC unroll 8
         for (int quad = 0; quad < kGroupQuads; ++quad) {
             for (int at = 0; at < kQuadBytes; at += kLineBytes)
-                __builtin_prefetch(integers + quad * kQuadBytes + at + kGroupPrefetchBytes, 0, 3);
+                prefetch_integers(integers + quad * kQuadBytes + at);
             for (int tile = 0; tile < kColumnTiles; ++tile)
                 values_[index][tile][quad] =
                     decoder.decode(integers, quad, 0, tile) - static_cast<uint8_t>(Decoder::kByteZero);
@@ -68,7 +68,7 @@ public:
     void decode(const uint8_t* integers, int index) {
         const typename Integers::Decoder decoder;
         for (int line = 0; line < kGroupPairs / Integers::kLinePairs; ++line) {
-            __builtin_prefetch(integers + line * kLineBytes + kGroupPrefetchBytes, 0, 3);
+            prefetch_integers(integers + line * kLineBytes);
             decoder.decode(integers, line, 0, values_[index][line * Integers::kLinePairs]);
         }
     }

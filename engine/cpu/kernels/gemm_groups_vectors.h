@@ -64,7 +64,7 @@ void multiply_group_tile(Left left, const GroupPanels<Format>& right, int panel,
                     for (int v = 0; v < kSliceVectors; ++v) partial[row][v] = {Vec{}};
                 for (int line = span * Format::kSpanLines; line < (span + 1) * Format::kSpanLines; ++line) {
                     Pair weights[kLinePairs][kSliceVectors];
-                    if (slice == 0) __builtin_prefetch(part.integers + line * kLineBytes + kGroupPrefetchBytes, 0, 3);
+                    if (slice == 0) prefetch_integers(part.integers + line * kLineBytes);
                     decoder.decode(part.integers, line, slice, weights[0]);
 #pragma GCC unroll 2
                     for (int pair = 0; pair < kLinePairs; ++pair)

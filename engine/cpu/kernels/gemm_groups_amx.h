@@ -162,7 +162,10 @@ class GroupBlock {
 public:
     // Add the product with `count` groups to the results, which start from zero if is_first. second: null for none.
     void add(const Tile& first, const Tile* second, const Decoded& right, int count, bool is_first, ptrdiff_t stride) {
-        for (int index = 0; index < count; ++index) multiply(first, second, right, index);
+        if (second == nullptr)
+            multiply_all<false>(first, first, right, count * kSpans);
+        else
+            multiply_all<true>(first, *second, right, count * kSpans);
         finish_stores(this);
         scale(first, sums_[0], right, count, is_first, stride);
         if (second != nullptr) scale(*second, sums_[1], right, count, is_first, stride);
@@ -170,46 +173,68 @@ public:
 
 private:
     using GroupSums = Sum[kAmxRows][kGroups][kSpans][kColumnTiles];
+    static constexpr size_t kSumStride = sizeof(GroupSums) / kAmxRows;
 
-    // Multiply one group and store its sums.
-    void multiply(const Tile& first, const Tile* second, const Decoded& right, int index) {
-        constexpr int kStride = sizeof(GroupSums) / kAmxRows;
-#pragma GCC unroll 2
-        for (int span = 0; span < kSpans; ++span) {
-            const int from = span * kGroup / kSpans;
-            Sum *const sums = sums_[0][0][index][span], *const of_second = sums_[1][0][index][span];
-            _tile_loadd(4, first.span(index, from), first.stride());
-            _tile_loadd(6, right.integers.span(index, span, 0), right.integers.kStride);
-            _tile_loadd(7, right.integers.span(index, span, 1), right.integers.kStride);
-            _tile_zero(0);
-            _tile_zero(1);
-            if constexpr (Format::kInBytes) {
-                _tile_dpbssd(0, 4, 6);
-                _tile_dpbssd(1, 4, 7);
-            } else {
-                _tile_dpbf16ps(0, 4, 6);
-                _tile_dpbf16ps(1, 4, 7);
-            }
-            if (second != nullptr) {
-                _tile_loadd(5, second->span(index, from), second->stride());
-                _tile_zero(2);
-                _tile_zero(3);
-                if constexpr (Format::kInBytes) {
-                    _tile_dpbssd(2, 5, 6);
-                    _tile_dpbssd(3, 5, 7);
-                } else {
-                    _tile_dpbf16ps(2, 5, 6);
-                    _tile_dpbf16ps(3, 5, 7);
-                }
-            }
-            _tile_stored(0, sums, kStride);
-            _tile_stored(1, sums + 1, kStride);
-            if (second != nullptr) {
-                _tile_stored(2, of_second, kStride);
-                _tile_stored(3, of_second + 1, kStride);
-            }
+    // Multiply a number of spans and store their sums. kHasSecond: whether there is a second tile of rows.
+    template <bool kHasSecond>
+    void multiply_all(const Tile& first, const Tile& second, const Decoded& right, int spans) {
+        multiply<kHasSecond, true>(first, second, right, 0);
+        for (int at = 1; at < spans; ++at) multiply<kHasSecond, false>(first, second, right, at);
+        store_last<kHasSecond>(spans - 1);
+    }
+
+    // Multiply span number `at`. Unless it is the first one, store the sums of the span before: those of a tile just
+    // before it is cleared, because a store waits for all products that were begun on the tile.
+    template <bool kHasSecond, bool kIsFirst>
+    void multiply(const Tile& first, const Tile& second, const Decoded& right, int at) {
+        const int index = at / kSpans, span = at % kSpans, from = span * kGroup / kSpans;
+        Sum *const sums = sums_of(0, at - 1), *const of_second = sums_of(1, at - 1);
+        if constexpr (!kIsFirst) _tile_stored(0, sums, kSumStride);
+        _tile_loadd(4, first.span(index, from), first.stride());
+        _tile_loadd(6, right.integers.span(index, span, 0), right.integers.kStride);
+        _tile_zero(0);
+        if constexpr (Format::kInBytes)
+            _tile_dpbssd(0, 4, 6);
+        else
+            _tile_dpbf16ps(0, 4, 6);
+        if constexpr (!kIsFirst) _tile_stored(1, sums + 1, kSumStride);
+        _tile_loadd(7, right.integers.span(index, span, 1), right.integers.kStride);
+        _tile_zero(1);
+        if constexpr (Format::kInBytes)
+            _tile_dpbssd(1, 4, 7);
+        else
+            _tile_dpbf16ps(1, 4, 7);
+        if constexpr (kHasSecond) {
+            if constexpr (!kIsFirst) _tile_stored(2, of_second, kSumStride);
+            _tile_loadd(5, second.span(index, from), second.stride());
+            _tile_zero(2);
+            if constexpr (Format::kInBytes)
+                _tile_dpbssd(2, 5, 6);
+            else
+                _tile_dpbf16ps(2, 5, 6);
+            if constexpr (!kIsFirst) _tile_stored(3, of_second + 1, kSumStride);
+            _tile_zero(3);
+            if constexpr (Format::kInBytes)
+                _tile_dpbssd(3, 5, 7);
+            else
+                _tile_dpbf16ps(3, 5, 7);
         }
     }
+
+    // Store the sums of the last span, number `at`.
+    template <bool kHasSecond>
+    void store_last(int at) {
+        Sum *const sums = sums_of(0, at), *const of_second = sums_of(1, at);
+        _tile_stored(0, sums, kSumStride);
+        _tile_stored(1, sums + 1, kSumStride);
+        if constexpr (kHasSecond) {
+            _tile_stored(2, of_second, kSumStride);
+            _tile_stored(3, of_second + 1, kSumStride);
+        }
+    }
+
+    // Return the place for the sums of span number `at`, of the first or the second tile of rows.
+    Sum* sums_of(int tile, int at) { return &sums_[tile][0][0][0][0] + at * kColumnTiles; }
 
     static void scale(const Tile& tile, const GroupSums& sums, const Decoded& right, int count, bool is_first,
                       ptrdiff_t stride) {

@@ -1,5 +1,6 @@
 """llama.cpp's server, built for this machine from the copy in llama-cpp-python's sources, and its weights."""
 
+import shutil
 import sysconfig
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,6 +65,8 @@ def _build(shop: Workshop, python: Path, sources: Path, threads: int) -> None:
     shop.run(f"fetching the sources in {package} (77 MB)", fetch)
     (archive,) = shop.folder.glob("llama_cpp_python-*.tar.gz")
     shop.run("unpacking", ["tar", "xzf", str(archive)])
+    # Sources of a build that did not end.
+    shutil.rmtree(sources.parents[1], ignore_errors=True)
     (shop.folder / archive.name.removesuffix(".tar.gz")).rename(sources.parents[1])
     archive.unlink()
     cmake, ninja = str(python.with_name("cmake")), python.with_name("ninja")

@@ -1,8 +1,8 @@
 // What the programs of the benchmarks of kernels share: threads, output, and the limits of the machine.
 #pragma once
 
-#include <cstdio>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>

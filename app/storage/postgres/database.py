@@ -50,8 +50,12 @@ LOCK: Final = "hashtextextended('ebb ' || current_schema(), 0)"
 STARTING_LOCK: Final = "hashtextextended('ebb starting ' || current_schema(), 0)"
 """Lock of a server while it looks at the schema and brings it up to date. Running servers do not hold it."""
 
+LOCK_SECONDS: Final = 5
+STARTING_SECONDS: Final = 60
+"""For STARTING_LOCK. Its holder may wait for LOCK itself, and then changes the schema."""
+
 COMMAND: Final = (
-    "SET lock_timeout = '5s'",
+    f"SET lock_timeout = '{LOCK_SECONDS}s'",
     f"SET idle_in_transaction_session_timeout = '{FROZEN_SECONDS}s'",
 )
 """A server that has just ended may hold a lock for a moment: PostgreSQL notices the end of its connection."""
@@ -166,7 +170,9 @@ def _migrate(writer: PostgresConnection) -> None:
     with raw.transaction():
         # Servers that start at the same time migrate one after the other. Without this lock, one of them could still
         # wait for the lock of the schema when another has found it complete, and holds that lock as a running server.
+        raw.execute(f"SET LOCAL lock_timeout = '{STARTING_SECONDS}s'".encode())
         raw.execute(f"SELECT pg_advisory_xact_lock({STARTING_LOCK})".encode())
+        raw.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'".encode())
         raw.execute("CREATE TABLE IF NOT EXISTS ebb_schema(version INTEGER NOT NULL)")
         version = _version(writer)
         if version > len(scripts):

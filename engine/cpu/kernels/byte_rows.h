@@ -65,11 +65,13 @@ inline HalfGroup in_byte_places(const Vec* values) {
 #if defined(__AVX512F__)
     const HalfGroup bytes = (HalfGroup)_mm512_cvtepi32_epi8(_mm512_cvtps_epi32((__m512)values[0]));
 #else
-    const __m256i words = _mm256_packs_epi32(_mm256_cvtps_epi32((__m256)values[0]), _mm256_cvtps_epi32((__m256)values[1]));
-    const __m256i quads = _mm256_permute4x64_epi64(words, 0b11011000);
-    const HalfGroup bytes = (HalfGroup)_mm_packs_epi16(_mm256_castsi256_si128(quads), _mm256_extracti128_si256(quads, 1));
+    const __m256i low = _mm256_cvtps_epi32((__m256)values[0]), high = _mm256_cvtps_epi32((__m256)values[1]);
+    const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0b11011000);
+    const __m128i halves[2] = {_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)};
+    const HalfGroup bytes = (HalfGroup)_mm_packs_epi16(halves[0], halves[1]);
 #endif
-    return __builtin_shufflevector(bytes, bytes, 0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15);
+    const __m128i places = _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15);
+    return (HalfGroup)_mm_shuffle_epi8((__m128i)bytes, places);
 }
 
 // Round a group to bytes. The largest magnitude becomes 127, unless it is so small that its inverse could be infinite.

@@ -188,7 +188,8 @@ private:
     template <bool kHasSecond, bool kIsFirst>
     void multiply(const Tile& first, const Tile& second, const Decoded& right, int at) {
         const int index = at / kSpans, span = at % kSpans, from = span * kGroup / kSpans;
-        Sum *const sums = sums_of(0, at - 1), *const of_second = sums_of(1, at - 1);
+        const int before = kIsFirst ? 0 : at - 1;
+        Sum *const sums = sums_of(0, before), *const of_second = sums_of(1, before);
         if constexpr (!kIsFirst) _tile_stored(0, sums, kSumStride);
         _tile_loadd(4, first.span(index, from), first.stride());
         _tile_loadd(6, right.integers.span(index, span, 0), right.integers.kStride);

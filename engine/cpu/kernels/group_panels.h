@@ -20,8 +20,8 @@ constexpr int kLineBytes = 64;
 constexpr int kPairVectors = kPanel / kLanes;  // vectors that hold one pair of all columns of a panel
 constexpr int kSliceVectors = 2;               // vectors that are decoded together
 
-// Prefetch the integers that a multiplication reads some groups after `line`. A CPU with AMX first fetches them into its
-// L2 cache: with one distance alone, too few lines are on their way.
+// Prefetch the integers that a multiplication reads some groups after `line`. A CPU with AMX first fetches them into
+// its L2 cache: with one distance alone, too few lines are on their way.
 inline void prefetch_integers(const uint8_t* line) {
     constexpr int kBytes = 3072;
     __builtin_prefetch(line + kBytes, 0, 3);

@@ -31,7 +31,7 @@ inline void permit_tiles() {
 #endif
 }
 
-// Bytes in huge pages where the system has them, as packed weights are (engine/cpu/weights.py).
+// Bytes of 1 in huge pages where the system has them, as packed weights are (engine/cpu/weights.py).
 class HugePages {
 public:
     explicit HugePages(size_t size) {
@@ -42,6 +42,7 @@ public:
 #if defined(__linux__)
         madvise(data_, whole, MADV_HUGEPAGE);
 #endif
+        std::memset(data_, 1, whole);
     }
     ~HugePages() { std::free(data_); }
     HugePages(const HugePages&) = delete;
@@ -119,9 +120,7 @@ inline void measure_products(int threads) {
 inline void measure_limits(int threads) {
     measure_products(threads);
     const size_t bytes = size_t{1} << 28;
-    static HugePages memory(bytes);
-    static const bool filled = std::memset(memory.data(), 1, bytes) != nullptr;
-    (void)filled;
+    static const HugePages memory(bytes);
     const auto read = [&](int thread) {
         constexpr int kStreams = 4;
         Words all{};

@@ -149,6 +149,15 @@ struct RowTile<false> {
     Vec scaled(Vec sum, int, int) const { return sum; }
 };
 
+// Add a product of Format to the tile `sums`. A macro, because compilers take only literal numbers of tiles.
+#define EBB_MULTIPLY_TILES(sums, left, right)    \
+    do {                                         \
+        if constexpr (Format::kInBytes)          \
+            _tile_dpbssd(sums, left, right);     \
+        else                                     \
+            _tile_dpbf16ps(sums, left, right);   \
+    } while (false)
+
 // The product of two tiles of rows, kGroups groups of their depth, and one panel.
 template <typename Format, int kGroups>
 class GroupBlock {
@@ -194,31 +203,19 @@ private:
         _tile_loadd(4, first.span(index, from), first.stride());
         _tile_loadd(6, right.integers.span(index, span, 0), right.integers.kStride);
         _tile_zero(0);
-        if constexpr (Format::kInBytes)
-            _tile_dpbssd(0, 4, 6);
-        else
-            _tile_dpbf16ps(0, 4, 6);
+        EBB_MULTIPLY_TILES(0, 4, 6);
         if constexpr (!kIsFirst) _tile_stored(1, sums + 1, kSumStride);
         _tile_loadd(7, right.integers.span(index, span, 1), right.integers.kStride);
         _tile_zero(1);
-        if constexpr (Format::kInBytes)
-            _tile_dpbssd(1, 4, 7);
-        else
-            _tile_dpbf16ps(1, 4, 7);
+        EBB_MULTIPLY_TILES(1, 4, 7);
         if constexpr (kHasSecond) {
             if constexpr (!kIsFirst) _tile_stored(2, of_second, kSumStride);
             _tile_loadd(5, second.span(index, from), second.stride());
             _tile_zero(2);
-            if constexpr (Format::kInBytes)
-                _tile_dpbssd(2, 5, 6);
-            else
-                _tile_dpbf16ps(2, 5, 6);
+            EBB_MULTIPLY_TILES(2, 5, 6);
             if constexpr (!kIsFirst) _tile_stored(3, of_second + 1, kSumStride);
             _tile_zero(3);
-            if constexpr (Format::kInBytes)
-                _tile_dpbssd(3, 5, 7);
-            else
-                _tile_dpbf16ps(3, 5, 7);
+            EBB_MULTIPLY_TILES(3, 5, 7);
         }
     }
 
@@ -287,6 +284,8 @@ private:
 
     GroupSums sums_[2];
 };
+
+#undef EBB_MULTIPLY_TILES
 
 template <int kGroups, typename Format>
 void multiply_in_blocks(const Left& left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {

@@ -32,6 +32,7 @@ constexpr int kMaxGroupRows = 12;
 #else
 constexpr int kMaxGroupRows = 8;
 #endif
+
 // Return the sum of the values of one row in a group. It is the factor of the group's offset.
 inline float sum_of_group(const Activation* values) {
     Vec total = load_activations(values);

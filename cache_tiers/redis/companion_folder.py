@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 
 STUCK_SECONDS = 2.0
 """Seconds without growth of its snapshot after which a server that should save and end is considered stuck."""
+_KILLED_SECONDS = 30.0
+"""Time for a killed process to end, which takes longer on a busy machine."""
 
 # sockaddr_un.sun_path has 108 bytes, one of them for the terminating zero.
 _LONGEST_SOCKET_PATH = 107
@@ -85,7 +87,7 @@ class CompanionFolder:
                 if SaveWatch(self, timeout).wait(ended) != "ended":
                     logger.warning("the previous Redis process did not finish saving its data; killing it")
                     signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-                    ended(timeout)
+                    ended(_KILLED_SECONDS)
         finally:
             os.close(pidfd)
 

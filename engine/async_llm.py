@@ -200,7 +200,10 @@ class AsyncLLMEngine:
         self._wake.set()
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Erase from all available tiers the blocks that only these trails use."""
+        """Erase from all available tiers the blocks that only these trails use.
+
+        Return without waiting for blocks that are being copied or loaded, which are erased as soon as that has ended.
+        """
         keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
         if not (self.is_broken or self._stopping):
             self._engine.core.erase(keys)

@@ -305,7 +305,7 @@ class RemoteEngine:
         link.send(AdoptDeletions(self._salts.generations))
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Erase the blocks that only these trails use from the tiers of every replica."""
+        """Erase the blocks that only these trails use from the tiers of every replica. See `AsyncLLMEngine.erase`."""
         plain = [Trail(list(each.token_ids), each.num_shared, list(each.ends)) for each in trails]
         links = await self._keeper.serving()
         await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in links))

@@ -29,6 +29,7 @@ from engine.scheduling.room import Room
 from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.step_time import StepTime
 from engine.scheduling.turns import Turns
+from engine.speculation.draft_cost import PlainStep
 from engine.speculation.proposer import Proposer
 from engine.speculation.speculation import DraftPlan, Speculation
 
@@ -300,7 +301,13 @@ class Scheduler:
         if self._speculation is None:
             return DraftPlan()
         running = [request for request in self._states.running if self._batches.is_free(request)]
-        return self._speculation.plan(running, self.step_time.cost.decode_seconds(len(running)), prompt_rows)
+        return self._speculation.plan(running, self._plain_step(len(running)), prompt_rows)
+
+    def _plain_step(self, decodes: int) -> PlainStep | None:
+        """Return what a step of `decodes` decodes costs without drafts; None if that is not known yet."""
+        cost = self.step_time.cost
+        seconds = cost.decode_seconds(decodes)
+        return PlainStep(seconds, cost.token_seconds) if seconds else None
 
     def _passes(self) -> int:
         running = self._states.running
@@ -410,8 +417,7 @@ class Scheduler:
             self.connector.on_computed(output, result.seconds / output.passes)
         self.step_time.cost.note(output, result.seconds / output.passes)
         if self._speculation is not None and output.total_tokens:
-            plain_seconds = self.step_time.cost.decode_seconds(len(output.num_scheduled_tokens))
-            self._speculation.on_computed(output, result, plain_seconds)
+            self._speculation.on_computed(output, result, self._plain_step(len(output.num_scheduled_tokens)))
         return self._results.take(output, result)
 
     def lose_step(self, output: SchedulerOutput) -> None:

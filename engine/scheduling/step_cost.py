@@ -1,16 +1,14 @@
 """Cost model of a step: a fixed time for reading the weights, plus a time per decode and a time per prompt token.
 
 Attention makes a prompt token slower the more keys precede it, so there is also a time per prompt token and 1,000 keys.
-
-The costs are learned from measured steps by a Kalman filter with a random-walk state (Kalman, "A New Approach to Linear
-Filtering and Prediction Problems", 1960). An hour of steps of one kind does not degrade the estimates for the other
-kinds. On a CPU, a decode often costs more than a prompt token. On an accelerator, both cost little.
+On a CPU, a decode often costs more than a prompt token. On an accelerator, both cost little.
 """
 
 from collections.abc import Sequence
 from math import sqrt
 from typing import Final
 
+from engine.cost_filter import CostFilter
 from engine.scheduler_output import SchedulerOutput
 
 _NOISE: Final = 0.1
@@ -35,6 +33,8 @@ With this bound, the estimate for a token that seemed to cost nothing can still 
 _KEYS: Final = 1000.0
 """Keys per unit of the cost that depends on context."""
 
+_NO_COSTS: Final = (0.0, 0.0, 0.0, 0.0)
+
 _Row = tuple[float, float, float, float]
 """Amounts of a step: 1, its decodes, its prompt tokens, and the keys before each prompt token in units of `_KEYS`."""
 
@@ -46,11 +46,14 @@ class StepCost:
     """
 
     def __init__(self) -> None:
-        self._costs: list[float] = [0.0, 0.0, 0.0, 0.0]
-        self._variances: list[list[float]] = []
+        self._filter: CostFilter | None = None
         self._has_seen_decodes = False
         self._has_seen_prompts = False
         self.num_steps = 0
+
+    @property
+    def _costs(self) -> Sequence[float]:
+        return self._filter.costs if self._filter is not None else _NO_COSTS
 
     @property
     def step_seconds(self) -> float:
@@ -108,41 +111,17 @@ class StepCost:
         if (row[1] and not self._has_seen_decodes) or (row[2] and not self._has_seen_prompts):
             return None
         # Only steps without prompts have several passes.
-        return step.passes * _dot(self._costs, row)
+        return step.passes * (self._filter.expected(row) if self._filter is not None else 0.0)
 
     def _learn(self, row: _Row, seconds: float) -> None:
-        if not self._variances:
+        if self._filter is None:
             # Prior: a decode costs about as much as a prompt token and as 1,000 keys of one, and all tokens together at
             # most the step's time.
-            own, each = seconds**2, (seconds / max(row[1] + row[2], 1.0)) ** 2
-            self._variances = [
-                [own, 0.0, 0.0, 0.0],
-                [0.0, each, 0.0, 0.0],
-                [0.0, 0.0, each, 0.0],
-                [0.0, 0.0, 0.0, each],
-            ]
-        self._drift()
-        expected = _dot(self._costs, row)
-        is_disturbed = 0.0 < expected * _DISTURBED < seconds
-        noise = (seconds * (_DISTURBED_NOISE if is_disturbed else _NOISE)) ** 2
-        shares = [_dot(variances, row) for variances in self._variances]
-        total = _dot(shares, row) + noise
-        gains = [share / total for share in shares]
-        # No cost is negative. The time that no token explains belongs to the fixed cost.
-        self._costs = [
-            max(0.0, cost + gain * (seconds - expected)) for cost, gain in zip(self._costs, gains, strict=True)
-        ]
-        self._variances = [
-            [variance - gain * share for variance, share in zip(variances, shares, strict=True)]
-            for gain, variances in zip(gains, self._variances, strict=True)
-        ]
-
-    def _drift(self) -> None:
-        """Increase the variance of each cost by its drift, until the standard deviation reaches the cost itself."""
-        for index, cost in enumerate(self._costs):
-            size = max(cost, _LEAST_COST * self._costs[0])
-            if self._variances[index][index] < size**2:
-                self._variances[index][index] += (_DRIFT[index] * size) ** 2
+            each = seconds / max(row[1] + row[2], 1.0)
+            self._filter = CostFilter(_NO_COSTS, (seconds, each, each, each))
+        self._filter.drift(_DRIFT, _LEAST_COST * self.step_seconds)
+        is_disturbed = 0.0 < self._filter.expected(row) * _DISTURBED < seconds
+        self._filter.learn(row, seconds, seconds * (_DISTURBED_NOISE if is_disturbed else _NOISE))
 
 
 def _row(step: SchedulerOutput) -> _Row:
@@ -167,7 +146,3 @@ def _contexts(step: SchedulerOutput) -> dict[str, int]:
 
 def _num_drafted(step: SchedulerOutput) -> int:
     return sum(map(len, step.drafts.values()))
-
-
-def _dot(left: Sequence[float], right: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(left, right, strict=True))

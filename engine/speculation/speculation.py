@@ -13,7 +13,7 @@ from typing import Final
 from engine.kv.block_manager import BlockManager
 from engine.request import Request
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.speculation.draft_cost import DraftCost
+from engine.speculation.draft_cost import DraftCost, PlainStep
 from engine.speculation.proposer import Proposer
 
 LONGEST_DRAFT: Final = 11
@@ -70,24 +70,22 @@ class Speculation:
         self._drafted: Sequence[str] = ()
         self._ended = 0.0
 
-    def plan(
-        self, running: Sequence[Request], plain_seconds: float | None, prompt_rows: int | None = None
-    ) -> DraftPlan:
+    def plan(self, running: Sequence[Request], plain: PlainStep | None, prompt_rows: int | None = None) -> DraftPlan:
         """Plan the drafts of the next step.
 
-        plain_seconds: expected time of the step without drafts; None, if not known yet, gives no drafts.
+        plain: the step without drafts; None, if its time is not known yet, gives no drafts.
         prompt_rows: prompt tokens that fit in the step; None if there are no prompts.
         """
         open_to_drafts = [request for request in running if may_be_drafted(request)]
-        if not open_to_drafts or not plain_seconds:
+        if not open_to_drafts or plain is None:
             return DraftPlan()
         # Time that one more token is worth: a plain step yields a token for each running request.
-        token_seconds = plain_seconds / (MARGIN * len(running))
-        row = self._cost.row_seconds(plain_seconds) / token_seconds
-        wait = self._cost.wait_seconds(plain_seconds) / token_seconds
+        token_seconds = plain.seconds / (MARGIN * len(running))
+        own, row = self._cost.draft_seconds() / token_seconds, self._cost.row_seconds(plain) / token_seconds
+        wait = self._cost.wait_seconds(plain) / token_seconds
         if row >= 1:
             # Not even a certain guess is worth its row, so no proposals are needed.
-            self._cost.fade(plain_seconds)
+            self._cost.fade(plain)
             return DraftPlan()
         drafts: dict[str, tuple[int, ...]] = {}
         promised, is_near, has_guess = 0.0, False, False
@@ -101,15 +99,15 @@ class Speculation:
             guess = self._proposer.propose(request, behind, most)
             chance = self._proposer.chance(request)
             has_guess = has_guess or bool(guess)
-            is_near = is_near or _promise(chance, 0, most, row).tokens > wait + NEAR
+            is_near = is_near or _promise(chance, 0, most, row).tokens > own + wait + NEAR
             promise = _promise(chance, behind, len(guess), row)
-            if promise.length:
+            if promise.tokens > own:
                 drafts[request.request_id] = tuple(guess[: promise.length])
-                promised += promise.tokens
+                promised += promise.tokens - own
         if promised <= wait:
             drafts = {}
             if has_guess:
-                self._cost.fade(plain_seconds)
+                self._cost.fade(plain)
         elif not self._have_room(running, drafts):
             drafts = {}
         return DraftPlan(drafts, is_near)
@@ -123,14 +121,14 @@ class Speculation:
             missing += max(0, self._blocks.num_blocks_for(tokens) - len(request.blocks))
         return missing <= self._blocks.pool.num_free
 
-    def on_computed(self, step: SchedulerOutput, result: ModelRunnerOutput, plain_seconds: float | None) -> None:
-        """Learn from a completed step. plain_seconds: expected time of a step of its requests without drafts."""
+    def on_computed(self, step: SchedulerOutput, result: ModelRunnerOutput, plain: PlainStep | None) -> None:
+        """Learn from a completed step. plain: a step of its requests without drafts; None if its time is unknown."""
         if any(request_id in step.num_scheduled_tokens for request_id in self._drafted):
             self._cost.note_wait(result.started - self._ended)
         self._drafted, self._ended = tuple(step.drafts), result.ended
         rows = sum(map(len, step.drafts.values()))
-        if rows and plain_seconds is not None and step.total_tokens == rows + len(step.num_scheduled_tokens):
-            self._cost.note_rows(rows, result.seconds - plain_seconds)
+        if rows and plain is not None and step.total_tokens == rows + len(step.num_scheduled_tokens):
+            self._cost.note_step(len(step.drafts), rows, result.seconds, plain)
 
     def note(self, draft: Sequence[int], num_accepted: int) -> None:
         """Count the tokens of a draft, and the accepted ones among them."""

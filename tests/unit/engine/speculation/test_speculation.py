@@ -9,6 +9,7 @@ from engine.kv.block_pool import BlockPool
 from engine.request import Request
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.speculation.draft_cost import PlainStep
 from engine.speculation.ngram_index import MAX_PLACES, NgramIndex
 from engine.speculation.prompt_lookup import FIRST_CHANCE, MAX_INDEXED, PromptLookup
 from engine.speculation.speculation import LONGEST_DRAFT, PROMPTS_PART, Speculation
@@ -16,6 +17,7 @@ from engine.speculation.verify import verify
 from tests.unit.scheduling_rig import ROOT
 
 STEP = 0.01
+PLAIN = PlainStep(STEP)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +133,7 @@ def decoding(count: int) -> list[Request]:
 
 def drafted(chance: float, streams: int = 1) -> int:
     """Count the tokens of all drafts."""
-    return sum(map(len, speculation(chance).plan(decoding(streams), STEP).drafts.values()))
+    return sum(map(len, speculation(chance).plan(decoding(streams), PLAIN).drafts.values()))
 
 
 def test_draft_length_grows_with_chance_from_zero() -> None:
@@ -150,26 +152,60 @@ def teach(costs: Speculation, row: float, wait: float, steps: int = 20) -> None:
     for number in range(steps):
         step = SchedulerOutput(number, num_scheduled_tokens={"r0": 3}, drafts={"r0": (1, 1)})
         result = ModelRunnerOutput(number, {}, started=now, ended=now + STEP + 2 * row)
-        costs.on_computed(step, result, STEP)
+        costs.on_computed(step, result, PLAIN)
         now = result.ended + wait
 
 
 def test_drafts_are_short_while_prompts_are_computed() -> None:
     planner, running = speculation(0.9), decoding(2)
-    alone = planner.plan(running, STEP).drafts
-    alongside = planner.plan(running, STEP, prompt_rows=64).drafts
+    alone = planner.plan(running, PLAIN).drafts
+    alongside = planner.plan(running, PLAIN, prompt_rows=64).drafts
     assert sum(map(len, alone.values())) > sum(map(len, alongside.values())) == 64 // PROMPTS_PART
-    assert not planner.plan(running, STEP, prompt_rows=0).drafts
+    assert not planner.plan(running, PLAIN, prompt_rows=0).drafts
 
 
 @pytest.mark.parametrize(("row", "wait"), [(STEP, 0.0), (0.0, 10 * STEP)])
 def test_drafts_stop_while_they_cost_more_than_they_save(row: float, wait: float) -> None:
     costly = speculation(0.7)
-    assert costly.plan(decoding(1), STEP).drafts
+    assert costly.plan(decoding(1), PLAIN).drafts
     teach(costly, row, wait)
-    assert not costly.plan(decoding(1), STEP).drafts
+    assert not costly.plan(decoding(1), PLAIN).drafts
     # A cost learned on a busy machine does not prevent drafts forever.
-    assert any(costly.plan(decoding(1), STEP).drafts for _ in range(500))
+    assert any(costly.plan(decoding(1), PLAIN).drafts for _ in range(500))
+
+
+def test_cost_of_drafts_is_not_taken_for_that_of_their_rows() -> None:
+    planner, running, now = speculation(0.95), decoding(16), 0.0
+    for number, length in enumerate((1, 2, 1, 1, 4, 1, 1)):
+        drafts = {f"r{at}": (1,) * length for at in range(16)}
+        step = SchedulerOutput(number, num_scheduled_tokens=dict.fromkeys(drafts, 1 + length), drafts=drafts)
+        # Each draft costs as much as a token is worth, its rows hardly anything.
+        ended = now + STEP * (1 + 16 * (1 / 24 + length / 1000))
+        planner.on_computed(step, ModelRunnerOutput(number, {}, started=now, ended=ended), PLAIN)
+        now = ended
+    assert [len(draft) for draft in planner.plan(running, PLAIN).drafts.values()] == [LONGEST_DRAFT] * 16
+    unlikely = Speculation(Sure(0.5), planner._blocks, most_rows=512)
+    unlikely._cost = planner._cost
+    assert not unlikely.plan(running, PLAIN).drafts
+
+
+def test_costly_drafts_are_noticed_after_cheap_ones() -> None:
+    planner, running = speculation(0.6), decoding(16)
+    teach(planner, row=0.0, wait=0.0, steps=200)
+    assert planner.plan(running, PLAIN).drafts
+    now = 1000.0
+    for number in range(8):
+        drafts = {f"r{at}": (1, 1) for at in range(16)}
+        step = SchedulerOutput(number, num_scheduled_tokens=dict.fromkeys(drafts, 3), drafts=drafts)
+        planner.on_computed(step, ModelRunnerOutput(number, {}, started=now, ended=now + 4 * STEP), PLAIN)
+        now += 4 * STEP
+    assert not planner.plan(running, PLAIN).drafts
+
+
+def test_first_rows_cost_as_much_as_prompt_tokens() -> None:
+    cheap, dear = PlainStep(STEP, token_seconds=STEP / 1000), PlainStep(STEP, token_seconds=STEP / 8)
+    assert speculation(0.9).plan(decoding(16), cheap).drafts
+    assert not speculation(0.9).plan(decoding(16), dear).drafts
 
 
 def test_no_draft_before_step_time_is_known() -> None:
@@ -179,16 +215,16 @@ def test_no_draft_before_step_time_is_known() -> None:
 def test_draft_ends_one_token_before_max_tokens() -> None:
     [request] = decoding(1)
     request.sampling = replace(request.sampling, max_tokens=4)
-    assert [len(draft) for draft in speculation(0.9).plan([request], STEP).drafts.values()] == [2]
+    assert [len(draft) for draft in speculation(0.9).plan([request], PLAIN).drafts.values()] == [2]
     request.sampling = replace(request.sampling, max_tokens=2)
-    assert not speculation(0.9).plan([request], STEP).drafts
+    assert not speculation(0.9).plan([request], PLAIN).drafts
 
 
 def test_draft_takes_only_free_blocks() -> None:
-    assert speculation(0.9, num_blocks=4).plan(decoding(1), STEP).drafts
-    assert not speculation(0.9, num_blocks=3).plan(decoding(1), STEP).drafts
+    assert speculation(0.9, num_blocks=4).plan(decoding(1), PLAIN).drafts
+    assert not speculation(0.9, num_blocks=3).plan(decoding(1), PLAIN).drafts
 
 
 def test_single_passes_are_needed_only_near_a_draft() -> None:
     for chance, is_near in ((0.9, True), (0.4, False)):
-        assert speculation(chance).plan(decoding(1), STEP).is_near is is_near
+        assert speculation(chance).plan(decoding(1), PLAIN).is_near is is_near

@@ -31,7 +31,7 @@ inline void permit_tiles() {
 #endif
 }
 
-// Bytes of 1 in huge pages where the system has them, as packed weights are (engine/cpu/weights.py).
+// Bytes of 1 in huge pages where the system has them, as packed weights are (engine/cpu/huge_pages.py).
 class HugePages {
 public:
     explicit HugePages(size_t size) {

@@ -2,20 +2,15 @@
 
 import ctypes
 import math
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
-from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from typing import Final
 
 import torch
 
-if sys.platform == "linux":
-    from mmap import MADV_HUGEPAGE
-
+from engine.cpu.huge_pages import huge_memory
 from engine.cpu.levelling import ROWS_AT_ONCE, column_factors
 from engine.cpu.library import (
     BLOCK_FORMATS,
@@ -38,7 +33,6 @@ from models.packed_tensor import PackedTensor
 PANEL = 32
 """Columns per panel: kPanel in kernels/panels.h."""
 ALIGNMENT = 64
-HUGE_PAGE = 2 << 20
 HEAD_DIMS: Final = (64, 80, 96, 128, 256)
 """Widths of a head for which kernels/engine.h has code."""
 
@@ -350,17 +344,8 @@ class _Arena:
         return Matrix(parts, len(pieces))
 
     def allocate(self) -> None:
-        """Allocate all reserved bytes, in huge pages where the system has them, and give the matrices their addresses.
-
-        A step reads all weights once. With small pages, address translation takes a part of that time which depends on
-        the pages that the process happened to get.
-        """
-        mapped = mmap(-1, self.nbytes + HUGE_PAGE, flags=MAP_PRIVATE | MAP_ANONYMOUS)
-        if sys.platform == "linux":
-            with suppress(OSError):  # a kernel without huge pages
-                mapped.madvise(MADV_HUGEPAGE)
-        memory = torch.frombuffer(mapped, dtype=torch.uint8)
-        self._memory = memory[-memory.data_ptr() % HUGE_PAGE :]
+        """Allocate all reserved bytes, in huge pages where possible, and give the matrices their addresses."""
+        self._memory = huge_memory(self.nbytes)
         for parts, places in self._parts:
             for part, place in zip(parts, places, strict=True):
                 part.data = self._memory.data_ptr() + place

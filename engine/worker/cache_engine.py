@@ -11,6 +11,7 @@ from cache_tiers.npu.device_pool import DevicePool
 from cache_tiers.npu.owed_results import EndedBatch, OwedResults
 from cache_tiers.npu.staged_copies import NO_CPU_TIER, StagedCopies
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
+from engine.cpu.huge_pages import resident_memory
 from engine.errors import EngineError
 from engine.worker.batch.step_moves import Addresses
 from engine.worker.torch.device import Device
@@ -36,7 +37,7 @@ class CacheEngine:
         self._device_name = device.name
         self.owed = OwedResults()
         if device.memory is None:
-            self.pool = KVPool(torch.zeros(shape, dtype=dtype, device=device.torch_device), layout)
+            self.pool = KVPool(resident_memory(shape[0] * dtype.itemsize).view(dtype), layout)
             self._host_blocks = DevicePool(self.pool.tensor.view(torch.uint8).numpy().data, layout.nbytes)
         else:
             self.pool = KVPool(device.memory.zeros(shape, dtype), layout)

@@ -202,7 +202,7 @@ class AsyncLLMEngine:
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Erase from all available tiers the blocks that only these trails use.
 
-        Return without waiting for blocks that are being copied or loaded, which are erased as soon as that has ended.
+        Return without waiting for blocks that are being copied, loaded or written. Each is erased once that has ended.
         """
         keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
         if not (self.is_broken or self._stopping):

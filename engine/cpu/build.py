@@ -75,7 +75,7 @@ def _digest(instruction_set: InstructionSet, compiler: str) -> str:
 
 
 def _cpu_name() -> str:
-    """Return the model name of the CPU, which -mtune=native depends on."""
+    """Return the model name of the CPU, on which -mtune=native depends, and bits of approximate reciprocals."""
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         for line in cpuinfo.read_text().splitlines():

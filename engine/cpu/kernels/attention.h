@@ -17,8 +17,8 @@ namespace ebb {
 
 constexpr int kSplitPages = 4;
 constexpr int kSplitKeys = kSplitPages * kPageKeys;
-// Rows of a tile: query rows times heads per group. AMX multiplies 16 rows at a time.
-constexpr int kTileRows = EBB_AMX ? 48 : 36;
+// Rows of a tile: query rows times heads per group. AMX multiplies 32 rows at a time.
+constexpr int kTileRows = EBB_AMX ? 64 : 36;
 // Values of a row's scores, with a gap of one cache line. Without it the rows of a tile would compete for the same lines
 // of the L1 cache.
 constexpr int kScoreStride = kSplitKeys + 64 / static_cast<int>(sizeof(float));
@@ -157,7 +157,7 @@ public:
         }
     }
 
-    // Run a task. next: the task that this thread probably takes next, whose first pages are prefetched, or null.
+    // Run a task. next: the task that this thread probably takes next, whose first pages may be prefetched, or null.
     void run(const AttentionTask& task, const AttentionTask* next) {
         if (task.writes_kv) write(task.first_query, task.first_query + task.num_queries, task.kv_head);
         load_queries(task);
@@ -235,9 +235,13 @@ private:
     void load_queries(const AttentionTask& task) {
         const int group = layer_.group();
         rows_ = 0;
-        for (int index = task.first_query; index < task.first_query + task.num_queries; ++index)
+        const int end = task.first_query + task.num_queries;
+        for (int index = task.first_query; index < end; ++index) {
+            const Query& later = layer_.queries[std::min(index + kQueriesAhead, end - 1)];
+            prefetch(head_of(later.row, task.kv_head * group), group * kHeadDim);
             for (int head = task.kv_head * group; head < (task.kv_head + 1) * group; ++head)
                 load_query(layer_.queries[index], head, rows_++);
+        }
     }
 
     void load_query(const Query& query, int head, int row) {
@@ -284,7 +288,7 @@ private:
     }
 
     // Compute the sums of one split: the scores of all of its keys, then their weights, then the sums of values. Each
-    // page prefetches the one that is used kPagesAhead pages later, which may be among the pages `after` the split.
+    // page may prefetch the one that is used kPagesAhead pages later, which may be among the pages `after` the split.
     void run_split(const AttentionTask& task, int split, const Pages& pages, const Pages& after) {
         const int count = pages.count();
         const int first = split * kSplitKeys, skipped = pages.first * kPageKeys;
@@ -401,7 +405,7 @@ private:
     static constexpr int kColumns = value_columns(kHeadDim);
     using Scores = PageShape<kColumns, kHeadDim, kScoreStride>;
     using Values = PageShape<kWeightStride, kPageKeys, kColumns>;
-    static constexpr int kStep = 2 * kLanes, kPagesAhead = 2;
+    static constexpr int kStep = 2 * kLanes, kPagesAhead = 2, kQueriesAhead = 2;
 
     const AttentionLayer& layer_;
     AttentionScratch& scratch_;

@@ -105,6 +105,8 @@ private:
 
     // Up to this number of rows, every thread normalizes all of them for itself, which is cheaper than a barrier.
     static constexpr int kOwnNormRows = 8;
+    // Prefetch distance in rows of the residual stream.
+    static constexpr int kRowsAhead = 8;
     // Panels of the head that a thread takes at a time.
     static constexpr int kHeadPanels = 16;
 
@@ -330,6 +332,7 @@ private:
                 multiply(left, rows, right, first, columns, {product, stride});
                 for (int row = 0; row < rows; ++row) {
                     float* values = product + static_cast<ptrdiff_t>(row) * stride;
+                    if (norm == nullptr) prefetch(residual(std::min(row + kRowsAhead, rows - 1)) + first, columns);
                     if (bias != nullptr) add(bias + first, columns, values);
                     if (norm == nullptr) add_scaled(values, model.residual_scale, columns, residual(row) + first);
                 }

@@ -13,21 +13,16 @@
 
 namespace ebb {
 
-// Compute out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of
-// the depth. first and columns are multiples of kPanel.
-inline void multiply(const Left& left, int rows, const Panels& right, int pairs, int first, int columns, Out out) {
-#if EBB_AMX
-    if (rows > kMaxTileRows) return multiply_by_tiles(left, rows, right, pairs, first, columns, out);
-#endif
-    multiply_by_vectors(left, rows, right, pairs, first, columns, out);
-}
-
-// Multiply over the whole depth.
+// Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples of
+// kPanel.
 inline void multiply(const Left& left, int rows, const Panels& right, int first, int columns, Out out) {
-    multiply(left, rows, right, right.depth / 2, first, columns, out);
+#if EBB_AMX
+    if (rows > kMaxTileRows) return multiply_by_tiles(left, rows, right, first, columns, out);
+#endif
+    multiply_by_vectors(left, rows, right, first, columns, out);
 }
 
-// Multiply by weights in groups, over the whole depth.
+// Multiply by weights in groups.
 template <typename Format>
 void multiply(Left left, int rows, const GroupPanels<Format>& right, int first, int columns, Out out) {
 #if EBB_AMX

@@ -33,16 +33,15 @@ constexpr int vectors_for(int) { return 2; }
 // fifth of a step.
 constexpr int kPrefetchPairs = 64;
 
-// Multiply one tile of kRows rows by kVectors * kLanes columns of `right`, from column `first` on, over the first
-// `pairs` pairs of the depth.
+// Multiply one tile of kRows rows by kVectors * kLanes columns of `right`, from column `first` on.
 template <int kRows, int kVectors>
-void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out, Ahead& ahead) {
+void multiply_tile(Left left, const Panels& right, int first, Out out, Ahead& ahead) {
     Vec sums[kRows][kVectors];
     for (int row = 0; row < kRows; ++row)
         for (int v = 0; v < kVectors; ++v) sums[row][v] = Vec{};
     const bf16* start = right.column(first);
     const size_t panel_size = right.panel_size();
-    for (int pair = 0; pair < pairs;) {
+    for (int pair = 0, pairs = right.depth / 2; pair < pairs;) {
         Chain chains[kRows][kVectors];
         for (int row = 0; row < kRows; ++row)
             for (int v = 0; v < kVectors; ++v) chains[row][v] = {sums[row][v]};
@@ -71,7 +70,7 @@ void multiply_tile(Left left, const Panels& right, int pairs, int first, Out out
         for (int v = 0; v < kVectors; ++v) store(out.data + row * out.stride + v * kLanes, sums[row][v]);
 }
 
-using Tile = void (*)(Left, const Panels&, int, int, Out, Ahead&);
+using Tile = void (*)(Left, const Panels&, int, Out, Ahead&);
 
 // Make the table of tiles that are kVectors vectors wide. Entry n - 1 multiplies n rows.
 template <int kVectors, int... kRows>
@@ -86,7 +85,7 @@ constexpr int max_rows_with(int vectors) {
 }
 
 template <int kVectors>
-void multiply_columns(Left left, int rows, const Panels& right, int pairs, int first, Out out) {
+void multiply_columns(Left left, int rows, const Panels& right, int first, Out out) {
     static constexpr auto kTiles = make_tiles<kVectors>(std::make_integer_sequence<int, max_rows_with(kVectors)>());
     // Divide the rows evenly. In a last tile of one row, every dot product would wait for the one before it.
     int tiles = (rows + static_cast<int>(kTiles.size()) - 1) / static_cast<int>(kTiles.size());
@@ -97,7 +96,7 @@ void multiply_columns(Left left, int rows, const Panels& right, int pairs, int f
     Ahead ahead{reinterpret_cast<const char*>(right.column(first + kVectors * kLanes)), stride};
     for (; rows > 0; --tiles) {
         const int taken = (rows + tiles - 1) / tiles;
-        kTiles[taken - 1](left, right, pairs, first, out, ahead);
+        kTiles[taken - 1](left, right, first, out, ahead);
         left.data += taken * left.stride;
         out.data += taken * out.stride;
         rows -= taken;
@@ -107,20 +106,19 @@ void multiply_columns(Left left, int rows, const Panels& right, int pairs, int f
 // Multiply columns [first, end), kVectors vectors at a time if tiles of that width have room for the rows. The
 // remaining columns are multiplied in tiles of half the width, and so on.
 template <int kVectors>
-void multiply_from(Left left, int rows, const Panels& right, int pairs, int first, int end, Out out) {
+void multiply_from(Left left, int rows, const Panels& right, int first, int end, Out out) {
     if (vectors_for(rows < kMaxTileRows ? rows : kMaxTileRows) >= kVectors) {
         constexpr int kColumns = kVectors * kLanes;
         for (; end - first >= kColumns; first += kColumns, out.data += kColumns)
-            multiply_columns<kVectors>(left, rows, right, pairs, first, out);
+            multiply_columns<kVectors>(left, rows, right, first, out);
     }
-    if constexpr (kVectors > 2) multiply_from<kVectors / 2>(left, rows, right, pairs, first, end, out);
+    if constexpr (kVectors > 2) multiply_from<kVectors / 2>(left, rows, right, first, end, out);
 }
 
-// Compute out [rows, columns] = left times columns [first, first + columns) of `right`, over the first `pairs` pairs of
-// the depth. first and columns are multiples of kPanel.
-inline void multiply_by_vectors(Left left, int rows, const Panels& right, int pairs, int first, int columns,
-                                Out out) {
-    multiply_from<vectors_for(1)>(left, rows, right, pairs, first, first + columns, out);
+// Compute out [rows, columns] = left times columns [first, first + columns) of `right`. first and columns are multiples of
+// kPanel.
+inline void multiply_by_vectors(Left left, int rows, const Panels& right, int first, int columns, Out out) {
+    multiply_from<vectors_for(1)>(left, rows, right, first, first + columns, out);
 }
 
 }  // namespace ebb

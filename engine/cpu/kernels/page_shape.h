@@ -13,8 +13,8 @@ struct PageShape {
     static constexpr size_t kPanelSize = size_t{kPanel} * kDepth;
 };
 
-// One page as the right operand of a product. The product uses the first `pairs` pairs of the page's depth and prefetches
-// the page `ahead`.
+// One page as the right operand of a product. The product uses the first `pairs` pairs of the page's depth. With
+// vectors, it prefetches the page `ahead`.
 struct PageFactor {
     const bf16* page;
     const bf16* ahead;

@@ -51,7 +51,7 @@ inline void rotate(const float* head, int head_dim, const float* cos, const floa
 inline void swiglu(const float* gate, const float* up, int size, Activation* out) {
     for (int i = 0; i < size; i += kLanes) {
         const Vec g = load(gate + i);
-        store_activation(out + i, g / (1.f + exp(-g)) * load(up + i));
+        store_activation(out + i, g * logistic_as_activation(g * -kLog2OfE) * load(up + i));
     }
 }
 
@@ -59,8 +59,15 @@ inline void swiglu(const float* gate, const float* up, int size, Activation* out
 inline void geglu(const float* gate, const float* up, int size, Activation* out) {
     for (int i = 0; i < size; i += kLanes) {
         const Vec g = load(gate + i), inner = g * fma(g * g, broadcast(0.044715f), broadcast(1.f));
-        store_activation(out + i, g / (1.f + exp(inner * -1.59576912f)) * load(up + i));
+        const Vec share = logistic_as_activation(inner * (-1.59576912f * kLog2OfE));
+        store_activation(out + i, g * share * load(up + i));
     }
+}
+
+// Prefetch a part of a row that an operation uses soon.
+EBB_INLINE void prefetch(const float* values, int size) {
+    constexpr int kLine = 64 / sizeof(float);
+    for (int i = 0; i < size; i += kLine) __builtin_prefetch(values + i, 0, 3);
 }
 
 inline void add(const float* values, int size, float* to) {

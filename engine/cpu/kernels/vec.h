@@ -35,6 +35,10 @@
 #define EBB_BYTE_DOT 0
 #endif
 
+// Inline a function in every caller. GCC takes a function or lambda that only prefetches for one without an effect, and
+// drops its calls if it has not inlined them.
+#define EBB_INLINE inline __attribute__((always_inline))
+
 namespace ebb {
 
 #if defined(__AVX512F__)
@@ -288,6 +292,20 @@ inline Vec exp2_as_activation(Vec x) {
     return scale_by_power_of_two(power, whole);
 #else
     return exp2(x);
+#endif
+}
+
+// Compute 1 / (1 + 2^x) as a factor of a result that is stored as an activation.
+inline Vec logistic_as_activation(Vec x) {
+#if EBB_BF16_DOT
+    const Vec clamped = minimum(maximum(x, broadcast(-126.f)), broadcast(126.f));
+    const Vec divisor = 1.f + exp2_as_activation(clamped);
+    // The CPU needs longer for a division than for an approximate reciprocal and one step of Newton's method. The bits of
+    // the reciprocal may depend on the model of the CPU, as the numerics id does (build.py).
+    const Vec guess = (Vec)_mm512_rcp14_ps((__m512)divisor);
+    return guess * fma(-divisor, guess, broadcast(2.f));
+#else
+    return 1.f / (1.f + exp2(x));
 #endif
 }
 

@@ -46,6 +46,20 @@ def test_row_alone_equals_the_row_in_any_batch(
             assert torch.equal(bits(together[place]), bits(alone[place])), (batch, place)
 
 
+@pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
+@pytest.mark.parametrize(("depth", "batches"), [(608, (33, 47, 48, 49, 64, 97, 129, 143)), (5632, (143,))])
+def test_depth_in_blocks_changes_no_bit(
+    kernels: KernelsFor, instruction_set: str, depth: int, batches: tuple[int, ...]
+) -> None:
+    matrix = Multiplier(kernels(instruction_set), threads=1, weights="bfloat16").pack(
+        random(40, depth), None, MatrixRole.LAYER
+    )
+    x = random(max(batches), depth, seed=3)
+    alone = torch.cat([matrix(row[None]) for row in x])
+    for batch in batches:
+        assert torch.equal(bits(matrix(x[:batch])), bits(alone[:batch])), batch
+
+
 @pytest.mark.parametrize(("weights", "instruction_set"), combinations(["int8", "int4"], INSTRUCTION_SETS))
 def test_every_row_of_a_batch_is_that_row_alone(kernels: KernelsFor, weights: str, instruction_set: str) -> None:
     matrix = Multiplier(kernels(instruction_set), threads=1, weights=weights).pack(

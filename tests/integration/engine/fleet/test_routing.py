@@ -86,5 +86,5 @@ async def test_erased_prefix_is_in_no_tier(fleet: RemoteEngine) -> None:
     await fleet.erase([Trail(ids, 0, [len(ids) - 1])], tenant="local")
     async with asyncio.timeout(SECONDS):
         # A block that is still being written to Redis leaves CPU memory once the write has ended.
-        while await fleet.prefixes.places([ids[:-1]], tenant="local") != [None]:
+        while await fleet.prefixes.places([ids[:-1]], tenant="local") != [None]:  # noqa: ASYNC110
             await asyncio.sleep(0.01)

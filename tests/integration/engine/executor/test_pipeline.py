@@ -156,6 +156,7 @@ def test_every_stage_restores_its_layers_from_redis(
     assert llm.tiers.store is not None
     assert llm.tiers.store.flush(10.0)
     texts = [[*PROMPTS[index // len(WAYS)], *tokens] for index, (tokens, _) in enumerate(alone)]
+    monkeypatch.setattr(DraftCost, "draft_seconds", lambda *_: 0.0)
     monkeypatch.setattr(DraftCost, "row_seconds", lambda *_: 0.0)
     monkeypatch.setattr(DraftCost, "wait_seconds", lambda *_: 0.0)
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts))

@@ -55,6 +55,7 @@ class Remembered:
 @pytest.fixture(autouse=True)
 def free_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Zero draft costs, so that every possible draft is proposed regardless of step times."""
+    monkeypatch.setattr(DraftCost, "draft_seconds", lambda *_: 0.0)
     monkeypatch.setattr(DraftCost, "row_seconds", lambda *_: 0.0)
     monkeypatch.setattr(DraftCost, "wait_seconds", lambda *_: 0.0)
 

@@ -64,6 +64,9 @@ MAX_DISCARDED_BYTES = 128 << 20
 DISCARD_SECONDS = 5.0
 """Bytes read and time spent to discard a body that is too large, so that its sender sees the response."""
 
+LINGER_SECONDS = 2.0
+"""Time for which bytes are discarded that a client sends after its last response."""
+
 MAX_PAGE = 500
 MAX_PLACES = 100
 """Conversations for which one request may ask where their KV is. The token ids of all of them are read for it."""

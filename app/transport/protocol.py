@@ -5,6 +5,7 @@ silent connection. Here every wait for a client has a deadline:
 
     connection -> HEAD_SECONDS -> head -> BODY_SECONDS -> body -> answer -> KEEP_ALIVE_SECONDS or the next head
                                              WRITE_SECONDS for any progress of a write, DRAIN_SECONDS for all of it
+                                             LINGER_SECONDS after the last response, if the client may still be sending
 
 Time in which the server itself does not read, because it is answering an earlier request of the connection, does not
 count. The application sends the response to a refused request, so that it has headers, a request id, a log line and a
@@ -31,6 +32,7 @@ from app.domain.bounds import (
     DRAIN_SECONDS,
     EXIT_SECONDS,
     HEAD_SECONDS,
+    LINGER_SECONDS,
     MAX_HEADER_BYTES,
     MAX_HEADERS,
     MAX_UNSENT_BYTES,
@@ -109,6 +111,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._refused = False
         self._answering: RequestResponseCycle | None = None
         self._half_closed = False
+        self._lingers = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request (asyncio)."""
@@ -144,7 +147,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Feed the parser, and refuse elements that never end (asyncio)."""
-        if self._refused:
+        if self._refused or self._lingers:
             return
         events = self._events
         super().data_received(data)
@@ -218,6 +221,7 @@ class HttpProtocol(HttpToolsProtocol):
         cycle.scope["extensions"] = {EXTENSION: writer, client_presence.EXTENSION: writer}  # type: ignore[dict-item]
         cycle.scope["state"][PEER] = self.peer
         self._answering = cycle
+        cycle.transport = _TransportOfCycle(self)  # type: ignore[assignment]
         refusal = self._connections.on_request(self)
         if refusal is not None and cycle.scope["path"] not in PROBES:
             cycle.scope["state"][REFUSAL] = refusal
@@ -230,7 +234,10 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Start the next request of the connection, wait for one, or close the connection (uvicorn)."""
-        super().on_response_complete()
+        if self._lingers:
+            self.server_state.total_requests += 1
+        else:
+            super().on_response_complete()
         if not self._answers:
             self._connections.on_response(self)
             if self._half_closed:
@@ -249,6 +256,21 @@ class HttpProtocol(HttpToolsProtocol):
     def peer(self) -> str | None:
         """Address of the client; None if it has none."""
         return self.client[0] if self.client is not None else None
+
+    def end(self) -> None:
+        """Close the connection after its last response, once the client can have read that.
+
+        If bytes arrive at a closed connection, the client gets a reset, which discards what it has not read yet. So a
+        client that may still be sending is only told that nothing follows, and what arrives is discarded.
+        """
+        may_send = self._refused or (self.cycle is not None and self.cycle.more_body)
+        if not may_send or self.transport.is_closing() or not self.transport.can_write_eof():
+            self.transport.close()
+            return
+        self._lingers = True
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self._expect(LINGER_SECONDS, self.transport.close)
 
     def cut(self) -> None:
         """Close the connection at once and discard unsent bytes."""
@@ -367,7 +389,7 @@ class HttpProtocol(HttpToolsProtocol):
         }
         cycle = RequestResponseCycle(
             scope=scope,
-            transport=self.transport,
+            transport=_TransportOfCycle(self),  # type: ignore[arg-type]
             flow=self.flow,
             logger=self.logger,
             access_logger=self.access_logger,
@@ -380,6 +402,18 @@ class HttpProtocol(HttpToolsProtocol):
         )
         cycle.more_body = False
         return cycle
+
+
+class _TransportOfCycle:
+    """The transport of a connection as uvicorn's answer to one request sees it. `close` ends the connection gently."""
+
+    def __init__(self, protocol: HttpProtocol) -> None:
+        self._transport = protocol.transport
+        self.write = protocol.transport.write
+        self.close = protocol.end
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class _ChunkWriter:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
@@ -50,12 +51,6 @@ class Client:
     def send(self, data: bytes) -> None:
         self.writer.write(data)
 
-    @property
-    def has_response(self) -> bool:
-        """Whether bytes of the server have arrived, also if nothing has read them yet."""
-        arrived, _, _ = select.select([self.writer.get_extra_info("socket").fileno()], [], [], 0)
-        return bool(arrived)
-
     async def answer(self) -> Answer:
         async with asyncio.timeout(20):
             head = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
@@ -90,19 +85,16 @@ async def client(api: Api) -> AsyncIterator[Client]:
 @pytest.fixture
 def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deadlines of 0.2 s. The fixture must run before the server is created."""
-    for name in ("HEAD_SECONDS", "BODY_SECONDS", "DISCARD_SECONDS", "WRITE_SECONDS", "DRAIN_SECONDS"):
+    for name in ("HEAD_SECONDS", "BODY_SECONDS", "DISCARD_SECONDS", "LINGER_SECONDS", "WRITE_SECONDS", "DRAIN_SECONDS"):
         monkeypatch.setattr(protocol, name, 0.2)
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
 
 
 async def trickle(client: Client, piece: bytes) -> None:
-    """Send `piece` every 50 ms until the server responds, so that no pause reaches a deadline.
-
-    A piece sent to a connection that the server has closed resets it, and the response would be lost.
-    """
-    while not client.has_response:
+    """Send `piece` every 10 ms, also after the response, so that no pause reaches a deadline."""
+    while not client.writer.is_closing():
         client.send(piece)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
@@ -128,6 +120,30 @@ async def test_trickling_head_is_cut_off_with_408(short_deadlines: None, begin: 
     assert (answer.status, answer.error["code"]) == (408, "request_too_slow")
     assert answer.headers["connection"] == "close"
     assert is_from_ebb(answer)
+
+
+def send_before_reading(host: str, port: int) -> bytes:
+    """Wait for the response to a request that is never complete, send more of that, and only then read."""
+    with socket.create_connection((host, port), 20) as connection:
+        connection.sendall(b"GET /")
+        select.select([connection], [], [], 20)
+        for _ in range(3):
+            connection.sendall(b"1")
+        return connection.recv(1 << 16)
+
+
+async def test_response_survives_what_its_client_still_sends(short_deadlines: None, api: Api) -> None:
+    address = urlsplit(api.url)
+    assert address.hostname
+    assert address.port
+    response = await asyncio.to_thread(send_before_reading, address.hostname, address.port)
+    assert response.startswith(b"HTTP/1.1 408 ")
+
+
+async def test_client_that_goes_on_sending_is_closed_in_the_end(short_deadlines: None, client: Client) -> None:
+    client.send(b"GET /")
+    async with asyncio.timeout(20):
+        await trickle(client, b"1")
 
 
 async def test_headers_trickling_by_line_are_cut_off_with_408(short_deadlines: None, client: Client) -> None:

@@ -46,14 +46,14 @@ class StepCost:
     """
 
     def __init__(self) -> None:
-        self._filter: CostFilter | None = None
+        self._filter = CostFilter(_NO_COSTS, _NO_COSTS)
         self._has_seen_decodes = False
         self._has_seen_prompts = False
         self.num_steps = 0
 
     @property
     def _costs(self) -> Sequence[float]:
-        return self._filter.costs if self._filter is not None else _NO_COSTS
+        return self._filter.costs
 
     @property
     def step_seconds(self) -> float:
@@ -111,10 +111,10 @@ class StepCost:
         if (row[1] and not self._has_seen_decodes) or (row[2] and not self._has_seen_prompts):
             return None
         # Only steps without prompts have several passes.
-        return step.passes * (self._filter.expected(row) if self._filter is not None else 0.0)
+        return step.passes * self._filter.expected(row)
 
     def _learn(self, row: _Row, seconds: float) -> None:
-        if self._filter is None:
+        if self.num_steps == 1:
             # Prior: a decode costs about as much as a prompt token and as 1,000 keys of one, and all tokens together at
             # most the step's time.
             each = seconds / max(row[1] + row[2], 1.0)

@@ -20,10 +20,9 @@ from engine.outputs import TokenLogprobs
 from engine.request import Request
 from engine.restart_budget import RestartBudget
 from engine.sampling_params import SamplingParams
-from engine.speculation.draft_cost import DraftCost
 from engine.structured_output import StructuredOutput
 from tests.conftest import default_cache_dir
-from tests.integration.engine.speculation.test_speculation import Remembered
+from tests.integration.engine.speculation.test_speculation import Remembered, make_drafts_free
 from tests.integration.engine_rig import BLOCK, MIB, answer
 from tests.redis_server import RedisServer
 from tests.sizes import MANY_PROCESSES
@@ -156,9 +155,7 @@ def test_every_stage_restores_its_layers_from_redis(
     assert llm.tiers.store is not None
     assert llm.tiers.store.flush(10.0)
     texts = [[*PROMPTS[index // len(WAYS)], *tokens] for index, (tokens, _) in enumerate(alone)]
-    monkeypatch.setattr(DraftCost, "draft_seconds", lambda *_: 0.0)
-    monkeypatch.setattr(DraftCost, "row_seconds", lambda *_: 0.0)
-    monkeypatch.setattr(DraftCost, "wait_seconds", lambda *_: 0.0)
+    make_drafts_free(monkeypatch)
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts))
     with LLM(replace(pipeline, speculation=True, kv_memory=14 * BLOCK_NBYTES)) as other:
         again = answer(other, PROMPTS[1], ANSWER)

@@ -52,12 +52,15 @@ class Remembered:
         return 0.9
 
 
+def make_drafts_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zero draft costs, so that every possible draft is proposed regardless of step times."""
+    for cost in ("draft_seconds", "row_seconds", "wait_seconds"):
+        monkeypatch.setattr(DraftCost, cost, lambda *_: 0.0)
+
+
 @pytest.fixture(autouse=True)
 def free_drafts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Zero draft costs, so that every possible draft is proposed regardless of step times."""
-    monkeypatch.setattr(DraftCost, "draft_seconds", lambda *_: 0.0)
-    monkeypatch.setattr(DraftCost, "row_seconds", lambda *_: 0.0)
-    monkeypatch.setattr(DraftCost, "wait_seconds", lambda *_: 0.0)
+    make_drafts_free(monkeypatch)
 
 
 @pytest.fixture(scope="module")

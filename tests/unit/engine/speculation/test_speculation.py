@@ -146,14 +146,19 @@ def test_rows_cost_more_with_more_streams() -> None:
     assert drafted(0.6, streams=16) < 16 * drafted(0.6, streams=2) // 2
 
 
+def compute(costs: Speculation, now: float, seconds: float, *, streams: int, length: int) -> float:
+    """Note a step that begins at `now`, with a draft of `length` rows for each stream. Return when the step ends."""
+    drafts = {f"r{at}": (1,) * length for at in range(streams)}
+    step = SchedulerOutput(0, num_scheduled_tokens=dict.fromkeys(drafts, 1 + length), drafts=drafts)
+    costs.on_computed(step, ModelRunnerOutput(0, {}, started=now, ended=now + seconds), PLAIN)
+    return now + seconds
+
+
 def teach(costs: Speculation, row: float, wait: float, steps: int = 20) -> None:
     """Note steps with a draft of two rows. Each row takes `row` seconds, and a pause of `wait` seconds follows."""
     now = 0.0
-    for number in range(steps):
-        step = SchedulerOutput(number, num_scheduled_tokens={"r0": 3}, drafts={"r0": (1, 1)})
-        result = ModelRunnerOutput(number, {}, started=now, ended=now + STEP + 2 * row)
-        costs.on_computed(step, result, PLAIN)
-        now = result.ended + wait
+    for _ in range(steps):
+        now = compute(costs, now, STEP + 2 * row, streams=1, length=2) + wait
 
 
 def test_drafts_are_short_while_prompts_are_computed() -> None:
@@ -176,13 +181,9 @@ def test_drafts_stop_while_they_cost_more_than_they_save(row: float, wait: float
 
 def test_cost_of_drafts_is_not_taken_for_that_of_their_rows() -> None:
     planner, running, now = speculation(0.95), decoding(16), 0.0
-    for number, length in enumerate((1, 2, 1, 1, 4, 1, 1)):
-        drafts = {f"r{at}": (1,) * length for at in range(16)}
-        step = SchedulerOutput(number, num_scheduled_tokens=dict.fromkeys(drafts, 1 + length), drafts=drafts)
+    for length in (1, 2, 1, 1, 4, 1, 1):
         # Each draft costs as much as a token is worth, its rows hardly anything.
-        ended = now + STEP * (1 + 16 * (1 / 24 + length / 1000))
-        planner.on_computed(step, ModelRunnerOutput(number, {}, started=now, ended=ended), PLAIN)
-        now = ended
+        now = compute(planner, now, STEP * (1 + 16 * (1 / 24 + length / 1000)), streams=16, length=length)
     assert [len(draft) for draft in planner.plan(running, PLAIN).drafts.values()] == [LONGEST_DRAFT] * 16
     unlikely = Speculation(Sure(0.5), planner._blocks, most_rows=512)
     unlikely._cost = planner._cost
@@ -194,11 +195,8 @@ def test_costly_drafts_are_noticed_after_cheap_ones() -> None:
     teach(planner, row=0.0, wait=0.0, steps=200)
     assert planner.plan(running, PLAIN).drafts
     now = 1000.0
-    for number in range(8):
-        drafts = {f"r{at}": (1, 1) for at in range(16)}
-        step = SchedulerOutput(number, num_scheduled_tokens=dict.fromkeys(drafts, 3), drafts=drafts)
-        planner.on_computed(step, ModelRunnerOutput(number, {}, started=now, ended=now + 4 * STEP), PLAIN)
-        now += 4 * STEP
+    for _ in range(8):
+        now = compute(planner, now, 4 * STEP, streams=16, length=2)
     assert not planner.plan(running, PLAIN).drafts
 
 

@@ -65,7 +65,7 @@ DISCARD_SECONDS = 5.0
 """Bytes read and time spent to discard a body that is too large, so that its sender sees the response."""
 
 LINGER_SECONDS = 2.0
-"""Time for which bytes are discarded that a client sends after its last response."""
+"""Time for which the server discards what a client sends after its last response."""
 
 MAX_PAGE = 500
 MAX_PLACES = 100

@@ -263,7 +263,7 @@ class HttpProtocol(HttpToolsProtocol):
         If bytes arrive at a closed connection, the client gets a reset, which discards what it has not read yet. So a
         client that may still be sending is only told that nothing follows, and what arrives is discarded.
         """
-        may_send = self._refused or (self.cycle is not None and self.cycle.more_body)
+        may_send = self._refused or self.cycle.more_body
         if not may_send or self.transport.is_closing() or not self.transport.can_write_eof():
             self.transport.close()
             return

@@ -1,9 +1,9 @@
 // Matrix multiplication with AMX tiles: out [rows, columns] = left [rows, depth] times panels.
 //
 // Exactness: an output adds up tile products of 32 places of the depth each (see amx.h), in ascending order of the
-// depth, in every tile shape. A sum that is stored between two blocks of the depth goes on with the same bits. The output
-// therefore does not depend on the number of rows that are multiplied together. Threads divide rows and columns, never
-// the depth.
+// depth, in every tile shape. Storing a sum between two blocks of the depth and loading it again changes none of its
+// bits. The output therefore does not depend on the number of rows that are multiplied together. Threads divide rows and
+// columns, never the depth.
 #pragma once
 
 #include <algorithm>
@@ -136,7 +136,7 @@ public:
 private:
     // Steps of a block of the depth, and rows whose sums are kept between two of them.
     static constexpr int kMostSteps = 9, kTogether = 8 * kAmxRows;
-    // With a larger left operand, which comes from behind the L2 cache, whole rows are faster than blocks of them.
+    // A larger left operand does not stay in the L2 cache. Its rows are then read faster as a whole than in blocks.
     static constexpr size_t kMostLeftBytes = size_t{3} << 19;
 
     EBB_INLINE void multiply_block(int first, int rows, const bf16* panel, int step, Ahead& ahead, const Out& out) {

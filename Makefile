@@ -153,6 +153,7 @@ bench-flood-turns: ## measure how long a tenant's turn waits while another flood
 bench-flood: ## measure how a flood of one tenant's prompts affects another's prefix hits; JSON and table in bench/results
 bench-forms: ## measure the time to refuse hostile forms and bodies, and the event loop's lag; JSON and table in bench/results
 bench-gpu: ## measure a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
+bench-gpu-server: ## measure a server on a GPU as its clients see it, on a random-weight 4B; JSON and table in bench/results
 bench-links: ## measure restoring from a Redis behind a slow network; JSON and table in bench/results
 bench-loop: ## measure how hostile clients stall the event loop and delay a stream; JSON and table in bench/results
 bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results

@@ -14,7 +14,13 @@ _COPIED: Final = ("tokenizer.json", "tokenizer_config.json", "generation_config.
 
 
 def write_random_llama(
-    source: Path, target: Path, changes: Mapping[str, Any], *, last_norm: float = 1.0, only_known_tokens: bool = False
+    source: Path,
+    target: Path,
+    changes: Mapping[str, Any],
+    *,
+    last_norm: float = 1.0,
+    only_known_tokens: bool = False,
+    device: str = "cpu",
 ) -> None:
     """Write a model into the folder `target`, which exists.
 
@@ -22,13 +28,14 @@ def write_random_llama(
     changes: changes to its config.json, among them all sizes.
     last_norm: weight of the last norm, which is the standard deviation of a row's logits.
     only_known_tokens: whether tokens that the tokenizer lacks have a logit of 0, so that no answer contains them.
+    device: where the weights are drawn. Devices draw different ones.
     """
     for name in _COPIED:
         copyfile(source / name, target / name)
     original: dict[str, Any] = json.loads((source / "config.json").read_text(encoding="utf-8"))
     config = original | dict(changes)
     (target / "config.json").write_text(json.dumps(config, indent=1), encoding="utf-8")
-    weights = _weights(config)
+    weights = _weights(config, device)
     weights["model.norm.weight"] *= last_norm
     if only_known_tokens:
         head = "model.embed_tokens.weight" if config["tie_word_embeddings"] else "lm_head.weight"
@@ -36,14 +43,15 @@ def write_random_llama(
     save_file(weights, target / "model.safetensors", metadata={"format": "pt"})
 
 
-def _weights(config: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+def _weights(config: Mapping[str, Any], device: str) -> dict[str, torch.Tensor]:
     """Draw weights under the names of a Llama checkpoint; the same at every call."""
-    generator = torch.Generator().manual_seed(7)
+    generator = torch.Generator(device).manual_seed(7)
     hidden, inner = config["hidden_size"], config["intermediate_size"]
     q, kv = (config[f"num_{heads}_heads"] * config["head_dim"] for heads in ("attention", "key_value"))
 
     def matrix(rows: int, columns: int) -> torch.Tensor:
-        return (torch.randn(rows, columns, generator=generator) / math.sqrt(columns)).to(torch.bfloat16)
+        drawn = torch.randn(rows, columns, generator=generator, device=device)
+        return (drawn / math.sqrt(columns)).to(torch.bfloat16).cpu()
 
     ones = torch.ones(hidden, dtype=torch.bfloat16)
     weights = {"model.embed_tokens.weight": matrix(config["vocab_size"], hidden), "model.norm.weight": ones.clone()}

@@ -1,10 +1,13 @@
 """Quantized checkpoints that the quantizers of transformers compute, on CUDA and with optional packages."""
 
+import shlex
 from collections.abc import Mapping
 from importlib.metadata import version
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final
+
+from transformers.dependency_versions_table import deps
+from transformers.utils.versions import require_version
 
 from models.errors import UnsupportedModelError
 
@@ -43,8 +46,22 @@ def check_quantized(raw: Mapping[str, Any], device: str) -> None:
         )
     if raw.get("text_config"):
         raise UnsupportedModelError(f"{subject}, and has parts other than text, which is not supported")
-    if missing := [name for name in PACKAGES[method] if find_spec(name) is None]:
-        raise UnsupportedModelError(f"{subject}, which needs more packages: run `pip install {' '.join(missing)}`")
+    if missing := missing_packages(method):
+        raise UnsupportedModelError(f"{subject}, which needs more packages: run `pip install {shlex.join(missing)}`")
+
+
+def missing_packages(method: str) -> list[str]:
+    """Return the packages that `method` needs and this machine lacks, with the versions that transformers accepts."""
+    requirements = (deps.get(name, name) for name in PACKAGES[method])
+    return [requirement for requirement in requirements if not _is_met(requirement)]
+
+
+def _is_met(requirement: str) -> bool:
+    try:
+        require_version(requirement)
+    except ImportError:
+        return False
+    return True
 
 
 def quantizer_name(raw: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""Folders of networks whose linear layers are rounded to 4 bits, in the layouts of GPTQ and AWQ."""
+"""Folders of networks whose linear layers are rounded: to 4 bits in the layouts of GPTQ and AWQ, or to FP8."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -28,6 +28,12 @@ SETTINGS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     }
 )
 """Values of quantization_config that name a layout, by `quant_method`."""
+
+
+FP8_BLOCK: Final = 128
+"""Number of consecutive outputs, and of inputs, whose FP8 weights share a scale."""
+
+_LARGEST_FP8: Final = torch.finfo(torch.float8_e4m3fn).max
 
 
 @dataclass(frozen=True)
@@ -86,22 +92,61 @@ def save_rounded(network: PreTrainedModel, folder: Path, method: str, backend: s
     """
     pack = {"gptq": gptq_tensors, "awq": awq_tensors}[method]
     tensors = dict[str, torch.Tensor]()
+    for path, layer in _linear_layers(network):
+        codes = rounded(layer.weight.detach(), symmetric=method == "gptq")
+        layer.weight.data = codes.weight().to(layer.weight.dtype)
+        tensors |= {f"{path}.{key}": value.contiguous() for key, value in pack(codes).items()}
+    settings = {"quant_method": method, "bits": _BITS, "group_size": GROUP, "backend": backend, **SETTINGS[method]}
+    _save(network, folder, tensors, settings)
+
+
+def save_in_fp8(network: PreTrainedModel, folder: Path) -> None:
+    """Round the linear layers inside the blocks of `network` to FP8, and save them with a scale for each square block.
+
+    `network` then rounds the inputs of these layers as well, as kernels for FP8 do.
+    """
+    tensors = dict[str, torch.Tensor]()
+    for path, layer in _linear_layers(network):
+        blocks = layer.weight.detach().unflatten(0, (-1, FP8_BLOCK)).unflatten(2, (-1, FP8_BLOCK))
+        scales = blocks.abs().amax((1, 3), keepdim=True) / _LARGEST_FP8
+        codes = (blocks / scales).to(torch.float8_e4m3fn)
+        layer.weight.data = (codes.float() * scales).view_as(layer.weight)
+        layer.register_forward_pre_hook(_round_inputs)
+        tensors[f"{path}.weight"] = codes.view_as(layer.weight)
+        tensors[f"{path}.weight_scale_inv"] = scales[:, 0, :, 0].clone()
+    block = [FP8_BLOCK, FP8_BLOCK]
+    settings = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": block}
+    _save(network, folder, tensors, settings)
+
+
+def _linear_layers(network: PreTrainedModel) -> Iterator[tuple[str, torch.nn.Linear]]:
+    """Yield the linear layers inside the blocks of `network`, with the paths of their tensors."""
     for name, layer in network.base_model.named_modules():
         if isinstance(layer, torch.nn.Linear):
-            codes = rounded(layer.weight.detach(), symmetric=method == "gptq")
-            layer.weight.data = codes.weight().to(layer.weight.dtype)
-            path = f"{network.base_model_prefix}.{name}"
-            tensors |= {f"{path}.{key}": value.contiguous() for key, value in pack(codes).items()}
+            yield f"{network.base_model_prefix}.{name}", layer
+
+
+def _round_inputs(_: torch.nn.Module, inputs: tuple[torch.Tensor]) -> torch.Tensor:
+    """Round each FP8_BLOCK consecutive elements of the inputs of a layer to FP8 with a scale of their own."""
+    groups = inputs[0].unflatten(-1, (-1, FP8_BLOCK))
+    scales = groups.abs().amax(-1, keepdim=True).clamp(min=1e-12) / _LARGEST_FP8
+    rounded_inputs: torch.Tensor = (groups / scales).to(torch.float8_e4m3fn).to(groups.dtype) * scales
+    return rounded_inputs.flatten(-2)
+
+
+def _save(
+    network: PreTrainedModel, folder: Path, tensors: Mapping[str, torch.Tensor], quantization_config: Mapping[str, Any]
+) -> None:
+    """Save `tensors` and the weights of the layers that they leave out."""
     packed = {name.rpartition(".")[0] for name in tensors}
-    for name, value in network.state_dict().items():
-        if name.removesuffix(".weight") not in packed:
-            tensors[name] = value.half()
+    rest = {
+        name: value.half() for name, value in network.state_dict().items() if name.removesuffix(".weight") not in packed
+    }
     network.config.architectures = [type(network).__name__]
     network.config.save_pretrained(folder)
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    settings = {"quant_method": method, "bits": _BITS, "group_size": GROUP, "backend": backend, **SETTINGS[method]}
+    save_file({**tensors, **rest}, folder / "model.safetensors", metadata={"format": "pt"})
     file = folder / "config.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": settings}))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": quantization_config}))
 
 
 def _words(codes: torch.Tensor) -> torch.Tensor:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from transformers.dependency_versions_table import deps
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
@@ -13,7 +14,7 @@ from engine.worker.worker import Worker
 from models.errors import UnsupportedModelError
 from models.registry import summarize
 from models.transformers.model import TransformersForCausalLM
-from models.transformers.quantized import PACKAGES
+from models.transformers.quantized import PACKAGES, missing_packages
 from models.transformers.self_check import check_network
 from tests.tiny_architectures import tiny_config, tiny_network
 
@@ -48,12 +49,18 @@ def test_quantized_folder_is_refused_on_a_cpu(tmp_path: Path, method: str) -> No
         worker.load()
 
 
-@pytest.mark.parametrize(("method", "package"), [("awq", "gptqmodel"), ("gptq", "optimum"), ("fp8", "kernels")])
+@pytest.mark.parametrize(("method", "package"), [("awq", "gptqmodel"), ("gptq", "optimum"), ("fp8", "'kernels>=")])
 def test_missing_packages_of_a_quantizer_are_named(tmp_path: Path, method: str, package: str) -> None:
     folder = described(tmp_path / "model", {"quant_method": method})
-    words = f"quant_method '{method}', which needs more packages: run `pip install .*{package}`"
+    words = f"quant_method '{method}', which needs more packages: run `pip install .*{package}.*`"
     with pytest.raises(UnsupportedModelError, match=words):
         summarize(folder, torch.bfloat16, "cuda")
+
+
+def test_package_of_a_refused_version_counts_as_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(missing_packages("fp8")) == len(PACKAGES["fp8"])
+    install_stand_ins(tmp_path, monkeypatch)
+    assert missing_packages("fp8") == [deps["kernels"]]
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

@@ -13,6 +13,7 @@ GPU_FILES: Final = "/dev/nvidia[0-9]*"
 """Device files, one per NVIDIA GPU, created by the driver."""
 
 _BLOCK_SIZES: Final = MappingProxyType({"npu": 128})
+_STEP_TOKENS: Final = MappingProxyType({"npu": 2048, "cuda": 2048})
 
 
 def choose_device(wanted: str) -> str:
@@ -47,3 +48,11 @@ def block_size_for(device: str) -> int:
     The operators of an NPU take multiples of 128 only. On other devices, smaller blocks waste less on a restore.
     """
     return _BLOCK_SIZES.get(device, 64)
+
+
+def step_tokens_for(device: str) -> int:
+    """Return the default for the maximum number of tokens of a step.
+
+    An accelerator computes 512 tokens about as fast as the host can describe them. On a CPU, larger steps gain nothing.
+    """
+    return _STEP_TOKENS.get(device, 512)

@@ -25,7 +25,7 @@ from app.config.topics.saml import SamlSettings
 from app.config.topics.scheduling import SchedulingSettings
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
-from engine.device_choice import block_size_for, choose_device
+from engine.device_choice import block_size_for, choose_device, step_tokens_for
 from engine.executor.device_shares import visible_devices
 
 UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
@@ -65,12 +65,13 @@ class Settings(
         device = choose_device(self.device)
         names = {each.name for each in fields(EngineConfig)} & {each.name for each in fields(Settings)}
         # Fields of the same name and meaning are passed on as they are.
-        passed_on = {name: getattr(self, name) for name in names - {"device", "itl_target"}}
+        passed_on = {name: getattr(self, name) for name in names - {"device", "itl_target", "max_num_batched_tokens"}}
         return EngineConfig(
             **passed_on,
             device=device,
             accelerators=visible_devices(device, os.environ),
             block_size=block_size_for(device),
+            max_num_batched_tokens=self.max_num_batched_tokens or step_tokens_for(device),
             itl_target=self.itl_target / 1e3,
             decode_graphs=not self.no_decode_graphs,
             speculation=not self.no_speculation,

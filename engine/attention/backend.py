@@ -174,3 +174,38 @@ class GraphedAttention(Protocol):
         block_tables: [B, blocks] int32.
         slot_mapping, positions: [B] int64.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class StepShape:
+    """Capacity of a captured step with prompts.
+
+    rows: rows of the step, some of which may be padding.
+    prompts: maximum number of sequences with several rows.
+    sequences: maximum number of sequences.
+    """
+
+    rows: int
+    prompts: int
+    sequences: int
+
+
+class StepContext(ForwardContext, Protocol):
+    """Context of a captured step, filled anew for every replay."""
+
+    def fill(self, metadata: AttentionMetadata) -> None:
+        """Queue the copies of what a replay for `metadata` reads, apart from its block tables and slots."""
+
+
+@runtime_checkable
+class GraphedSteps(Protocol):
+    """A backend whose steps with prompts can be captured once and replayed for other prompts."""
+
+    def step_context(self, shape: StepShape, block_tables: torch.Tensor, slot_mapping: torch.Tensor) -> StepContext:
+        """Create the context of a graph capture. Without `fill`, it attends to nothing.
+
+        The results of rows without a sequence are zero. All tensors are on the device, and a replay reads them again.
+
+        block_tables: [sequences, blocks] int32.
+        slot_mapping: [rows] int64.
+        """

@@ -4,7 +4,7 @@ Triton ships with torch's CUDA build. The kernels are imported only when they ru
 module on any machine and report why the backend is unavailable.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
@@ -14,7 +14,15 @@ import torch
 
 from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
-from engine.attention.backend import ALL_CALLS, AttentionMetadata, AttentionSpec, AttentionSupport, Feature
+from engine.attention.backend import (
+    ALL_CALLS,
+    AttentionMetadata,
+    AttentionSpec,
+    AttentionSupport,
+    Feature,
+    StepContext,
+    StepShape,
+)
 from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, padded, parts_of, prompt_shape
 from engine.upload import upload
 from models.attention_call import AttentionCall
@@ -22,6 +30,12 @@ from models.interface import ForwardContext
 
 COMPILED: Final = ((2,), (4096,), (1,), (1,) * 256)
 """Numbers of rows, by sequence, to compile kernels for before the first request: with and without split keys."""
+
+_STEP_SPLITS: Final = 4
+"""Parts of the keys in a captured step: of a decode at least, since there may be few, and of a prompt at most."""
+
+_Span = tuple[int, int, int, int]
+"""Index, first row in the batch, number of rows and first position of a sequence in a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +57,9 @@ class _Shapes:
         shapes = [make(call.group, row_bytes, spec.block_size) for make in (prompt_shape, decode_shape)]
         return cls(call.group, call.kv_heads, call.window or call.chunk, *shapes)
 
-    def splits(self, tiles: int, shape: TileShape, processors: int) -> int:
+    def splits(self, tiles: int, shape: TileShape, processors: int, fewest: int = 1) -> int:
         most_parts = parts_of(self.visible, shape.lines // self.group, shape.keys)
-        return num_splits(tiles, self.kv_heads, processors, most_parts)
+        return max(min(fewest, most_parts), num_splits(tiles, self.kv_heads, processors, most_parts))
 
 
 class CudaAttention:
@@ -92,13 +106,7 @@ class CudaAttention:
 
     def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
         """Copy the block tables and the tiles to the device."""
-        prompts: list[tuple[int, int, int, int]] = []
-        decodes: list[tuple[int, int, int, int]] = []
-        row = 0
-        for index, (query_len, seq_len) in enumerate(zip(metadata.query_lens, metadata.seq_lens, strict=True)):
-            kind = decodes if query_len == 1 else prompts
-            kind.append((index, row, query_len, seq_len - query_len))
-            row += query_len
+        prompts, decodes = _by_kind(metadata)
         tiles = {
             shapes: [
                 self._tiles(*cut_rows(sequences, shape.lines // shapes.group), shape, shapes)
@@ -119,6 +127,30 @@ class CudaAttention:
             shapes: [self._tiles(spans, positions, shapes.decode, shapes)] for shapes in dict.fromkeys(self._shapes)
         }
         return self._context(block_tables, slot_mapping, tiles)
+
+    def step_context(self, shape: StepShape, block_tables: torch.Tensor, slot_mapping: torch.Tensor) -> StepContext:
+        """See GraphedSteps."""
+        tiles = {shapes: self._room(shape, shapes) for shapes in dict.fromkeys(self._shapes)}
+        return _CudaStepContext(
+            self._calls, self._pool, block_tables, slot_mapping, [tiles[shapes] for shapes in self._shapes], tiles
+        )
+
+    def _room(self, shape: StepShape, shapes: _Shapes) -> Sequence[Tiles]:
+        """Create tiles without rows: as many as the prompts of a captured step may have, and one for each decode."""
+        rows = shapes.prompt.lines // shapes.group
+        prompts = shape.rows // rows + min(shape.prompts, shape.rows // 2)
+        # At least half of the rows are no padding.
+        parts = shapes.splits(max(shape.rows // 2 // rows, 1), shapes.prompt, self._processors)
+        decodes = min(shape.sequences, shape.rows)
+        decode_parts = shapes.splits(decodes, shapes.decode, self._processors, fewest=_STEP_SPLITS)
+        return (
+            self._no_rows(prompts, min(parts, _STEP_SPLITS), shapes.prompt),
+            self._no_rows(decodes, decode_parts, shapes.decode),
+        )
+
+    def _no_rows(self, count: int, splits: int, shape: TileShape) -> Tiles:
+        spans = torch.zeros((3, count), dtype=torch.int32, device=self._device)
+        return Tiles(spans, torch.zeros(count, dtype=torch.int64, device=self._device), splits, shape)
 
     def _context(
         self, tables: torch.Tensor, slots: torch.Tensor, tiles: Mapping[_Shapes, Sequence[Tiles]]
@@ -155,6 +187,8 @@ class _CudaContext:
     tiles: those of each call.
     """
 
+    _new: ClassVar[Callable[..., torch.Tensor]] = staticmethod(torch.empty)
+
     calls: tuple[AttentionCall, ...]
     pool: KVPool
     tables: torch.Tensor
@@ -175,10 +209,44 @@ class _CudaContext:
         call, pages = self.calls[index], self.pool.pages[index]
         q, k, v = (x if x.stride(-1) == 1 else x.contiguous() for x in (q, k, v))
         triton_kernels.write(pages, self.slots, k, v)
-        out = torch.empty((len(q), call.heads, call.v_dim), dtype=q.dtype, device=q.device)
+        out = self._new((len(q), call.heads, call.v_dim), dtype=q.dtype, device=q.device)
         for tiles in self.tiles[index]:
             triton_kernels.attend(call, pages, q, self.tables, tiles, out, sinks)
         return out
+
+
+@dataclass(frozen=True, slots=True)
+class _CudaStepContext(_CudaContext):
+    """State of a captured step. Tiles past those of a replay have no rows.
+
+    room: tiles of the prompts and of the decodes, by the shapes of their calls.
+    """
+
+    # The rest of the network computes padding as well, and must not meet NaN there.
+    _new: ClassVar[Callable[..., torch.Tensor]] = staticmethod(torch.zeros)
+    room: Mapping[_Shapes, Sequence[Tiles]]
+
+    def fill(self, metadata: AttentionMetadata) -> None:
+        """See StepContext."""
+        kinds = _by_kind(metadata)
+        for shapes, room in self.room.items():
+            for tiles, sequences in zip(room, kinds, strict=True):
+                spans, starts = cut_rows(sequences, tiles.shape.lines // shapes.group)
+                values = np.zeros((4, len(tiles.starts)), dtype=np.int64)
+                values[:3, : len(starts)], values[3, : len(starts)] = spans, starts
+                there = upload(values, tiles.starts.device)
+                tiles.spans.copy_(there[:3])
+                tiles.starts.copy_(there[3])
+
+
+def _by_kind(metadata: AttentionMetadata) -> tuple[list[_Span], list[_Span]]:
+    """Return the sequences with several rows, and those with one."""
+    prompts, decodes = list[_Span](), list[_Span]()
+    row = 0
+    for index, (query_len, seq_len) in enumerate(zip(metadata.query_lens, metadata.seq_lens, strict=True)):
+        (decodes if query_len == 1 else prompts).append((index, row, query_len, seq_len - query_len))
+        row += query_len
+    return prompts, decodes
 
 
 def _processors(device: torch.device) -> int:

@@ -31,7 +31,8 @@ from engine.worker.native.runner import NativeRunner
 from engine.worker.native.selection import check_quantization, pack_for_native
 from engine.worker.torch.decode_graphs import DRAFTED_ROWS, DecodeGraphs, DecodeShape
 from engine.worker.torch.devices import open_device
-from engine.worker.torch.model_runner import ModelRunner
+from engine.worker.torch.model_runner import ModelRunner, StepGraphs
+from engine.worker.torch.prompt_graphs import PromptGraphs, PromptShape
 from engine.worker.torch.stage_runner import StageRunner
 from models import registry
 from models.decoder.model import DecoderForCausalLM
@@ -207,7 +208,7 @@ class Worker:
         if self._exchange is not None:
             self._runner = StageRunner(model, attention, self._device, self._ranks, self._exchange)
             return
-        graphs = self._graphs(model, attention, shape) if shape is not None else None
+        graphs = self._graphs(model, attention, shape) if shape is not None else []
         self._runner = ModelRunner(model, attention, self._device, graphs, self._ranks)
 
     def _make_exchange(self, model: CausalLM | PackedModel) -> StageExchange | None:
@@ -229,15 +230,28 @@ class Worker:
             rows = max(rows, min(rows * (1 + LONGEST_DRAFT), DRAFTED_ROWS))
         return DecodeShape(rows, -(-window // size), size, num_blocks)
 
-    def _graphs(self, model: CausalLM, attention: AttentionBackend, shape: DecodeShape) -> DecodeGraphs | None:
-        """Capture the decode graphs. Return None if that fails: steps then run without graphs, only slower."""
-        graphs = DecodeGraphs(model, attention, self._device, shape)
-        self._progress(f"capturing graphs for up to {shape.buckets()[-1]} decodes")
-        try:
-            return graphs if graphs.capture() else None
-        except Exception as error:  # A device that cannot capture may raise any error.
-            logger.warning("decodes run without graphs, because capturing one failed: %s", error)
-            return None
+    def _graphs(self, model: CausalLM, attention: AttentionBackend, shape: DecodeShape) -> list[StepGraphs]:
+        """Capture the graphs of decodes and of prompts. Steps without graphs are only slower."""
+        config, device = self._config, self._device
+        prompts = PromptShape(
+            config.max_num_batched_tokens, config.max_num_seqs, shape.max_blocks, shape.block_size, shape.spare_block
+        )
+        self._progress(
+            f"capturing graphs for up to {shape.buckets()[-1]} decodes and {prompts.buckets()[-1]} tokens of prompts"
+        )
+        captured: list[StepGraphs] = []
+        kinds: tuple[tuple[str, DecodeGraphs | PromptGraphs], ...] = (
+            ("decodes", DecodeGraphs(model, attention, device, shape)),
+            ("prompts", PromptGraphs(model, attention, device, prompts)),
+        )
+        for name, graphs in kinds:
+            try:
+                if graphs.capture():
+                    captured.append(graphs)
+            except Exception as error:  # A device that cannot capture may raise any error.
+                logger.warning("%s run without graphs, because capturing one failed: %s", name, error)
+                break
+        return captured
 
     def attach_host_pool(self, host_pool: memoryview) -> None:
         """Attach the CPU tier's arena. Raise EngineError before `init_kv`, or if the device cannot copy to the arena.

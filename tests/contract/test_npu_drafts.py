@@ -8,8 +8,9 @@ import pytest
 
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import NewRequestData
-from engine.worker.torch import decode_graphs
+from engine.worker.torch.decode_graphs import DecodeGraphs
 from engine.worker.torch.decode_lines import DecodeLines
+from engine.worker.torch.device_tables import DeviceTables
 from tests.contract.npu_rig import GREEDY, npu_config, npu_driver, prompt
 from tests.fake_npu.device import FakeNpu
 from tests.fake_npu.host_copies import HostCopies
@@ -92,13 +93,13 @@ def test_drafts_copy_no_block_table_to_the_device(
     """Count the elements that each step copies for its block tables: places and ids."""
     copied: list[list[int]] = []
 
-    def write(bucket: decode_graphs._Bucket, tables: Sequence[Sequence[int]], num_lent: int) -> None:
+    def write(there: DeviceTables, tables: Sequence[Sequence[int]], num_lent: int) -> None:
         with HostCopies() as copies:
-            kept(bucket, tables, num_lent)
+            kept(there, tables, num_lent)
         copied.append(copies.elements)
 
-    kept = decode_graphs._Bucket._write_changes
-    monkeypatch.setattr(decode_graphs._Bucket, "_write_changes", write)
+    kept = DeviceTables.write
+    monkeypatch.setattr(DeviceTables, "write", write)
     driver = npu_driver(replace(npu_config(pangu), speculation=True))
     # All steps have from 5 to 8 rows, in the same graph.
     decode(driver, [{"a": 2}, {"b": 3}, {"a": 1, "c": 3}, {"b": 1, "c": 1}], answers)
@@ -111,8 +112,8 @@ def test_graphs_hold_longest_drafts_of_eight_sequences(npu: FakeNpu, pangu: Path
     sizes = {}
     for seqs in (1, 4, 8, 300):
         driver = npu_driver(replace(npu_config(pangu), speculation=True, max_num_seqs=seqs))
-        graphs = driver.worker._runner._graphs  # type: ignore[union-attr]
-        assert graphs is not None
+        (graphs,) = driver.worker._runner._graphs  # type: ignore[union-attr]
+        assert isinstance(graphs, DecodeGraphs)
         sizes[seqs] = graphs._shape.buckets()[-1]
         driver.executor.close()
     assert sizes == {1: 16, 4: 48, 8: 96, 300: 320}

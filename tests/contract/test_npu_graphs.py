@@ -9,8 +9,8 @@ import torch
 
 from cache_tiers.kv_pool import KVPool
 from engine.scheduler_output import NewRequestData
-from engine.worker.torch import decode_graphs
 from engine.worker.torch.decode_graphs import DecodeShape
+from engine.worker.torch.device_tables import DeviceTables
 from tests.contract.npu_operators import NpuOperators
 from tests.contract.npu_rig import BLOCK, GREEDY, npu_config, npu_driver, prompt
 from tests.fake_npu.device import FakeNpu
@@ -125,13 +125,13 @@ def test_decodes_copy_only_new_block_ids_to_the_device(
     """Count the elements that each decode of three requests copies for its block tables: places and ids."""
     copied: list[list[int]] = []
 
-    def write(bucket: decode_graphs._Bucket, tables: Sequence[Sequence[int]], num_lent: int) -> None:
+    def write(there: DeviceTables, tables: Sequence[Sequence[int]], num_lent: int) -> None:
         with HostCopies() as copies:
-            kept(bucket, tables, num_lent)
+            kept(there, tables, num_lent)
         copied.append(copies.elements)
 
-    kept = decode_graphs._Bucket._write_changes
-    monkeypatch.setattr(decode_graphs._Bucket, "_write_changes", write)
+    kept = DeviceTables.write
+    monkeypatch.setattr(DeviceTables, "write", write)
     driver = npu_driver(npu_config(pangu))
     decode_together(driver, 5)
     driver.generate(PROMPTS["b"], 2, blocks=(12, 13))

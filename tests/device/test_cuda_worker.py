@@ -39,7 +39,31 @@ def test_captured_and_eager_decodes_match_reference_tokens(cuda: AcceleratorDevi
 
 def test_gpu_captures_decode_graphs(cuda: AcceleratorDevice, model: Path, caplog: pytest.LogCaptureFixture) -> None:
     cuda_driver(model).executor.close()
-    assert "decodes run without graphs" not in caplog.text
+    assert "run without graphs" not in caplog.text
+
+
+def test_captured_chunks_alongside_decodes_give_tokens_of_plain_steps(cuda: AcceleratorDevice, model: Path) -> None:
+    tokens = []
+    for graphs, attention in ((True, "auto"), (False, "auto"), (False, "reference")):
+        driver = cuda_driver(model, graphs=graphs, attention=attention)
+        other = tuple(reversed(PROMPT[:200]))
+        new = [
+            NewRequestData("a", tuple(PROMPT), len(PROMPT), tuple(range(6)), 0, GREEDY),
+            NewRequestData("b", other, len(other), tuple(range(6, 11)), 0, GREEDY),
+        ]
+        results = [driver.run(driver.plan({"a": 300, "b": 50}, new=new))]
+        done = 50
+        for step, count in enumerate((2, 63, 64, 21)):
+            cached = {"a": len(PROMPT) + step, "b": done}
+            results.append(driver.run(driver.plan({"a": 1, "b": count}, cached=cached)))
+            done += count
+        results += [
+            driver.run(driver.plan({"a": 1, "b": 1}, cached={"a": len(PROMPT) + 4 + at, "b": 200 + at}))
+            for at in range(3)
+        ]
+        tokens.append([dict(result.sampled_token_ids) for result in results])
+        driver.executor.close()
+    assert tokens[0] == tokens[1] == tokens[2]
 
 
 def test_steps_queued_before_any_result_give_same_tokens(cuda: AcceleratorDevice, model: Path) -> None:

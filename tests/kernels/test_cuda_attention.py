@@ -3,9 +3,12 @@
 import pytest
 import torch
 
+from cache_tiers.kv_pool import KVPool
 from engine.attention import cuda
-from engine.attention.backend import AttentionSpec
+from engine.attention.backend import AttentionMetadata, AttentionSpec, StepShape
+from engine.attention.cuda import CudaAttention
 from models.attention_call import AttentionCall
+from models.interface import ForwardContext
 from tests.sizes import Size
 from tests.tensors.paged_history import Life, PagedHistory
 
@@ -122,3 +125,55 @@ def test_captured_decode_rereads_positions_tables_and_slots() -> None:
             slots[at] = life.blocks[before[at] // 16] * 16 + before[at] % 16
             positions[at] = before[at]
         assert torch.equal(recorded.attention(0, *played.last_inputs[0]), outputs["cuda"][0])
+
+
+class CapturedSteps(CudaAttention):
+    """Attention of a captured step: the same memory for every step, filled anew, and rows past those of the step."""
+
+    ROWS, SEQUENCES, BLOCKS = 64, 5, 6
+
+    def __init__(self, spec: AttentionSpec, pool: KVPool) -> None:
+        super().__init__(spec, pool)
+        self._captured_tables = torch.full((self.SEQUENCES, self.BLOCKS), 7, dtype=torch.int32)
+        self._slots = torch.zeros(self.ROWS, dtype=torch.int64)
+        shape = StepShape(self.ROWS, prompts=3, sequences=self.SEQUENCES)
+        self._captured = self.step_context(shape, self._captured_tables, self._slots)
+        self.spare_slot = 0
+
+    def begin_step(self, metadata: AttentionMetadata) -> ForwardContext:
+        for line, table in enumerate(metadata.block_tables):
+            self._captured_tables[line, : len(table)] = torch.tensor(table)
+        self._slots.fill_(self.spare_slot)
+        self._slots[: len(metadata.slot_mapping)] = metadata.slot_mapping
+        self._captured.fill(metadata)
+        return self
+
+    def attention(
+        self, index: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        padding = (0, 0, 0, 0, 0, self.ROWS - len(q))
+        q_all, k_all, v_all = (torch.nn.functional.pad(x, padding) for x in (q, k, v))
+        out = self._captured.attention(index, q_all, k_all, v_all, sinks)
+        assert not out[len(q) :].any()
+        return out[: len(q)]
+
+
+@pytest.mark.usefixtures("processors")
+@pytest.mark.parametrize("calls", RULES.values(), ids=RULES.keys())
+def test_captured_steps_match_reference(calls: tuple[AttentionCall, ...], size: Size) -> None:
+    played = PagedHistory(AttentionSpec("cuda", torch.float32, calls, 16), ["cuda", "reference"], blocks=24)
+    captured = CapturedSteps(played.spec, played.pools["cuda"])
+    captured.spare_slot = played.free.pop() * 16
+    played.backends["cuda"] = captured
+    lives = [Life() for _ in range(5)]
+    for counts in ((30, 18, 1), (1, 1, 17, 1, 20), (1, 1, 1, 1, 1), (2,))[: size.pick(small=2, full=4)]:
+        assert_equal(played.step(list(zip(lives, counts, strict=False))))
+
+
+def test_captured_step_without_rows_is_zero() -> None:
+    played = history(*SHAPES["small"])
+    captured = CapturedSteps(played.spec, played.pools["cuda"])
+    captured.spare_slot = played.free[0] * 16
+    nothing = torch.zeros(0, 4, 16)
+    captured.begin_step(AttentionMetadata((), (), (), torch.zeros(0, dtype=torch.int64)))
+    assert not len(captured.attention(0, nothing, nothing, nothing))

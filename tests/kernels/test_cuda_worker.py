@@ -76,18 +76,36 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto", num_seqs: int = 3) -> WorkerDriver:
     config = EngineConfig(model, "tiny", None, b"secret", device="cuda", dtype="float32", block_size=BLOCK)
     config = replace(config, decode_graphs=graphs, attention=attention, max_num_seqs=num_seqs)
-    config = replace(config, max_model_len=96, speculation=False)
+    config = replace(config, max_model_len=96, max_num_batched_tokens=64, speculation=False)
     return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)
 
 
 def test_captured_decodes_match_tokens_of_reference(device: FakeCuda, model: Path) -> None:
     driver = cuda_driver(model)
     tokens = driver.generate(PROMPT, 4, blocks=BLOCKS)
-    assert sum(graph.replays for graph in device.called) == 3
+    assert sum(graph.replays for graph in device.called) == 1 + 3
     driver.executor.close()
     oracle = cuda_driver(model, attention="reference")
     assert tokens == oracle.generate(PROMPT, 4, blocks=BLOCKS)
     oracle.executor.close()
+
+
+def test_captured_chunks_alongside_decodes_match_tokens_of_plain_steps(device: FakeCuda, model: Path) -> None:
+    tokens = []
+    for graphs in (True, False):
+        driver = cuda_driver(model, graphs=graphs)
+        new = [
+            NewRequestData(name, tuple(prompt(salt, length)), length, blocks, 0, GREEDY)
+            for name, salt, length, blocks in (("a", 1, 30, (0, 1, 2)), ("b", 2, 45, (3, 4, 5)))
+        ]
+        replays = sum(graph.replays for graph in device.called)
+        results = [driver.run(driver.plan({"a": 30, "b": 20}, new=new))]
+        results.append(driver.run(driver.plan({"a": 1, "b": 25}, cached={"a": 30, "b": 20})))
+        results.append(driver.run(driver.plan({"a": 1, "b": 1}, cached={"a": 31, "b": 45})))
+        assert sum(graph.replays for graph in device.called) - replays == 3 * graphs
+        tokens.append([dict(result.sampled_token_ids) for result in results])
+        driver.executor.close()
+    assert tokens[0] == tokens[1]
 
 
 def test_captured_draft_gives_tokens_of_plain_decodes(device: FakeCuda, model: Path) -> None:
@@ -108,7 +126,7 @@ def test_more_decodes_than_block_slots_use_several_spare_blocks(device: FakeCuda
     cache = driver.worker._cache
     assert cache is not None
     assert cache.pool.num_blocks == 24 + 2
-    assert len(device.called) == 6
+    assert len(device.called) == 6 + 1
     driver.executor.close()
 
 

@@ -17,7 +17,10 @@ class SchedulingSettings:
 
     max_num_seqs: int = setting(32, integer(1, 4096), "N", "maximum number of requests computed at the same time")
     max_num_batched_tokens: int = setting(
-        512, integer(1, 1 << 20), "TOKENS", "maximum number of tokens computed in one step"
+        0,
+        integer(0, 1 << 20),
+        "TOKENS",
+        "maximum number of tokens computed in one step; `0`: 512 on a CPU, 2048 on an NPU or a GPU",
     )
     queue_policy: QueuePolicy = setting(
         "fair",

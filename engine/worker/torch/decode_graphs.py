@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from engine.attention.backend import AttentionBackend, GraphedAttention
@@ -19,6 +18,7 @@ from engine.upload import upload
 from engine.worker.batch.input_batch import StepInput
 from engine.worker.torch.decode_lines import DecodeLines
 from engine.worker.torch.device import Device, Graph
+from engine.worker.torch.device_tables import DeviceTables
 from models.interface import CausalLM
 
 DRAFTED_ROWS: Final = 96
@@ -116,10 +116,9 @@ class _Bucket:
         self._pad_ids = torch.zeros(rows, dtype=torch.int64, device=at)
         self._ids, self._positions = self._pad_ids.clone(), self._pad_ids.clone()
         self._slots = self._pad_slots.clone()
-        self._tables = _TableRows((slots // shape.block_size).numpy(), shape.max_blocks)
-        self._table = torch.tensor(self._tables.numbers, device=at)
+        self._tables = DeviceTables((slots // shape.block_size).numpy(), shape.max_blocks, at)
         # A replay reads the context's tensors. The allocator would reuse the memory of freed ones.
-        self._context = attention.decode_context(self._table, self._slots, self._positions)
+        self._context = attention.decode_context(self._tables.tensor, self._slots, self._positions)
         self._hidden = graph.capture(lambda: model.forward(self._ids, self._positions, self._context))
 
     def run(self, step: StepInput, input_ids: torch.Tensor) -> torch.Tensor:
@@ -150,60 +149,8 @@ class _Bucket:
         self._ids[used:].copy_(self._pad_ids[used:])
         self._positions[used:].copy_(self._pad_ids[used:])
         self._slots[used:].copy_(self._pad_slots[used:])
-        self._write_changes(tables, used - len(tables))
+        self._tables.write(tables, used - len(tables))
         if owners is not None:
-            self._table[len(tables) : used].copy_(self._table.index_select(0, owners[len(tables) :]))
+            table = self._tables.tensor
+            table[len(tables) : used].copy_(table.index_select(0, owners[len(tables) :]))
         self._graph.replay([*seq_lens, *[1] * (self.rows - used)])
-
-    def _write_changes(self, tables: Sequence[Sequence[int]], num_lent: int) -> None:
-        """Write the block ids that are new since the previous run to the device. See `_TableRows.update`."""
-        places = self._tables.update(tables, num_lent)
-        if places:
-            at = np.array(places, dtype=np.int64)
-            ids = self._tables.numbers.ravel()[at]
-            device = self._table.device
-            self._table.view(-1).index_copy_(0, upload(at, device), upload(ids, device))
-
-
-class _TableRows:
-    """Block tables on the host, one per line.
-
-    A request's table only grows, so if a line keeps its table, only the new blocks are written, here and on the
-    device. Writing all of them would cost as much as the step itself.
-    """
-
-    def __init__(self, pad_blocks: npt.NDArray[np.int64], max_blocks: int) -> None:
-        """Create lines that are all padding.
-
-        pad_blocks: [rows], the block of each line while the line is padding.
-        """
-        self.numbers = np.repeat(pad_blocks.astype(np.int32)[:, None], max_blocks, axis=1)
-        self._pad_blocks = pad_blocks.tolist()
-        self._tables: list[Sequence[int]] = [()] * len(pad_blocks)
-        self._filled = [0] * len(pad_blocks)
-
-    def update(self, tables: Sequence[Sequence[int]], num_lent: int) -> list[int]:
-        """Write `tables` to the first lines, leave out the next `num_lent`, and turn the rest into padding.
-
-        The caller writes to the lines that are left out, on the device only.
-
-        Return the indices of the written ids in the flattened lines. Past the end of its table, a line may hold stale
-        ids. They are valid block ids, and no kernel reads them.
-        """
-        written: list[int] = []
-        width = self.numbers.shape[1]
-        for at, table in enumerate(tables):
-            done = self._filled[at] if self._tables[at] is table else 0
-            if len(table) > done:
-                self.numbers[at, done : len(table)] = table[done:]
-                written += range(at * width + done, at * width + len(table))
-            self._tables[at], self._filled[at] = table, len(table)
-        own = len(tables) + num_lent
-        for at in range(len(tables), own):
-            self._tables[at], self._filled[at] = (), 1
-        for at in range(own, len(self._tables)):
-            if self._filled[at]:
-                self.numbers[at, 0] = self._pad_blocks[at]
-                written.append(at * width)
-                self._tables[at], self._filled[at] = (), 0
-        return written

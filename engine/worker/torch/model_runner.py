@@ -1,18 +1,30 @@
 """One step of the model: rows in, one token per request that samples out."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import torch
 
 from engine.attention.backend import AttentionBackend
 from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logprobs
 from engine.worker.batch.input_batch import InputBatch, StepInput
-from engine.worker.torch.decode_graphs import DecodeGraphs
 from engine.worker.torch.device import Device
 from engine.worker.torch.sampling_head import SamplingHead
 from models.interface import CausalLM
 from models.parallel import ALONE, RankGroup
+
+
+class StepGraphs(Protocol):
+    """Captured graphs of some steps."""
+
+    def run(self, step: StepInput, input_ids: torch.Tensor) -> torch.Tensor | None:
+        """Compute a step in a graph, and return the final hidden states [T, hidden]; None if no graph fits the step.
+
+        The result is valid until the next run.
+
+        input_ids: those of `step`, without placeholders.
+        """
 
 
 class ModelRunner:
@@ -26,10 +38,10 @@ class ModelRunner:
         model: CausalLM,
         attention: AttentionBackend,
         device: Device,
-        graphs: DecodeGraphs | None = None,
+        graphs: Sequence[StepGraphs] = (),
         ranks: RankGroup = ALONE,
     ) -> None:
-        """Create a runner. graphs: recorded graphs of steps that only decode. ranks: the first one samples for all."""
+        """Create a runner. graphs: the first that fits a step computes it. ranks: the first one samples for all."""
         self._model = model
         self._graphs = graphs
         self._attention = attention
@@ -70,8 +82,8 @@ class ModelRunner:
         if len(self._sampled):
             places = (~input_ids).clamp(min=0, max=len(self._sampled) - 1)
             input_ids = torch.where(input_ids < 0, self._sampled[places], input_ids)
-        hidden = self._graphs.run(step, input_ids) if self._graphs is not None else None
-        if hidden is None:
-            context = self._attention.begin_step(step.attention)
-            hidden = self._model.forward(input_ids, step.positions, context)
-        return hidden
+        for graphs in self._graphs:
+            if (hidden := graphs.run(step, input_ids)) is not None:
+                return hidden
+        context = self._attention.begin_step(step.attention)
+        return self._model.forward(input_ids, step.positions, context)

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from engine import device_choice
-from engine.device_choice import block_size_for, choose_device
+from engine.device_choice import block_size_for, choose_device, step_tokens_for
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,7 @@ def test_build_of_torch_is_read_without_importing_it(
 
 def test_block_size_follows_device_operators() -> None:
     assert (block_size_for("cpu"), block_size_for("cuda"), block_size_for("npu")) == (64, 64, 128)
+
+
+def test_accelerators_compute_more_tokens_in_a_step() -> None:
+    assert (step_tokens_for("cpu"), step_tokens_for("cuda"), step_tokens_for("npu")) == (512, 2048, 2048)

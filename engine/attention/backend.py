@@ -191,7 +191,7 @@ class StepShape:
 
 
 class StepContext(ForwardContext, Protocol):
-    """Context of a captured step, filled anew for every replay."""
+    """Context of a captured step, filled for every replay."""
 
     def fill(self, metadata: AttentionMetadata) -> None:
         """Queue the copies of what a replay for `metadata` reads, apart from its block tables and slots."""

@@ -42,7 +42,7 @@ def test_gpu_captures_decode_graphs(cuda: AcceleratorDevice, model: Path, caplog
     assert "run without graphs" not in caplog.text
 
 
-def test_captured_chunks_alongside_decodes_give_tokens_of_plain_steps(cuda: AcceleratorDevice, model: Path) -> None:
+def test_captured_chunks_give_tokens_of_plain_steps(cuda: AcceleratorDevice, model: Path) -> None:
     tokens = []
     for graphs, attention in ((True, "auto"), (False, "auto"), (False, "reference")):
         driver = cuda_driver(model, graphs=graphs, attention=attention)

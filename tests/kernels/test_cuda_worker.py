@@ -90,7 +90,7 @@ def test_captured_decodes_match_tokens_of_reference(device: FakeCuda, model: Pat
     oracle.executor.close()
 
 
-def test_captured_chunks_alongside_decodes_match_tokens_of_plain_steps(device: FakeCuda, model: Path) -> None:
+def test_captured_chunks_match_tokens_of_plain_steps(device: FakeCuda, model: Path) -> None:
     tokens = []
     for graphs in (True, False):
         driver = cuda_driver(model, graphs=graphs)

@@ -142,12 +142,9 @@ class _Penalties:
     def __init__(self, rows: list[int], params: list[SamplingParams], seen: list[SeenTokens], table: SeenTable) -> None:
         self._table = table
         self._lines = table.lines_of(seen)
-        device = table.device
-        self._rows, self._at = _rows_at(rows, device), _rows_at(self._lines, device)
+        self._places = _rows_at(rows, table.device), _rows_at(self._lines, table.device)
         wished = [(each.repetition_penalty, each.frequency_penalty, each.presence_penalty) for each in params]
-        # [3, n, 1]
-        wanted = upload(np.array(wished, dtype=np.float32).T[:, :, None].copy(), device)
-        self._repetition, self._frequency, self._presence = wanted.unbind()
+        self._penalties = upload(np.array(wished, dtype=np.float32), table.device)
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, Adjustments]], memory: RequestMemory) -> "_Penalties | None":
@@ -159,16 +156,12 @@ class _Penalties:
         return cls(list(lines), list(params), list(seen), memory.seen)
 
     def apply(self, logits: torch.Tensor) -> None:
-        """Penalize the seen tokens. A token that is listed twice gets the same logit twice."""
-        ids, times = self._table.read(self._lines, self._at)
-        at = (self._rows[:, None], ids)
-        values = logits[at]
-        values = torch.where(values > 0, values / self._repetition, values * self._repetition)
-        logits[at] = values - self._frequency * times - self._presence * (times > 0)
+        """Penalize the seen tokens."""
+        self._table.penalize(logits, self._lines, self._places, self._penalties)
 
     def count(self, chosen: torch.Tensor) -> None:
         """Count the chosen tokens of these rows."""
-        self._table.count(self._lines, self._at, chosen.index_select(0, self._rows))
+        self._table.count(self._lines, self._places, chosen)
 
 
 def keep_allowed(logits: torch.Tensor, rows: torch.Tensor, words: torch.Tensor) -> None:

@@ -15,10 +15,17 @@ from engine.sampling_params import SamplingParams
 from tests.drawn_tokens import SPREADS, WAYS
 
 CPU = torch.device("cpu")
-ROWS = 6
+ROWS = 4
 LAST = 1 - 2.0**-53
 """Largest number that a generator gives."""
 VOCABULARIES = (1, 7, 1024, 1025, 9001)
+MORE_WAYS = {
+    **WAYS,
+    "min_p of one": SamplingParams(min_p=1.0),
+    "top_k of many and min_p": SamplingParams(top_k=5000, min_p=0.5),
+}
+EACH_WAY = pytest.mark.parametrize("params", MORE_WAYS.values(), ids=MORE_WAYS.keys())
+EACH_SPREAD = pytest.mark.parametrize("spread", SPREADS.values(), ids=SPREADS.keys())
 PENALTIES = SamplingParams(temperature=0.8, repetition_penalty=1.3, frequency_penalty=0.7, presence_penalty=0.3)
 
 
@@ -61,14 +68,14 @@ def assert_same(params: SamplingParams, probs: torch.Tensor, u: torch.Tensor) ->
 
 
 @pytest.mark.parametrize("vocab", VOCABULARIES)
-@pytest.mark.parametrize("spread", SPREADS.values(), ids=SPREADS.keys())
-@pytest.mark.parametrize("params", WAYS.values(), ids=WAYS.keys())
+@EACH_SPREAD
+@EACH_WAY
 def test_kernels_draw_the_tokens_of_torch(params: SamplingParams, spread: float, vocab: int) -> None:
     assert_same(params, probabilities(vocab, spread), numbers())
 
 
-@pytest.mark.parametrize("spread", SPREADS.values(), ids=SPREADS.keys())
-@pytest.mark.parametrize("params", WAYS.values(), ids=WAYS.keys())
+@EACH_SPREAD
+@EACH_WAY
 def test_kernel_finds_the_rows_that_keep_many_tokens(params: SamplingParams, spread: float) -> None:
     probs, u = probabilities(3000, spread), numbers()
     filters = Filters.of([params] * ROWS, CPU)
@@ -79,18 +86,29 @@ def test_kernel_finds_the_rows_that_keep_many_tokens(params: SamplingParams, spr
     assert found.tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("borders", [(4095, 4096), (8190, 8193), (0, 9999), (4096, 8192)])
+@pytest.mark.parametrize("borders", [(4095, 4096), (8190, 8193), (0, 9999)])
 def test_equal_tokens_across_blocks_are_drawn_in_order_of_ids(borders: tuple[int, int]) -> None:
-    """Draw each of six likeliest tokens: four around the borders of blocks, and two equal ones among the rest."""
-    probs = torch.full((24, 10_000), 1e-5)
+    """Draw the two likeliest tokens, which are around the border of blocks, and the lowest ids of the equal others."""
+    probs = torch.full((8, 10_000), 1e-5)
     probs[:, list(borders)] = 0.3
-    u = (torch.arange(24, dtype=torch.float64) + 0.5) / 24
+    u = (torch.arange(8, dtype=torch.float64) + 0.5) / 8
     assert_same(SamplingParams(top_k=6), probs, u)
     assert_same(SamplingParams(top_k=2), probs, u)
     assert_same(SamplingParams(), probs, u)
 
 
-@pytest.mark.parametrize("params", WAYS.values(), ids=WAYS.keys())
+def test_tokens_equal_to_the_last_candidate_are_found_in_the_row() -> None:
+    """Draw the last of the equal tokens in a block, the first one of the next block, and others."""
+    probs = torch.zeros(6, 10_000)
+    probs[:, 3::7] = 2.0**-11
+    ends = [len(range(3, border, 7)) for border in (4096, 8192)]
+    ranks = torch.tensor([0, ends[0] - 1, ends[0], 900, 1000, 1023])
+    assert_same(SamplingParams(top_k=1024), probs, (ranks + 0.5).double() / 1024)
+    by_id = torch.tensor([0, ends[0] - 1, ends[0], ends[1] - 1, ends[1], len(range(3, 10_000, 7)) - 1])
+    assert_same(SamplingParams(), probs, (by_id + 0.5).double() / len(range(3, 10_000, 7)))
+
+
+@EACH_WAY
 @pytest.mark.parametrize("vocab", [5, 5000])
 def test_row_without_mass_gets_the_id_of_torch(params: SamplingParams, vocab: int) -> None:
     probs = torch.zeros(ROWS, vocab)
@@ -101,7 +119,7 @@ def test_row_without_mass_gets_the_id_of_torch(params: SamplingParams, vocab: in
 
 
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
-@pytest.mark.parametrize("params", WAYS.values(), ids=WAYS.keys())
+@EACH_WAY
 def test_row_without_numbers_still_gets_an_id(params: SamplingParams) -> None:
     with kernels():
         drawn = draw(params, torch.full((1, 5000), float("nan")), numbers()[:1])
@@ -110,7 +128,7 @@ def test_row_without_numbers_still_gets_an_id(params: SamplingParams) -> None:
 
 def test_filters_differ_between_rows() -> None:
     params = [*WAYS.values(), SamplingParams(top_k=1024), SamplingParams(top_k=1025), SamplingParams(top_k=1)]
-    probs, u = probabilities(3000, 1.0).repeat(2, 1), numbers().repeat(2)
+    probs, u = probabilities(3000, 1.0).repeat(3, 1), numbers().repeat(3)
     expected = Filters.of(params, CPU).draw(probs, u)
     with kernels():
         assert Filters.of(params, CPU).draw(probs, u).tolist() == expected.tolist()

@@ -11,7 +11,7 @@ from engine.errors import EngineError
 from engine.sampling.adjustments import Adjustments, SeenTokens
 from engine.sampling.candidates import Filters, draw_by_id
 from engine.sampling.mask_words import Words
-from engine.sampling.philox import uniforms
+from engine.sampling.row_numbers import RowNumbers
 from engine.sampling.seen_table import SeenTable
 from engine.sampling_params import SamplingParams
 from engine.upload import upload
@@ -95,10 +95,10 @@ class _Draws:
     def __init__(self, rows: list[int], params: list[SamplingParams], is_all: bool, device: torch.device) -> None:
         self.is_all = is_all
         self._rows = rows
-        self._seeds = [each.seed for each in params if each.seed is not None]
-        if len(self._seeds) < len(params):
+        seeds = [each.seed for each in params if each.seed is not None]
+        if len(seeds) < len(params):
             raise EngineError("a request reached the sampler without a seed")
-        self._choices = [each.choice for each in params]
+        self._numbers = RowNumbers(seeds, [each.choice for each in params])
         self.at = _rows_at(rows, device)
         self._temperatures = upload(np.array([[each.temperature] for each in params], dtype=np.float32), device)
         is_filtered = params[0].top_k > 0 or params[0].top_p < 1
@@ -108,8 +108,7 @@ class _Draws:
 
     def draw(self, logits: torch.Tensor, positions: Sequence[int]) -> torch.Tensor:
         """Draw a token for each row of `logits` [n, vocab], which are overwritten. `positions`: of all rows."""
-        numbers = uniforms(self._seeds, self._choices, [positions[i] for i in self._rows])
-        u = upload(numbers, logits.device)
+        u = upload(self._numbers.at([positions[i] for i in self._rows]), logits.device)
         # Subtract the maximum first, so that a tiny temperature cannot overflow.
         logits -= logits.amax(dim=-1, keepdim=True)
         logits /= self._temperatures
@@ -142,12 +141,9 @@ class _Penalties:
     def __init__(self, rows: list[int], params: list[SamplingParams], seen: list[SeenTokens], table: SeenTable) -> None:
         self._table = table
         self._lines = table.lines_of(seen)
-        device = table.device
-        self._rows, self._at = _rows_at(rows, device), _rows_at(self._lines, device)
+        self._places = _rows_at(rows, table.device), _rows_at(self._lines, table.device)
         wished = [(each.repetition_penalty, each.frequency_penalty, each.presence_penalty) for each in params]
-        # [3, n, 1]
-        wanted = upload(np.array(wished, dtype=np.float32).T[:, :, None].copy(), device)
-        self._repetition, self._frequency, self._presence = wanted.unbind()
+        self._penalties = upload(np.array(wished, dtype=np.float32), table.device)
 
     @classmethod
     def of(cls, rows: Sequence[tuple[int, Adjustments]], memory: RequestMemory) -> "_Penalties | None":
@@ -159,16 +155,12 @@ class _Penalties:
         return cls(list(lines), list(params), list(seen), memory.seen)
 
     def apply(self, logits: torch.Tensor) -> None:
-        """Penalize the seen tokens. A token that is listed twice gets the same logit twice."""
-        ids, times = self._table.read(self._lines, self._at)
-        at = (self._rows[:, None], ids)
-        values = logits[at]
-        values = torch.where(values > 0, values / self._repetition, values * self._repetition)
-        logits[at] = values - self._frequency * times - self._presence * (times > 0)
+        """Penalize the seen tokens."""
+        self._table.penalize(logits, self._lines, self._places, self._penalties)
 
     def count(self, chosen: torch.Tensor) -> None:
         """Count the chosen tokens of these rows."""
-        self._table.count(self._lines, self._at, chosen.index_select(0, self._rows))
+        self._table.count(self._lines, self._places, chosen)
 
 
 def keep_allowed(logits: torch.Tensor, rows: torch.Tensor, words: torch.Tensor) -> None:

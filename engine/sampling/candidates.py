@@ -1,6 +1,7 @@
 """Filtering of tokens by top_k, top_p and min_p, and sampling among the rest with a uniform number, on the device.
 
-Only the likeliest tokens are ordered. Where they are too few, the whole row is.
+Only the likeliest tokens are ordered. Where they are too few, the whole row is. On a GPU, a launch or two replace the
+small operations after the order (`engine.sampling.triton_draws`).
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Final
 import numpy as np
 import torch
 
+from engine.sampling.kernel_choice import has_kernels
 from engine.sampling.running_mass import ONE, RunningMass, share_of, to_integers
 from engine.sampling_params import SamplingParams
 from engine.upload import upload
@@ -53,8 +55,7 @@ class Filters:
         returned. At least one token per row is kept. The host waits for the device only if `may_need_all`.
         """
         vocab = probs.shape[1]
-        ordered = probs.topk(min(CANDIDATES, vocab), dim=1).values
-        drawn, is_short = self._among(ordered, probs, u)
+        drawn, is_short = self._among_candidates(probs, u)
         if self.may_need_all and vocab > CANDIDATES:
             short = [i for i, each in enumerate(is_short.tolist()) if each]
             if short:
@@ -63,6 +64,15 @@ class Filters:
                 exact, _ = some._among(rows.sort(dim=1, descending=True).values, rows, u.index_select(0, at))
                 drawn.index_copy_(0, at, exact)
         return drawn
+
+    def _among_candidates(self, probs: torch.Tensor, u: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Sample among the likeliest tokens, and return the ids and whether the row keeps more tokens than those."""
+        ordered, names = probs.topk(min(CANDIDATES, probs.shape[1]), dim=1)
+        if has_kernels(probs):
+            from engine.sampling import triton_draws
+
+            return triton_draws.draw_candidates(probs, ordered, names, (self.top_k, self.top_p, self.min_p), u)
+        return self._among(ordered, probs, u)
 
     def _rows(self, at: torch.Tensor) -> "Filters":
         top_k, top_p, min_p = (each.index_select(0, at) for each in (self.top_k, self.top_p, self.min_p))
@@ -101,6 +111,10 @@ def draw_by_id(probs: torch.Tensor, min_p: torch.Tensor | None, u: torch.Tensor)
     min_p: [R] float32, keeps tokens with at least that share of the likeliest token's probability; None keeps all.
     u: [R] float64, the share of the kept mass at which the id is.
     """
+    if has_kernels(probs):
+        from engine.sampling import triton_draws
+
+        return triton_draws.draw_by_id(probs, min_p, u)
     at_once = max((AT_ONCE_ON_CPU if probs.is_cpu else AT_ONCE) // probs.shape[1], 1)
     drawn = []
     for first in range(0, len(probs), at_once):

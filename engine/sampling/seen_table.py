@@ -1,4 +1,7 @@
-"""The tokens that requests have seen, on the device. A sampled token is counted there, before the host knows it."""
+"""The tokens that requests have seen, on the device. A sampled token is counted there, before the host knows it.
+
+On a GPU, penalties and the count are a launch each (`engine.sampling.triton_penalties`).
+"""
 
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
@@ -6,14 +9,16 @@ from weakref import WeakKeyDictionary
 import torch
 
 from engine.sampling.adjustments import SeenTokens
+from engine.sampling.kernel_choice import has_kernels
 from engine.upload import upload
 
 
 class SeenTable:
     """A line for each request with penalties. A request copies its tokens there once, when it first samples.
 
-    A line has the ids in use, which may repeat, and the number of occurrences in the answer of every id of the
-    vocabulary. Past its end, it repeats its first id. A line is free once its SeenTokens are gone.
+    A line has the ids in use, and the number of occurrences in the answer of every id of the vocabulary. Ids may repeat
+    with plain torch, but not with kernels. Past its end, a line repeats its first id. The host knows an upper bound of
+    the number of ids in use. A line is free once its SeenTokens are gone.
     """
 
     def __init__(self, vocab_size: int, device: torch.device) -> None:
@@ -37,19 +42,48 @@ class SeenTable:
                 self._fill(min(free), seen)
         return [self._lines[seen] for seen in requests]
 
-    def read(self, lines: Sequence[int], at: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the ids of `lines` and their occurrences, both [len(lines), longest]. `at`: the lines on the device.
+    def penalize(
+        self,
+        logits: torch.Tensor,
+        lines: Sequence[int],
+        places: tuple[torch.Tensor, torch.Tensor],
+        penalties: torch.Tensor,
+    ) -> None:
+        """Penalize the tokens of `lines` in `logits` [R, vocab] float32, each once.
 
-        Ids may repeat, with the same number of occurrences.
+        places: rows of the logits, and `lines` themselves, both [n] int64 on the device.
+        penalties: [n, 3] float32, for repetition, frequency and presence.
         """
-        ids = self._ids[:, : max(self._lengths[line] for line in lines)].index_select(0, at)
-        return ids, self._counts.view(-1)[at[:, None] * self._vocab_size + ids]
+        rows, at = places
+        longest = max(self._lengths[line] for line in lines)
+        if has_kernels(logits):
+            from engine.sampling import triton_penalties
 
-    def count(self, lines: Sequence[int], at: torch.Tensor, tokens: torch.Tensor) -> None:
-        """Count a sampled token of each of `lines`, which all differ. at, tokens: [len(lines)] int64 on the device."""
+            triton_penalties.penalize(logits, rows, at, penalties, (self._ids, self._counts, self._ends), longest)
+            return
+        ids = self._ids[:, :longest].index_select(0, at)
+        times = self._counts.view(-1)[at[:, None] * self._vocab_size + ids]
+        repetition, frequency, presence = penalties[:, :, None].unbind(1)
+        # All logits are read before one is written, so a token that is listed twice gets the same logit twice.
+        values = logits[rows[:, None], ids]
+        values = torch.where(values > 0, values / repetition, values * repetition)
+        logits[rows[:, None], ids] = values - frequency * times - presence * (times > 0)
+
+    def count(self, lines: Sequence[int], places: tuple[torch.Tensor, torch.Tensor], chosen: torch.Tensor) -> None:
+        """Count a sampled token of each of `lines`, which all differ.
+
+        places: elements of `chosen` [R] int64, and `lines` themselves, both [n] int64 on the device.
+        """
         for line in lines:
             self._lengths[line] += 1
         self._make_room(max(self._lengths[line] for line in lines))
+        rows, at = places
+        if has_kernels(chosen):
+            from engine.sampling import triton_penalties
+
+            triton_penalties.count(chosen, rows, at, (self._ids, self._counts, self._ends))
+            return
+        tokens = chosen.index_select(0, rows)
         ones = torch.ones_like(tokens, dtype=torch.int32)
         self._counts.view(-1).index_add_(0, at * self._vocab_size + tokens, ones)
         ends = self._ends.index_select(0, at)

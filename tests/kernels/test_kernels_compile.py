@@ -24,16 +24,18 @@ SHAPES = [
     ("fp32", 32, 256, 64, EVERY_RULE),
 ]
 
+VOCABULARIES = [500, 151_936, 262_144]
+
 
 @pytest.mark.parametrize("capability", [80, 90])
 def test_every_kernel_compiles_and_fits_shared_memory(capability: int, tmp_path: Path) -> None:
     """In a process of its own: here kernels are interpreted."""
-    asked = json.dumps([capability, SHAPES])
+    asked = json.dumps([capability, SHAPES, VOCABULARIES])
     script = str(Path(__file__).parent / "compile_kernels.py")
     environment = {"PYTHONPATH": ":".join([str(ROOT), *sys.path]), "TRITON_CACHE_DIR": str(tmp_path), "PATH": ""}
     command = [sys.executable, script, asked]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     shared = json.loads(done.stdout)
-    assert len(shared) == 4 * len(SHAPES)
+    assert len(shared) == 4 * len(SHAPES) + 7 * len(VOCABULARIES)
     assert {name: size for name, size in shared.items() if size > SHARED_LIMIT} == {}

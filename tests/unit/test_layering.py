@@ -336,7 +336,9 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
         "markdown_it": "markdown_it_py",
     }
     # These are imported only if a setting enables the extra, or if torch for a GPU has installed the package.
-    triton = {("engine.attention.triton_kernels", "triton"), ("models.layers.triton_layers", "triton")}
+    kernels = {"engine.attention.triton_kernels", "models.layers.triton_layers"}
+    kernels |= {"engine.sampling.triton_draws", "engine.sampling.triton_penalties"}
+    triton = {(name, "triton") for name in kernels}
     optional = {("app.observability.tracing", "opentelemetry"), *triton}
     optional |= {("app.accounts.directory", "ldap"), ("app.cli.desktop", "webview")}
     optional |= {(name, "psycopg") for name in modules() if name.startswith("app.storage.postgres.")}

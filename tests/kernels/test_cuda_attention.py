@@ -128,7 +128,7 @@ def test_captured_decode_rereads_positions_tables_and_slots() -> None:
 
 
 class CapturedSteps(CudaAttention):
-    """Attention of a captured step: the same memory for every step, filled for each, and rows past those of the step."""
+    """Attention of a captured step: the same memory for every step, and rows past those of the step."""
 
     ROWS, SEQUENCES, BLOCKS = 64, 5, 6
 

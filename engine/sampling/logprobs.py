@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
 import torch
 
 from engine.outputs import TokenLogprobs
+from engine.upload import upload
 
 WIDEST_STRETCH: Final = 128
 NARROWEST_STRETCH: Final = 16
@@ -20,25 +22,42 @@ def token_logprobs(logits: torch.Tensor, token_ids: Sequence[int], tops: Sequenc
     token_ids: R ids.
     tops: R numbers of likeliest tokens to report.
     """
-    at_once = max(AT_ONCE // logits.shape[1], 1) if logits.is_cpu else max(len(token_ids), 1)
-    return [
-        each
-        for first in range(0, len(token_ids), at_once)
-        for each in _of_chunk(
-            logits[first : first + at_once], token_ids[first : first + at_once], tops[first : first + at_once]
-        )
-    ]
+    if not token_ids:
+        return []
+    ids = upload(np.array(token_ids, dtype=np.int64), logits.device)
+    return unpacked(packed_logprobs(logits, ids, max(tops)).cpu(), token_ids, tops)
 
 
-def _of_chunk(logits: torch.Tensor, token_ids: Sequence[int], tops: Sequence[int]) -> list[TokenLogprobs]:
+def packed_logprobs(logits: torch.Tensor, ids: torch.Tensor, most: int) -> torch.Tensor:
+    """Compute the log probabilities of `ids` [R] int64 and of the `most` likeliest tokens, for one read by the host.
+
+    logits: [R, vocab] float32.
+
+    Return [R, 1 + 2 * most] int32: the bits of the log probability, of those of the likeliest tokens, and their ids.
+    """
+    at_once = max(AT_ONCE // logits.shape[1], 1) if logits.is_cpu else max(len(ids), 1)
+    chunks = zip(logits.split(at_once), ids.split(at_once), strict=True)
+    return torch.cat([_of_chunk(some, own, most) for some, own in chunks])
+
+
+def _of_chunk(logits: torch.Tensor, ids: torch.Tensor, most: int) -> torch.Tensor:
     logprobs = logits.log_softmax(dim=-1)
-    ids = torch.tensor(token_ids, device=logits.device)[:, None]
-    own = logprobs.gather(1, ids)[:, 0].tolist()
-    values, places = largest(logprobs, max(tops))
-    likeliest = zip(places.tolist(), values.tolist(), strict=True)
+    values, places = largest(logprobs, most)
+    own = logprobs.gather(1, ids[:, None])
+    return torch.cat((own.view(torch.int32), values.view(torch.int32), places.int()), dim=1)
+
+
+def unpacked(packed: torch.Tensor, token_ids: Sequence[int], tops: Sequence[int]) -> list[TokenLogprobs]:
+    """Return the log probabilities in the result of `packed_logprobs`, copied to the host, of `token_ids`.
+
+    tops: R numbers of likeliest tokens to report.
+    """
+    most = packed.shape[1] // 2
+    floats = packed.view(torch.float32)
+    own, values, places = floats[:, 0].tolist(), floats[:, 1 : 1 + most].tolist(), packed[:, 1 + most :].tolist()
     return [
         TokenLogprobs(token_id, logprob, tuple(zip(names[:count], likely[:count], strict=True)))
-        for token_id, logprob, count, (names, likely) in zip(token_ids, own, tops, likeliest, strict=True)
+        for token_id, logprob, count, names, likely in zip(token_ids, own, tops, places, values, strict=True)
     ]
 
 

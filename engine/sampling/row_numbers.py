@@ -25,7 +25,7 @@ class RowNumbers:
 
     def at(self, positions: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the numbers [n] at the `positions` of the rows. The array does not change afterwards."""
-        continues = positions == self._next
+        continues = list(positions) == self._next
         if not continues or not self._known:
             self._known = self._generate(positions, AHEAD if continues else 1)
         self._next = [each + 1 for each in positions]

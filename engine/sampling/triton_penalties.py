@@ -44,12 +44,13 @@ def _count_token(ids, counts, ends, rows, lines, chosen, width, VOCAB: tl.conste
     token, end = tl.load(chosen + row), tl.load(ends + line)
     own, number = ids + line * width, counts + line * VOCAB + token
     times = tl.load(number)
-    known = 0
-    for start in range(0, end, IDS):
+    known, start = 0, 0
+    while start < end:
         places = start + tl.arange(0, IDS)
         # Past its end, a line repeats its first id.
         same = tl.load(own + places, mask=places < end, other=-1) == token
         known += tl.sum(same.to(tl.int32), 0)
+        start += IDS
     # A warp must not read the end that another one has already moved.
     tl.debug_barrier()
     tl.store(number, times + 1)

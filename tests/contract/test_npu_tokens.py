@@ -22,6 +22,7 @@ PARAMS = {
     "penalties": SamplingParams(
         temperature=0.9, top_k=50, repetition_penalty=1.2, frequency_penalty=0.4, presence_penalty=0.2, seed=5
     ),
+    "logprobs": SamplingParams(temperature=0.9, top_k=50, logprobs=4, seed=6),
 }
 PROMPTS = {name: tuple(prompt(salt, 120 + 3 * salt)) for salt, name in enumerate(PARAMS)}
 STEPS = 6
@@ -30,7 +31,7 @@ STEPS = 6
 def plans(driver: WorkerDriver, passes: int) -> list[SchedulerOutput]:
     """Plan a step of prompts and then steps of decodes, of `passes` passes each."""
     new = [
-        NewRequestData(name, tokens, len(tokens), (4 * at, 4 * at + 1), 0, PARAMS[name])
+        NewRequestData(name, tokens, len(tokens), (3 * at, 3 * at + 1), 0, PARAMS[name])
         for at, (name, tokens) in enumerate(PROMPTS.items())
     ]
     lengths = {name: len(tokens) for name, tokens in PROMPTS.items()}
@@ -64,7 +65,9 @@ def test_steps_queued_before_any_result_give_same_tokens(
     driver.executor.close()
 
 
-def test_host_reads_only_ids_of_sampled_tokens(npu: FakeNpu, pangu: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_reads_only_sampled_ids_and_log_probabilities(
+    npu: FakeNpu, pangu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copied: list[HostCopies] = []
 
     def sample(sampler: Sampler, logits: torch.Tensor, rows: Sequence[SamplingRow]) -> torch.Tensor:
@@ -80,6 +83,7 @@ def test_host_reads_only_ids_of_sampled_tokens(npu: FakeNpu, pangu: Path, monkey
         driver.run(step)
     driver.executor.close()
     assert not any(copies.reads for copies in copied)
-    # A random number for each row that draws: one row draws from all tokens, and two from the likeliest.
-    assert [copies.elements for copies in copied[1:]] == [[1, 2]] * STEPS
-    assert npu.reads == [len(PROMPTS)] * (STEPS + 1)
+    # A random number for each row that draws: one row draws from all tokens, and three from the likeliest.
+    assert [copies.elements for copies in copied[1:]] == [[1, 3]] * STEPS
+    # The log probabilities of one row are read together: its token's, and those of four tokens with their ids.
+    assert npu.reads == [len(PROMPTS), 1 + 2 * 4] * (STEPS + 1)

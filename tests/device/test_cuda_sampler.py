@@ -8,6 +8,7 @@ import torch
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.batch_settings import BatchSettings, RequestMemory
 from engine.sampling.candidates import Filters, draw_by_id
+from engine.sampling.kernel_choice import has_kernels
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.worker.torch.accelerator import AcceleratorDevice
@@ -25,6 +26,7 @@ def test_gpu_draws_the_tokens_of_a_cpu(cuda: AcceleratorDevice, params: Sampling
     drawn = []
     for device in (torch.device("cpu"), cuda.torch_device):
         there, numbers = probs.to(device), u.to(device)
+        assert has_kernels(there) == (device.type == "cuda")
         if params.top_k or params.top_p < 1:
             tokens = Filters.of([params] * ROWS, device).draw(there, numbers)
         else:

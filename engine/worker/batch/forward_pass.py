@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -46,28 +46,59 @@ class ForwardPass:
     embeddings: Mapping[str, bytes] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredRows:
+    """The rows of logits whose log probabilities a pass reports: the sampling rows that want them, then prompts' rows.
+
+    names: request ids of the sampling rows.
+    sampled: indices of these rows among all sampling rows.
+    chunks: the requests with `prompt_targets`.
+    tops: numbers of likeliest tokens to report, one per row.
+    """
+
+    names: Sequence[str]
+    sampled: Sequence[int]
+    chunks: Sequence[ScheduledRequest]
+    tops: Sequence[int]
+
+    @classmethod
+    def of(cls, scheduled: Sequence[ScheduledRequest]) -> "ScoredRows":
+        """Select the rows of a pass."""
+        rows = [(each.request_id, row) for each in scheduled for row in each.sampling]
+        own = [(name, at, row.num_logprobs) for at, (name, row) in enumerate(rows) if row.num_logprobs is not None]
+        chunks = [each for each in scheduled if each.prompt_targets]
+        tops = [count for _, _, count in own]
+        tops += [each.num_prompt_logprobs for each in chunks for _ in each.prompt_targets]
+        return cls([name for name, _, _ in own], [at for _, at, _ in own], chunks, tops)
+
+    @property
+    def targets(self) -> list[int]:
+        """The prompt tokens whose log probabilities are reported."""
+        return [token for each in self.chunks for token in each.prompt_targets]
+
+    def token_ids(self, tokens: Sequence[int]) -> list[int]:
+        """Return the token of each row. `tokens`: sampled tokens, one per sampling row."""
+        return [tokens[at] for at in self.sampled] + self.targets
+
+    def by_request(self, found: Iterable[TokenLogprobs]) -> StepLogprobs:
+        """Return the log probabilities of the rows by request."""
+        left = iter(found)
+        sampled = {name: next(left) for name in self.names}
+        prompts = {
+            each.request_id: PromptLogprobs(each.context_len, tuple(itertools.islice(left, len(each.prompt_targets))))
+            for each in self.chunks
+        }
+        return StepLogprobs(sampled, prompts)
+
+
 def step_logprobs(scheduled: Sequence[ScheduledRequest], tokens: Sequence[int], logits: torch.Tensor) -> StepLogprobs:
     """Compute the log probabilities of a pass.
 
     tokens: sampled tokens, one per sampling row.
-    logits: float32, unadjusted; the sampling rows that want log probabilities, then the rows before `prompt_targets`.
+    logits: float32, unadjusted, of the rows of `ScoredRows`.
     """
-    rows = [(each.request_id, row) for each in scheduled for row in each.sampling]
-    own = [
-        (name, token, row.num_logprobs)
-        for (name, row), token in zip(rows, tokens, strict=True)
-        if row.num_logprobs is not None
-    ]
-    chunks = [each for each in scheduled if each.prompt_targets]
-    ids = [token for _, token, _ in own] + [token for each in chunks for token in each.prompt_targets]
-    tops = [count for _, _, count in own] + [each.num_prompt_logprobs for each in chunks for _ in each.prompt_targets]
-    found = iter(token_logprobs(logits, ids, tops))
-    sampled = {name: next(found) for name, _, _ in own}
-    prompts = {
-        each.request_id: PromptLogprobs(each.context_len, tuple(itertools.islice(found, len(each.prompt_targets))))
-        for each in chunks
-    }
-    return StepLogprobs(sampled, prompts)
+    rows = ScoredRows.of(scheduled)
+    return rows.by_request(token_logprobs(logits, rows.token_ids(tokens), rows.tops))
 
 
 def embeddings_of(scheduled: Sequence[ScheduledRequest]) -> dict[str, bytes]:

@@ -7,10 +7,11 @@ from typing import Protocol
 import torch
 
 from engine.attention.backend import AttentionBackend
-from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, step_logprobs
+from engine.worker.batch.forward_pass import ForwardPass
 from engine.worker.batch.input_batch import InputBatch, StepInput
 from engine.worker.torch.device import Device
 from engine.worker.torch.sampling_head import SamplingHead
+from engine.worker.torch.started_logprobs import start_logprobs
 from models.interface import CausalLM
 from models.parallel import ALONE, RankGroup
 
@@ -62,13 +63,14 @@ class ModelRunner:
         hidden = self._hidden_states(step)
         tokens, wanted = self._head.sample(hidden, step)
         read, finish_sums = self._device.start_read(tokens), self._head.start_sums(hidden, step.scheduled, self._device)
-        logprobs = step_logprobs(step.scheduled, read().tolist(), torch.cat(wanted)) if wanted else NO_LOGPROBS
+        finish_logprobs = start_logprobs(step.scheduled, tokens, wanted, self._device)
         # From here on, placeholders are those of this pass.
         expected = batch.expect(step.scheduled)
         self._sampled = tokens
 
         def finish() -> ForwardPass:
-            sampled = expected.fill(read().tolist())
+            known = read().tolist()
+            sampled, logprobs = expected.fill(known), finish_logprobs(known)
             # The device began once it had finished the pass before.
             began = max(started, self._ended)
             self._ended = time.perf_counter()

@@ -138,9 +138,9 @@ class CudaAttention:
     def _room(self, shape: StepShape, shapes: _Shapes) -> Sequence[Tiles]:
         """Create tiles without rows: as many as the prompts of a captured step may have, and one for each decode."""
         rows = shapes.prompt.lines // shapes.group
-        prompts = shape.rows // rows + min(shape.prompts, shape.rows // 2)
-        # At least half of the rows are no padding.
-        parts = shapes.splits(max(shape.rows // 2 // rows, 1), shapes.prompt, self._processors)
+        full = shape.rows // rows
+        prompts = full + shape.prompts
+        parts = shapes.splits(max(full, 1), shapes.prompt, self._processors)
         decodes = min(shape.sequences, shape.rows)
         decode_parts = shapes.splits(decodes, shapes.decode, self._processors, fewest=_STEP_SPLITS)
         return (

@@ -59,11 +59,13 @@ def _find_equal(row, likelihood, rank, VOCAB: tl.constexpr, BLOCK: tl.constexpr)
     """Return the id number `rank` of the tokens in a row that have this likelihood."""
     start = 0
     before = 0
-    count = _count(_are_equal(row, start, likelihood, VOCAB, BLOCK))
-    while (before + count <= rank) & (start + BLOCK < VOCAB):
-        start += BLOCK
-        before += count
+    # Triton 3.6 does not compile a loop whose condition is known to be false.
+    if VOCAB > BLOCK:
         count = _count(_are_equal(row, start, likelihood, VOCAB, BLOCK))
+        while (before + count <= rank) & (start + BLOCK < VOCAB):
+            start += BLOCK
+            before += count
+            count = _count(_are_equal(row, start, likelihood, VOCAB, BLOCK))
     ends = before + tl.cumsum(_are_equal(row, start, likelihood, VOCAB, BLOCK).to(tl.int32), 0)
     return start + _count(ends <= rank)
 

@@ -8,7 +8,7 @@ import torch
 
 from engine.attention.backend import AttentionMetadata, StepShape
 from engine.worker.batch.input_batch import StepInput
-from engine.worker.torch.prompt_graphs import LONGEST, MOST_PROMPTS, PromptGraphs, PromptShape
+from engine.worker.torch.prompt_graphs import LONGEST, PromptGraphs, PromptShape
 
 pytestmark = pytest.mark.usefixtures("inference")
 SHAPE = PromptShape(max_rows=100, max_sequences=40, max_blocks=1000, block_size=16, spare_block=8)
@@ -94,6 +94,14 @@ def test_step_runs_in_smallest_graph_that_holds_it() -> None:
         assert attention.contexts[used].filled == [step.attention]
 
 
+def test_many_short_prompts_run_in_larger_graph() -> None:
+    graphs, attention = graphs_of()
+    for prompts, used in ((4, 2), (5, 1), (8, 0)):
+        step = step_of([2] * prompts, [2] * prompts)
+        assert graphs.run(step, step.input_ids) is not None
+        assert attention.contexts[used].filled == [step.attention]
+
+
 def test_padding_writes_to_spare_slot_after_a_larger_step() -> None:
     graphs, attention = graphs_of()
     for rows in (60, 20):
@@ -116,7 +124,7 @@ def test_tables_longer_than_a_captured_sequence_are_cut() -> None:
 
 @pytest.mark.parametrize(
     ("query_lens", "seq_lens"),
-    [([129], [129]), ([5, 1], [5, LONGEST + 1]), ([2] * (MOST_PROMPTS + 1), [2] * (MOST_PROMPTS + 1))],
+    [([129], [129]), ([5, 1], [5, LONGEST + 1]), ([2] * 9, [2] * 9)],
     ids=["rows", "keys", "prompts"],
 )
 def test_step_that_fits_no_graph_is_left_alone(query_lens: list[int], seq_lens: list[int]) -> None:

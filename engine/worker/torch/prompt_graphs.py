@@ -21,8 +21,8 @@ from models.interface import CausalLM
 LONGEST: Final = 8192
 """Tokens of the longest sequence of a captured step. The keys of longer ones must be split into as many parts as keep
 the device busy, and a graph cannot change their number."""
-MOST_PROMPTS: Final = 32
-"""Maximum number of sequences with several rows in a captured step."""
+ROWS_PER_PROMPT: Final = 16
+"""Rows of a graph for each sequence with several rows that its attention has room for."""
 BUCKETS: Final = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 
 
@@ -80,7 +80,8 @@ class PromptGraphs:
             graph = self._device.new_graph()
             if graph is None:
                 return False
-            shape = StepShape(rows, MOST_PROMPTS, self._shape.max_sequences)
+            sequences = self._shape.max_sequences
+            shape = StepShape(rows, min(rows // ROWS_PER_PROMPT, sequences), sequences)
             bucket = _Bucket(shape, self._model, self._attention, self._tables, self._inputs[:, :rows], graph)
             captured.insert(0, bucket)
         self._captured = captured
@@ -90,15 +91,14 @@ class PromptGraphs:
         """Compute a step in a graph. input_ids: those of `step`, without placeholders.
 
         Return the final hidden states [T, hidden], valid until the next run. Return None if no graph fits the step:
-        one with more rows than the largest bucket, with a sequence longer than LONGEST, or with too many prompts.
+        one with more rows or prompts than the largest bucket holds, or with a sequence longer than LONGEST.
         """
         attention, rows = step.attention, len(step.input_ids)
         prompts = sum(count > 1 for count in attention.query_lens)
-        if not self._captured or rows > self._captured[-1].rows:
+        fitting = (bucket for bucket in self._captured if bucket.rows >= rows and bucket.prompts >= prompts)
+        bucket = next(fitting, None)
+        if bucket is None or max(attention.seq_lens) > LONGEST:
             return None
-        if max(attention.seq_lens) > LONGEST or prompts > MOST_PROMPTS:
-            return None
-        bucket = next(bucket for bucket in self._captured if bucket.rows >= rows)
         self._inputs[:, :rows].copy_(torch.stack((input_ids, step.positions, attention.slot_mapping)))
         self._inputs[:, rows : bucket.rows].copy_(self._padding[:, rows : bucket.rows])
         self._tables.write(attention.block_tables)
@@ -123,7 +123,7 @@ class _Bucket:
         graph: Graph,
     ) -> None:
         """Capture the graph. inputs: token ids, positions and slots, [3, rows], which a replay reads."""
-        self.rows = shape.rows
+        self.rows, self.prompts = shape.rows, shape.prompts
         self._graph = graph
         ids, positions, slots = inputs
         # A replay reads the context's tensors. The allocator would reuse the memory of freed ones.

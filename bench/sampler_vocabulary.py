@@ -105,10 +105,10 @@ def measure(folder: Path, vocabulary: int, logits: str, rows: Sequence[int], arg
     return results
 
 
-def table(rows: Sequence[Row], steps: int) -> str:
-    """Format the rows as Markdown."""
+def table(rows: Sequence[Row], steps: int, device: str) -> str:
+    """Format the rows as Markdown. device: its name, or the number of threads of a CPU."""
     lines = [
-        f"{usable_cores()} threads, {steps} steps of each kind in turns, {time.strftime('%Y-%m-%d')}.",
+        f"{device}, {steps} steps of each kind in turns, {time.strftime('%Y-%m-%d')}.",
         "",
         f"| ids | logits | rows | settings | step, ms | over greedy | at most {MAX_OVER_GREEDY} |",
         "| ---: | --- | ---: | --- | ---: | ---: | --- |",
@@ -143,15 +143,19 @@ def main(argv: Sequence[str] | None = None) -> int:
                 changes = SHAPE | {"vocab_size": vocabulary, "num_hidden_layers": arguments.layers}
                 write_random_llama(source, Path(parent), changes, last_norm=SPREADS[logits])
                 rows += measure(Path(parent), vocabulary, logits, arguments.rows, arguments)
+    device = f"{usable_cores()} threads" if arguments.device == "cpu" else torch.cuda.get_device_name()
     result = {
         "machine": asdict(describe_machine()),
+        "device": device,
         "rows": [asdict(row) for row in rows],
         "targets": [asdict(row.target) | {"met": row.target.met} for row in rows],
     }
     arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "sampler_vocabulary.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
-    (arguments.out / "sampler_vocabulary.md").write_text(table(rows, arguments.steps))
-    print(table(rows, arguments.steps), end="")
+    name = "sampler_vocabulary" if arguments.device == "cpu" else f"sampler_vocabulary_{arguments.device}"
+    text = table(rows, arguments.steps, device)
+    (arguments.out / f"{name}.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
+    (arguments.out / f"{name}.md").write_text(text)
+    print(text, end="")
     return 0 if all(row.target.met for row in rows) else 1
 
 

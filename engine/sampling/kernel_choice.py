@@ -1,5 +1,6 @@
 """The choice between the kernels of a GPU and plain torch. Both sample the same tokens, given the same logits."""
 
+import shutil
 from functools import cache
 from importlib.util import find_spec
 
@@ -7,10 +8,11 @@ import torch
 
 
 def has_kernels(tensor: torch.Tensor) -> bool:
-    """Return whether Triton's kernels sample where `tensor` is: on a CUDA GPU, unless Triton is missing."""
-    return tensor.is_cuda and _is_installed()
+    """Return whether Triton's kernels sample where `tensor` is: on a CUDA GPU that they can be compiled for."""
+    return tensor.is_cuda and _can_compile()
 
 
 @cache
-def _is_installed() -> bool:
-    return find_spec("triton") is not None
+def _can_compile() -> bool:
+    """Return whether Triton is installed, and a C compiler with which it builds its launchers."""
+    return find_spec("triton") is not None and (shutil.which("gcc") or shutil.which("clang")) is not None

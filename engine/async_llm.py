@@ -353,7 +353,7 @@ class AsyncLLMEngine:
             failure = step.future.exception()
             if failure is not None and not isinstance(failure, WorkersLostError):
                 logger.error("a step failed; its requests end with an error", exc_info=failure)
-            for news in self._engine.finish_step(step):
+            for news in self._engine.finish_step(step, fills=True):
                 self._deliver(news)
             self._log_stats()
 

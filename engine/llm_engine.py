@@ -167,10 +167,10 @@ class LLMEngine:
         oldest.future.exception()
         return [*self.finish_step(oldest), *self.expire_requests()]
 
-    def finish_step(self, step: InFlight) -> list[RequestOutput]:
+    def finish_step(self, step: InFlight, *, fills: bool = False) -> list[RequestOutput]:
         """Return the outputs of a step that has ended. A failed step ends its requests with "error".
 
-        Start the next step, if none is in flight, before making texts: the model would wait for them.
+        fills: whether to start further steps before making texts, for which the model would wait.
         """
         try:
             updates = self.core.finish_step(step)
@@ -180,7 +180,8 @@ class LLMEngine:
                 for request in failure.requests
                 if (news := self._finish(request, "error", STEP_FAILED)) is not None
             ]
-        self.core.fill()
+        if fills:
+            self.core.fill()
         with self.core.trace.span(Track.OUTPUT, "outputs"):
             return [output for update in updates if (output := self._process(update)) is not None]
 

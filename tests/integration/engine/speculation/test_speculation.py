@@ -81,13 +81,13 @@ def answers(llm: LLM, ways: Sequence[SamplingParams]) -> list[tuple[int, ...]]:
         for prompt in PROMPTS
         for params in ways
     ]
-    core = llm.engine.core
+    core, step = llm.engine.core, None
     while llm.engine.has_unfinished_requests() or not core.is_quiet:
-        if core.in_flight or core.begin_step() is not None:
-            step = core.in_flight[0]
-            if not step.output.is_awaited:
-                core.begin_step()
+        step = step or core.begin_step()
+        if step is not None:
+            following = None if step.output.is_awaited else core.begin_step()
             llm.engine.finish_step(step)
+            step = following
     llm.engine.check()
     return [tuple(request.output_token_ids) for request in asked]
 

@@ -86,14 +86,17 @@ class _Recorder:
             raise UnsupportedModelError(
                 f"attention of {type(module).__name__} depends on {', '.join(sorted(unread))}, which is not supported"
             )
+        heads, kv_heads = q.shape[1], k.shape[1]
+        if heads % kv_heads:
+            raise UnsupportedModelError(f"{heads} attention heads cannot share {kv_heads} key-value heads")
         window, chunk = self._rule_of(mask, module)
         sinks = rules.get("s_aux")
         if sinks is None and getattr(module, "sinks", None) is not None:
             raise UnsupportedModelError(f"{type(module).__name__} has attention sinks, but does not state them")
         self.calls.append(
             AttentionCall(
-                heads=q.shape[1],
-                kv_heads=k.shape[1],
+                heads=heads,
+                kv_heads=kv_heads,
                 k_dim=k.shape[3],
                 v_dim=v.shape[3],
                 scale=float(rules.get("scaling") or k.shape[3] ** -0.5),

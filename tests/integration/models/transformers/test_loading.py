@@ -151,6 +151,10 @@ def test_code_of_a_model_folder_is_never_executed(folder: Path) -> None:
         ({"model_type": "falcon"}, "0 attention calls"),
         ({"model_type": "mpt"}, "max_position_embeddings"),
         ({"model_type": "gptj"}, "GPTJ"),
+        (
+            {"model_type": "qwen3", "num_attention_heads": 4, "num_key_value_heads": 8},
+            "4 attention heads cannot share 8",
+        ),
         ({"model_type": "minimax"}, "linear attention"),
         ({"model_type": "mamba"}, "recurrent state|max_position_embeddings"),
         ({"model_type": "kimi_linear"}, "recurrent state"),

@@ -1,5 +1,6 @@
 """Changes from other browsers, the palette, unknown addresses, and the page without a connection."""
 
+import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,6 +18,10 @@ from tests.unit.fake_engine import FakeEngine
 CACHED = """async () => (await Promise.all((await caches.keys()).map(async (name) =>
     (await (await caches.open(name)).keys()).map(({url}) => new URL(url).pathname)))).flat()"""
 
+ICON_SIZE = """async (path) => {
+  const bitmap = await createImageBitmap(await (await fetch(path)).blob());
+  return `${bitmap.width}x${bitmap.height}`;
+}"""
 KEEPS_GERMAN = """async () => (await Promise.all(
     (await caches.keys()).filter((name) => name.endsWith("-de")).map(async (name) =>
         (await (await caches.open(name)).keys()).length))).some((files) => files > 1)"""
@@ -251,4 +256,24 @@ async def test_page_opens_without_connection_and_keeps_no_chats(
     await chat.page.reload()
     await expect(chat.page.get_by_text("Server unreachable")).to_be_visible()
     await expect(chat.page.get_by_text("Keep this private.")).to_have_count(0)
+    await context.close()
+
+
+async def test_page_can_be_installed_with_icons_of_the_stated_sizes(
+    browser: Browser, server: RunningServer[FakeEngine]
+) -> None:
+    context, chat = await opened(browser, server)
+    await chat.page.goto("/")
+    devtools = await context.new_cdp_session(chat.page)
+    errors = (await devtools.send("Page.getInstallabilityErrors"))["installabilityErrors"]
+    # Contexts of tests are private windows, in which nothing can be installed.
+    assert {error["errorId"] for error in errors} <= {"in-incognito"}
+    found = await devtools.send("Page.getAppManifest")
+    assert found["errors"] == []
+    icons = json.loads(found["data"])["icons"]
+    images = [icon for icon in icons if icon["type"] == "image/png"]
+    sizes = [await chat.page.evaluate(ICON_SIZE, icon["src"]) for icon in images]
+    assert sizes == [icon["sizes"] for icon in images] == ["192x192", "512x512", "512x512"]
+    touch = await chat.page.locator("link[rel=apple-touch-icon]").get_attribute("href")
+    assert await chat.page.evaluate(ICON_SIZE, touch) == "180x180"
     await context.close()

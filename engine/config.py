@@ -26,7 +26,7 @@ class EngineConfig:
         free memory.
     block_size: tokens per block. `engine.device_choice` knows which size suits a device.
     attention: a backend from `engine.attention.selector`, or "auto" for the first one that supports the model.
-    decode_graphs: record decode-only steps, where the device can replay them.
+    decode_graphs: capture decodes, and steps with prompts, where the device can replay them.
     check_operators: check every call of a device's fused operators against its documented limits, which is slow.
     prefix_cache: False turns all reuse off.
     max_waiting: maximum length of the queue. Further requests are refused.

@@ -53,6 +53,6 @@ def block_size_for(device: str) -> int:
 def step_tokens_for(device: str) -> int:
     """Return the default for the maximum number of tokens of a step.
 
-    An accelerator computes 512 tokens about as fast as the host can describe them. On a CPU, larger steps gain nothing.
+    A GPU computes 2,048 tokens in less time than four times 512. On a CPU, larger steps gain nothing.
     """
     return _STEP_TOKENS.get(device, 512)

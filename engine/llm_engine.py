@@ -4,6 +4,7 @@ import itertools
 import logging
 import time
 from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
@@ -181,7 +182,9 @@ class LLMEngine:
                 if (news := self._finish(request, "error", STEP_FAILED)) is not None
             ]
         if fills:
-            self.core.fill()
+            # The next fill raises it again, once these outputs have been delivered.
+            with suppress(SchedulerInDoubtError):
+                self.core.fill()
         with self.core.trace.span(Track.OUTPUT, "outputs"):
             return [output for update in updates if (output := self._process(update)) is not None]
 

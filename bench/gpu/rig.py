@@ -121,6 +121,7 @@ class Rig:
             attention=attention,
             decode_graphs=graphs,
             max_num_seqs=max_num_seqs,
+            max_num_batched_tokens=scale.chunk,
             cpu_kernels="torch",
         )
 

@@ -11,8 +11,10 @@ from engine.upload import upload
 
 WIDEST_STRETCH: Final = 128
 NARROWEST_STRETCH: Final = 16
-AT_ONCE: Final = 1 << 20
-"""Number of logits that the host handles at a time. More of them leave its caches, and take new pages at every call."""
+AT_ONCE: Final = 1 << 26
+"""Number of logits that a device handles at a time, 256 MiB."""
+AT_ONCE_ON_CPU: Final = 1 << 20
+"""The same on a CPU. More of them leave its caches, and take new pages at every call."""
 
 
 def token_logprobs(logits: torch.Tensor, token_ids: Sequence[int], tops: Sequence[int]) -> list[TokenLogprobs]:
@@ -35,7 +37,7 @@ def packed_logprobs(logits: torch.Tensor, ids: torch.Tensor, most: int) -> torch
 
     Return [R, 1 + 2 * most] int32: the bits of the log probability, of those of the likeliest tokens, and their ids.
     """
-    at_once = max(AT_ONCE // logits.shape[1], 1) if logits.is_cpu else max(len(ids), 1)
+    at_once = max((AT_ONCE_ON_CPU if logits.is_cpu else AT_ONCE) // logits.shape[1], 1)
     chunks = zip(logits.split(at_once), ids.split(at_once), strict=True)
     return torch.cat([_of_chunk(some, own, most) for some, own in chunks])
 

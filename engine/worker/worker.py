@@ -1,5 +1,6 @@
 """Worker for one model on one device: loads the model, owns its KV cache and executes the scheduler's steps."""
 
+import itertools
 import logging
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ import torch
 
 from cache_tiers.layout import BlockLayout, PoolOrder
 from cache_tiers.npu.owed_results import OwedResults
-from engine.attention.backend import AttentionBackend, AttentionSpec, Feature, kv_shapes
+from engine.attention.backend import AttentionBackend, AttentionSpec, Feature, GraphedSteps, kv_shapes
 from engine.attention.backends import PLAIN
 from engine.attention.selector import Selection, select_backend
 from engine.config import EngineConfig
@@ -139,7 +140,7 @@ class Worker:
         """
         check_quantization(self._config)
         self._device.prepare()
-        # On a GPU, the plain backends of attention come with plain layers, so that nothing needs Triton.
+        # On a GPU, the plain backends of attention come with plain layers, which need no Triton.
         plain = self._config.device == "cuda" and self._config.attention in PLAIN
         layers = TORCH_LAYERS if plain else self._device.layers(check=self._config.check_operators)
         if self._num_sharers > 1:
@@ -188,7 +189,7 @@ class Worker:
         return self._device.available_memory()
 
     def init_kv(self, num_blocks: int) -> None:
-        """Allocate `num_blocks` device blocks, and capture the decode graphs where the device supports graphs."""
+        """Allocate `num_blocks` device blocks, and capture graphs of steps where the device supports that."""
         model, layout = self._loaded(), self.kv_layout()
         self._exchange = self._make_exchange(model)
         if isinstance(model, PackedModel):
@@ -231,27 +232,32 @@ class Worker:
         return DecodeShape(rows, -(-window // size), size, num_blocks)
 
     def _graphs(self, model: CausalLM, attention: AttentionBackend, shape: DecodeShape) -> list[StepGraphs]:
-        """Capture the graphs of decodes and of prompts. Steps without graphs are only slower."""
+        """Capture the graphs of decodes, and of prompts if the backend can. Steps without graphs are only slower."""
         config, device = self._config, self._device
-        prompts = PromptShape(
-            config.max_num_batched_tokens, config.max_num_seqs, shape.max_blocks, shape.block_size, shape.spare_block
-        )
-        self._progress(
-            f"capturing graphs for up to {shape.buckets()[-1]} decodes and {prompts.buckets()[-1]} tokens of prompts"
-        )
-        captured: list[StepGraphs] = []
-        kinds: tuple[tuple[str, DecodeGraphs | PromptGraphs], ...] = (
-            ("decodes", DecodeGraphs(model, attention, device, shape)),
-            ("prompts", PromptGraphs(model, attention, device, prompts)),
-        )
-        for name, graphs in kinds:
-            try:
-                if graphs.capture():
-                    captured.append(graphs)
-            except Exception as error:  # A device that cannot capture may raise any error.
-                logger.warning("%s run without graphs, because capturing one failed: %s", name, error)
-                break
-        return captured
+        kinds: list[DecodeGraphs | PromptGraphs] = [DecodeGraphs(model, attention, device, shape)]
+        told = f"capturing graphs for up to {shape.buckets()[-1]} decodes"
+        if isinstance(attention, GraphedSteps):
+            prompts = PromptShape(
+                config.max_num_batched_tokens,
+                config.max_num_seqs,
+                shape.max_blocks,
+                shape.block_size,
+                shape.spare_block,
+            )
+            kinds.append(PromptGraphs(model, attention, device, prompts))
+            told = f"{told} and {prompts.buckets()[-1]} tokens of prompts"
+        self._progress(told)
+        return [*itertools.takewhile(self._capture, kinds)]
+
+    def _capture(self, graphs: DecodeGraphs | PromptGraphs) -> bool:
+        """Capture graphs, and return whether all ranks have: their sums are over the same rows, padding or not."""
+        try:
+            is_captured = graphs.capture()
+        except Exception as error:  # A device that cannot capture may raise any error.
+            logger.warning("%s run without graphs, because capturing one failed: %s", graphs.steps, error)
+            is_captured = False
+        captured = torch.tensor([float(is_captured)], device=self._device.torch_device)
+        return float(self._ranks.sum(captured)) == self._ranks.size
 
     def attach_host_pool(self, host_pool: memoryview) -> None:
         """Attach the CPU tier's arena. Raise EngineError before `init_kv`, or if the device cannot copy to the arena.

@@ -96,7 +96,7 @@ def test_step_runs_in_smallest_graph_that_holds_it() -> None:
 
 def test_many_short_prompts_run_in_larger_graph() -> None:
     graphs, attention = graphs_of()
-    for prompts, used in ((4, 2), (5, 1), (8, 0)):
+    for prompts, used in ((8, 2), (9, 1), (16, 0)):
         step = step_of([2] * prompts, [2] * prompts)
         assert graphs.run(step, step.input_ids) is not None
         assert attention.contexts[used].filled == [step.attention]
@@ -124,8 +124,8 @@ def test_tables_longer_than_a_captured_sequence_are_cut() -> None:
 
 @pytest.mark.parametrize(
     ("query_lens", "seq_lens"),
-    [([129], [129]), ([5, 1], [5, LONGEST + 1]), ([2] * 9, [2] * 9)],
-    ids=["rows", "keys", "prompts"],
+    [([129], [129]), ([5, 1], [5, LONGEST + 1]), ([2] * 17, [2] * 17), ([1] * 41, [1] * 41)],
+    ids=["rows", "keys", "prompts", "sequences"],
 )
 def test_step_that_fits_no_graph_is_left_alone(query_lens: list[int], seq_lens: list[int]) -> None:
     graphs, attention = graphs_of()

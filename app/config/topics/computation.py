@@ -106,7 +106,7 @@ class ComputationSettings:
         default_text="both for all",
     )
     no_decode_graphs: bool = setting(
-        False, switch, "", "NPU and GPU: launch decode steps call by call, without captured graphs"
+        False, switch, "", "NPU and GPU: launch steps call by call, without captured graphs"
     )
     check_operators: bool = setting(
         False, switch, "", "NPU: check every operator call against its documented limits; slow"

@@ -50,7 +50,7 @@ class ForwardPass:
 class ScoredRows:
     """The rows of logits whose log probabilities a pass reports: the sampling rows that want them, then prompts' rows.
 
-    names: request ids of the sampling rows.
+    names: request ids of the sampling rows that want them.
     sampled: indices of these rows among all sampling rows.
     chunks: the requests with `prompt_targets`.
     tops: numbers of likeliest tokens to report, one per row.

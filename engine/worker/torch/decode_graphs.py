@@ -8,7 +8,7 @@ duplicate slots.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from engine.attention.backend import AttentionBackend, GraphedAttention
 from engine.upload import upload
 from engine.worker.batch.input_batch import StepInput
 from engine.worker.torch.decode_lines import DecodeLines
-from engine.worker.torch.device import Device, Graph
+from engine.worker.torch.device import Device, Graph, buckets_up_to
 from engine.worker.torch.device_tables import DeviceTables
 from models.interface import CausalLM
 
@@ -44,8 +44,7 @@ class DecodeShape:
 
     def buckets(self) -> tuple[int, ...]:
         """Return the graph sizes in rows, ascending. The last one holds `max_rows`, or is the largest bucket."""
-        rows = min(self.max_rows, BUCKETS[-1])
-        return (*(size for size in BUCKETS if size < rows), next(size for size in BUCKETS if size >= rows))
+        return buckets_up_to(self.max_rows, BUCKETS)
 
     def spare_blocks(self) -> int:
         """Return the number of blocks that gives every padding row a slot of its own."""
@@ -54,6 +53,8 @@ class DecodeShape:
 
 class DecodeGraphs:
     """Decode graphs of one model. Call `capture` once, then `run` for every step."""
+
+    steps: ClassVar[str] = "decodes"
 
     def __init__(self, model: CausalLM, attention: AttentionBackend, device: Device, shape: DecodeShape) -> None:
         self._model = model

@@ -7,22 +7,23 @@ owns.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import torch
 
 from engine.attention.backend import AttentionBackend, GraphedSteps, StepShape
 from engine.worker.batch.input_batch import StepInput
-from engine.worker.torch.device import Device, Graph
+from engine.worker.torch.device import Device, Graph, buckets_up_to
 from engine.worker.torch.device_tables import DeviceTables
 from models.interface import CausalLM
 
 LONGEST: Final = 8192
 """Tokens of the longest sequence of a captured step. The keys of longer ones must be split into as many parts as keep
 the device busy, and a graph cannot change their number."""
-ROWS_PER_PROMPT: Final = 16
-"""Rows of a graph for each sequence with several rows that its attention has room for."""
+ROWS_PER_PROMPT: Final = 8
+"""Rows of a graph for each sequence with several rows that it has room for. A step whose prompts have two rows takes a
+graph of four times its size."""
 BUCKETS: Final = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048)
 
 
@@ -45,12 +46,13 @@ class PromptShape:
 
     def buckets(self) -> tuple[int, ...]:
         """Return the graph sizes in rows, ascending. The last one holds `max_rows`, or is the largest bucket."""
-        rows = min(self.max_rows, BUCKETS[-1])
-        return (*(size for size in BUCKETS if size < rows), next(size for size in BUCKETS if size >= rows))
+        return buckets_up_to(self.max_rows, BUCKETS)
 
 
 class PromptGraphs:
     """Graphs of one model. Call `capture` once, then `run` for every step with prompts."""
+
+    steps: ClassVar[str] = "prompts"
 
     def __init__(self, model: CausalLM, attention: AttentionBackend, device: Device, shape: PromptShape) -> None:
         self._model = model
@@ -91,13 +93,11 @@ class PromptGraphs:
         """Compute a step in a graph. input_ids: those of `step`, without placeholders.
 
         Return the final hidden states [T, hidden], valid until the next run. Return None if no graph fits the step:
-        one with more rows or prompts than the largest bucket holds, or with a sequence longer than LONGEST.
+        one with too many rows, prompts or sequences, or with a sequence longer than LONGEST.
         """
         attention, rows = step.attention, len(step.input_ids)
-        prompts = sum(count > 1 for count in attention.query_lens)
-        fitting = (bucket for bucket in self._captured if bucket.rows >= rows and bucket.prompts >= prompts)
-        bucket = next(fitting, None)
-        if bucket is None or max(attention.seq_lens) > LONGEST:
+        bucket = self._bucket_for(rows, sum(count > 1 for count in attention.query_lens))
+        if bucket is None or max(attention.seq_lens) > LONGEST or len(attention.seq_lens) > self._shape.max_sequences:
             return None
         self._inputs[:, :rows].copy_(torch.stack((input_ids, step.positions, attention.slot_mapping)))
         self._inputs[:, rows : bucket.rows].copy_(self._padding[:, rows : bucket.rows])
@@ -105,6 +105,11 @@ class PromptGraphs:
         bucket.context.fill(attention)
         bucket.replay(attention.seq_lens)
         return bucket.hidden[:rows]
+
+    def _bucket_for(self, rows: int, prompts: int) -> "_Bucket | None":
+        """Return the smallest graph that has room for `rows` and `prompts`."""
+        fitting = (bucket for bucket in self._captured if bucket.rows >= rows and bucket.prompts >= prompts)
+        return next(fitting, None)
 
 
 class _Bucket:

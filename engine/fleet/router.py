@@ -54,8 +54,9 @@ class Seat:
     work, gateways, at: of the newest report, which arrived at the time `at`.
     free_at: predicted time at which all prompts sent there are computed, on the router's clock.
     sent: tickets that no report has counted yet.
-    decodes, prompts: answers with and without a first token that no report has counted. Other gateways see the same
-        report, so each is assumed to do as this one does: what it has sent counts once for each gateway.
+    decodes, prompts: answers with and without a first token that no report has counted, less those that the newest
+        report counts and that have ended since. Other gateways see the same report, so each is assumed to do as this
+        one does: what it has sent counts once for each gateway.
     published: names of the prefixes that the replica holds.
     role: part of the answers that the replica computes.
     """
@@ -231,9 +232,11 @@ class PredictingRouter:
     def on_started(self, ticket: Ticket) -> None:
         """See TicketOwner."""
         seat = ticket.seat
-        if ticket.is_waiting and ticket in seat.sent:
-            seat.prompts, seat.decodes = seat.prompts - seat.gateways, seat.decodes + seat.gateways
-            seat.free_at -= seat.gateways * ticket.seconds
+        if ticket.is_waiting:
+            count = self._weight(seat, ticket)
+            seat.prompts, seat.decodes = seat.prompts - count, seat.decodes + count
+            if ticket in seat.sent:
+                seat.free_at -= seat.gateways * ticket.seconds
             self._settle(seat)
         ticket.is_waiting = False
 
@@ -241,12 +244,15 @@ class PredictingRouter:
         """See TicketOwner."""
         self.on_started(ticket)
         seat = ticket.seat
-        if ticket in seat.sent:
-            seat.decodes -= seat.gateways
-            del seat.sent[ticket]
+        seat.decodes -= self._weight(seat, ticket)
+        seat.sent.pop(ticket, None)
         if num_tokens:
             self._mean_tokens += NEWEST * (num_tokens - self._mean_tokens)
         self._settle(seat)
+
+    def _weight(self, seat: Seat, ticket: Ticket) -> int:
+        """Return how many answers a ticket stands for. One that the newest report counts stands for itself."""
+        return seat.gateways if ticket in seat.sent else 1
 
     def _charge(self, seat: Seat, ticket: Ticket) -> None:
         """Add a ticket that no report has counted."""
@@ -267,7 +273,7 @@ class PredictingRouter:
         life = self._mean_tokens * self._table.pace(seat.row, work.decodes)
         left = max(0.0, 1 - (self._clock() - seat.at) / life) if life else 1.0
         decodes, prompts = left * work.decodes + seat.decodes, left * (work.prompts + work.waiting) + seat.prompts
-        self._table.set(seat.row, seat.free_at, decodes, prompts)
+        self._table.set(seat.row, seat.free_at, max(0.0, decodes), max(0.0, prompts))
 
     def _choose(self, prompt: RoutedPrompt) -> "_Choice":
         found = self._index.find(prompt.names, self._table.num_rows)

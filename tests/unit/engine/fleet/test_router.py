@@ -118,6 +118,34 @@ def test_charge_counts_until_the_replica_reports_it() -> None:
     assert fleet.choose(prompt(2, 1)) == busy
 
 
+def test_reported_answer_counts_no_longer_once_it_has_ended() -> None:
+    fleet = Fleet(2)
+    [ticket] = fleet.router.route(prompt(1, 1))
+    idle = 1 - fleet.seats.index(ticket.seat)
+    others = [prompt(salt, 1 + salt % 2) for salt in range(20, 30)]
+    ticket.stream = 4
+    ticket.started()
+    for _ in range(2):
+        fleet.report(ticket.seat, ReplicaWork(decodes=1), seen=5)
+        assert {fleet.choose(each) for each in others} == {idle}
+    ticket.ended(8)
+    assert {fleet.choose(each) for each in others} == {0, 1}
+    # The next report counts another answer.
+    fleet.report(ticket.seat, ReplicaWork(decodes=1), seen=6)
+    assert {fleet.choose(each) for each in others} == {idle}
+
+
+def test_answer_that_starts_after_its_report_is_a_stream() -> None:
+    fleet = Fleet(2)
+    [ticket] = fleet.router.route(prompt(1, 10))
+    ticket.stream = 4
+    fleet.report(ticket.seat, ReplicaWork(tokens=0, prompts=1), seen=5)
+    ticket.started()
+    assert (ticket.seat.prompts, ticket.seat.decodes) == (-1, 1)
+    ticket.ended(8)
+    assert (ticket.seat.prompts, ticket.seat.decodes) == (-1, 0)
+
+
 def test_queue_gets_shorter_with_time() -> None:
     fleet = Fleet(2)
     fleet.report(fleet.seats[0], ReplicaWork(tokens=1000))

@@ -19,6 +19,7 @@ from typing import Any, Final
 import torch
 
 from app.config.settings import load_settings
+from bench.large_model import LARGE_MODELS
 from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
 from bench.rounding import rounded
@@ -28,16 +29,11 @@ from models.resolve import DEFAULT_MODEL, resolve_model
 RESULTS: Final = Path(__file__).parent / "results"
 QWEN3_4B: Final[Mapping[str, Any]] = MappingProxyType(
     {
-        "architectures": ["Qwen3ForCausalLM"],
-        "model_type": "qwen3",
+        **LARGE_MODELS["qwen3-0.5b"],
         "hidden_size": 2560,
         "intermediate_size": 9728,
         "num_hidden_layers": 36,
         "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "head_dim": 128,
-        "vocab_size": 151_936,
-        "tie_word_embeddings": True,
     }
 )
 SMALL: Final[Mapping[str, Any]] = MappingProxyType(

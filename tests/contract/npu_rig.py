@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
 from engine.llm import LLM, Completion
 from engine.sampling_params import SamplingParams
+from engine.worker.torch.device_tables import DeviceTables
+from tests.fake_npu.host_copies import HostCopies
 from tests.integration.worker_driver import WorkerDriver
 
 BLOCK = 128
@@ -43,6 +47,20 @@ def npu_driver(config: EngineConfig) -> WorkerDriver:
 def prompt(salt: int, length: int) -> list[int]:
     """Make up a prompt of `length` byte tokens. Prompts with different salts share no block."""
     return [3 + (salt * 31 + at * (7 + salt) + at // 11) % 250 for at in range(length)]
+
+
+def note_table_copies(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """Return a list that gets the numbers of elements that each write of block tables copies to the device."""
+    copied: list[list[int]] = []
+
+    def write(there: DeviceTables, tables: Sequence[Sequence[int]], num_lent: int) -> None:
+        with HostCopies() as copies:
+            kept(there, tables, num_lent)
+        copied.append(copies.elements)
+
+    kept = DeviceTables.write
+    monkeypatch.setattr(DeviceTables, "write", write)
+    return copied
 
 
 def answers(llm: LLM, prompts: Sequence[Sequence[int]], count: int) -> list[Completion]:

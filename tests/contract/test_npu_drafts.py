@@ -10,10 +10,8 @@ from engine.sampling_params import SamplingParams
 from engine.scheduler_output import NewRequestData
 from engine.worker.torch.decode_graphs import DecodeGraphs
 from engine.worker.torch.decode_lines import DecodeLines
-from engine.worker.torch.device_tables import DeviceTables
-from tests.contract.npu_rig import GREEDY, npu_config, npu_driver, prompt
+from tests.contract.npu_rig import GREEDY, note_table_copies, npu_config, npu_driver, prompt
 from tests.fake_npu.device import FakeNpu
-from tests.fake_npu.host_copies import HostCopies
 from tests.integration.worker_driver import WorkerDriver
 
 PARAMS = {"a": GREEDY, "b": SamplingParams(temperature=1.0, top_k=50, seed=8), "c": GREEDY}
@@ -91,15 +89,7 @@ def test_drafts_copy_no_block_table_to_the_device(
     npu: FakeNpu, pangu: Path, answers: dict[str, list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Count the elements that each step copies for its block tables: places and ids."""
-    copied: list[list[int]] = []
-
-    def write(there: DeviceTables, tables: Sequence[Sequence[int]], num_lent: int) -> None:
-        with HostCopies() as copies:
-            kept(there, tables, num_lent)
-        copied.append(copies.elements)
-
-    kept = DeviceTables.write
-    monkeypatch.setattr(DeviceTables, "write", write)
+    copied = note_table_copies(monkeypatch)
     driver = npu_driver(replace(npu_config(pangu), speculation=True))
     # All steps have from 5 to 8 rows, in the same graph.
     decode(driver, [{"a": 2}, {"b": 3}, {"a": 1, "c": 3}, {"b": 1, "c": 1}], answers)

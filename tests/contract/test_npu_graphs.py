@@ -10,12 +10,10 @@ import torch
 from cache_tiers.kv_pool import KVPool
 from engine.scheduler_output import NewRequestData
 from engine.worker.torch.decode_graphs import DecodeShape
-from engine.worker.torch.device_tables import DeviceTables
 from tests.contract.npu_operators import NpuOperators
-from tests.contract.npu_rig import BLOCK, GREEDY, npu_config, npu_driver, prompt
+from tests.contract.npu_rig import BLOCK, GREEDY, note_table_copies, npu_config, npu_driver, prompt
 from tests.fake_npu.device import FakeNpu
 from tests.fake_npu.graph import FakeGraph
-from tests.fake_npu.host_copies import HostCopies
 from tests.integration.worker_driver import WorkerDriver
 
 PROMPTS = {name: tuple(prompt(salt, length)) for salt, (name, length) in enumerate({"a": 126, "b": 20, "c": 3}.items())}
@@ -123,15 +121,7 @@ def test_decodes_copy_only_new_block_ids_to_the_device(
     npu: FakeNpu, pangu: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Count the elements that each decode of three requests copies for its block tables: places and ids."""
-    copied: list[list[int]] = []
-
-    def write(there: DeviceTables, tables: Sequence[Sequence[int]], num_lent: int) -> None:
-        with HostCopies() as copies:
-            kept(there, tables, num_lent)
-        copied.append(copies.elements)
-
-    kept = DeviceTables.write
-    monkeypatch.setattr(DeviceTables, "write", write)
+    copied = note_table_copies(monkeypatch)
     driver = npu_driver(npu_config(pangu))
     decode_together(driver, 5)
     driver.generate(PROMPTS["b"], 2, blocks=(12, 13))

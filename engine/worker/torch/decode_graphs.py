@@ -16,8 +16,9 @@ import torch
 from engine.attention.backend import AttentionBackend, GraphedAttention
 from engine.upload import upload
 from engine.worker.batch.input_batch import StepInput
+from engine.worker.torch.buckets import buckets_up_to, capture_buckets
 from engine.worker.torch.decode_lines import DecodeLines
-from engine.worker.torch.device import Device, Graph, buckets_up_to
+from engine.worker.torch.device import Device, Graph
 from engine.worker.torch.device_tables import DeviceTables
 from models.interface import CausalLM
 
@@ -65,21 +66,21 @@ class DecodeGraphs:
 
     @torch.inference_mode()
     def capture(self) -> bool:
-        """Capture all buckets, the largest first, so that the smaller ones reuse its memory.
+        """Capture all buckets.
 
         Return False, and keep no graph, if the device or the attention backend cannot capture. Errors of the device
         propagate.
         """
-        if not isinstance(self._attention, GraphedAttention):
+        attention = self._attention
+        if not isinstance(attention, GraphedAttention):
             return False
-        captured: list[_Bucket] = []
-        for rows in reversed(self._shape.buckets()):
-            graph = self._device.new_graph()
-            if graph is None:
-                return False
-            captured.insert(0, _Bucket(rows, self._shape, self._model, self._attention, self._device, graph))
-        self._captured = captured
-        return True
+        captured = capture_buckets(
+            self._device,
+            self._shape.buckets(),
+            lambda rows, graph: _Bucket(rows, self._shape, self._model, attention, self._device, graph),
+        )
+        self._captured = captured or []
+        return captured is not None
 
     def run(self, step: StepInput, input_ids: torch.Tensor) -> torch.Tensor | None:
         """Compute a step of decodes in a graph. input_ids: those of `step`, without placeholders.

@@ -23,12 +23,6 @@ class Graph(Protocol):
         """
 
 
-def buckets_up_to(rows: int, sizes: Sequence[int]) -> tuple[int, ...]:
-    """Return the first of `sizes`, ascending, up to one that holds `rows`, or all if none does."""
-    rows = min(rows, sizes[-1])
-    return (*(size for size in sizes if size < rows), next(size for size in sizes if size >= rows))
-
-
 class Device(Protocol):
     """The device that computes the model.
 

@@ -14,7 +14,8 @@ import torch
 
 from engine.attention.backend import AttentionBackend, GraphedSteps, StepShape
 from engine.worker.batch.input_batch import StepInput
-from engine.worker.torch.device import Device, Graph, buckets_up_to
+from engine.worker.torch.buckets import buckets_up_to, capture_buckets
+from engine.worker.torch.device import Device, Graph
 from engine.worker.torch.device_tables import DeviceTables
 from models.interface import CausalLM
 
@@ -70,24 +71,22 @@ class PromptGraphs:
 
     @torch.inference_mode()
     def capture(self) -> bool:
-        """Capture all buckets, the largest first, so that the smaller ones reuse its memory.
+        """Capture all buckets.
 
         Return False, and keep no graph, if the device or the attention backend cannot capture. Errors of the device
         propagate.
         """
-        if not isinstance(self._attention, GraphedSteps):
+        attention, sequences = self._attention, self._shape.max_sequences
+        if not isinstance(attention, GraphedSteps):
             return False
-        captured: list[_Bucket] = []
-        for rows in reversed(self._shape.buckets()):
-            graph = self._device.new_graph()
-            if graph is None:
-                return False
-            sequences = self._shape.max_sequences
+
+        def capture(rows: int, graph: Graph) -> _Bucket:
             shape = StepShape(rows, min(rows // ROWS_PER_PROMPT, sequences), sequences)
-            bucket = _Bucket(shape, self._model, self._attention, self._tables, self._inputs[:, :rows], graph)
-            captured.insert(0, bucket)
-        self._captured = captured
-        return True
+            return _Bucket(shape, self._model, attention, self._tables, self._inputs[:, :rows], graph)
+
+        captured = capture_buckets(self._device, self._shape.buckets(), capture)
+        self._captured = captured or []
+        return captured is not None
 
     def run(self, step: StepInput, input_ids: torch.Tensor) -> torch.Tensor | None:
         """Compute a step in a graph. input_ids: those of `step`, without placeholders.

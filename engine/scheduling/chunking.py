@@ -4,7 +4,9 @@ from engine.request import Request
 from engine.scheduling.step_cost import StepCost
 
 SMALLEST_CHUNK = 16
-LONGEST_TOLD_CHUNK = 64
+LONGEST_REPORTED_CHUNK = 64
+MOST_REPORTED_TOKENS = 2 * LONGEST_REPORTED_CHUNK
+"""Prompt tokens per step whose log probabilities are reported: each has a row of logits, up to a megabyte."""
 AUTO_STEP_SECONDS = 0.05
 """Default time of a step with running streams.
 
@@ -30,9 +32,18 @@ def prompt_tokens_alongside(cost: StepCost, decodes: int, target_seconds: float,
     return room if within is None else min(room, max(SMALLEST_CHUNK, within))
 
 
-def longest_chunk(request: Request) -> int:
+def reports_prompt(request: Request) -> bool:
+    """Return whether the log probabilities of the prompt's tokens are reported."""
+    return request.sampling.prompt_logprobs is not None
+
+
+def longest_chunk(request: Request, num_reported: int) -> int:
     """Return how many tokens of `request` one step may hold, regardless of time.
 
-    Only prompt logprobs limit it: they keep a full row of logits per token, and a few rows fill a megabyte.
+    Only prompts with logprobs are limited. They share `MOST_REPORTED_TOKENS`, and each may take at least one token.
+
+    num_reported: prompts of the step whose logprobs are reported.
     """
-    return LONGEST_TOLD_CHUNK if request.sampling.prompt_logprobs is not None else request.num_pending_tokens
+    if not reports_prompt(request):
+        return request.num_pending_tokens
+    return max(1, min(LONGEST_REPORTED_CHUNK, MOST_REPORTED_TOKENS // num_reported))

@@ -18,7 +18,7 @@ from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
 from engine.scheduling.batches import Batches
 from engine.scheduling.budget import SchedulingBudget
-from engine.scheduling.chunking import AUTO_STEP_SECONDS, SMALLEST_CHUNK, longest_chunk
+from engine.scheduling.chunking import AUTO_STEP_SECONDS, SMALLEST_CHUNK, longest_chunk, reports_prompt
 from engine.scheduling.division import Claim
 from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
 from engine.scheduling.overload import retry_after
@@ -355,8 +355,11 @@ class Scheduler:
     def _schedule_prompts(self, draft: StepDraft, step_seconds: float | None) -> None:
         """Divide the rest of the step among the prompts in the batch."""
         prompts = [request for request in self._states.running if not _is_decode(request)]
+        computable = [(request, most) for request in prompts if (most := self._num_computable(request))]
+        num_reported = sum(reports_prompt(request) for request, _ in computable)
         claims = [
-            (request, self._claim(request, most)) for request in prompts if (most := self._num_computable(request))
+            (request, self._claim(request, min(most, longest_chunk(request, num_reported))))
+            for request, most in computable
         ]
         room = min(draft.budget.tokens, draft.budget.prompt_tokens)
         waiting = [claim for _, claim in claims if claim.tokens > 0]
@@ -368,7 +371,7 @@ class Scheduler:
                 self._schedule(request, count, draft)
 
     def _claim(self, request: Request, most: int) -> Claim:
-        tokens = self._until_answer(request, min(most, longest_chunk(request)))
+        tokens = self._until_answer(request, most)
         left, tenant = request.num_pending_tokens, self._queue.tenant_of(request)
         context, urgency = request.num_computed_tokens, self._queue.urgency(request)
         return Claim(request.request_id, tenant, tokens, context, left, urgency, request.order)

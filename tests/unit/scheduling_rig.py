@@ -93,9 +93,12 @@ class Rig:
         stop_token_ids: tuple[int, ...] = (),
         keep_kv: bool = True,
         produced: Sequence[int] = (),
+        prompt_logprobs: int | None = None,
     ) -> Request:
         keys = extend_keys(ROOT, prompt, BLOCK) if self.prefix_cache else []
-        sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=stop_token_ids)
+        sampling = SamplingParams(
+            0.0, max_tokens=max_tokens, seed=0, stop_token_ids=stop_token_ids, prompt_logprobs=prompt_logprobs
+        )
         request = Request(f"r{next(self.ids)}", tenant, tuple(prompt), sampling, ROOT, keys, self.now, priority)
         request.deadline, request.start_by, request.keeps_kv = deadline, start_by, keep_kv
         request.output_token_ids.extend(produced)

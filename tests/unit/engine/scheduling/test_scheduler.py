@@ -29,6 +29,17 @@ def test_decodes_precede_chunk_of_long_prompt() -> None:
     assert dict(output.num_scheduled_tokens) == {talking.request_id: 1, long.request_id: 7}
 
 
+def test_prompts_with_logprobs_share_a_bounded_part_of_a_step() -> None:
+    rig = Rig(max_num_seqs=16, max_tokens_per_step=2048, pool_blocks=1024)
+    alone = rig.add(range(200), prompt_logprobs=0)
+    assert rig.step()[0].num_scheduled_tokens[alone.request_id] == 64
+    others = [rig.add(range(start, start + 200), prompt_logprobs=0) for start in range(1, 8)]
+    plain = rig.add(range(100, 300))
+    counts = rig.step()[0].num_scheduled_tokens
+    assert [counts[each.request_id] for each in (alone, *others)] == [16] * 8
+    assert counts[plain.request_id] == 200
+
+
 def test_step_never_exceeds_token_and_sequence_limits() -> None:
     rig = Rig(max_num_seqs=3, max_tokens_per_step=8, pool_blocks=64)
     for start in range(6):

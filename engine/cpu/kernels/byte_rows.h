@@ -48,6 +48,14 @@ struct ByteTile {
 // multiplies 16.
 constexpr bool are_in_byte_tiles(int rows) { return EBB_AMX && rows > kMaxSingleByteRows; }
 
+// Return the rows of `left` from row `first` on, which begins a tile of bytes.
+inline Left rows_from(Left left, int first) {
+    left.data += first * left.stride;
+    left.groups += first * left.group_stride;
+    left.tiles += first / kByteTileRows * left.group_stride;
+    return left;
+}
+
 #if EBB_BYTE_DOT
 // Half of the integers of a group.
 typedef int8_t HalfGroup __attribute__((vector_size(kGroup / 2)));

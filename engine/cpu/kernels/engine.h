@@ -107,11 +107,15 @@ private:
     static constexpr int kOwnNormRows = 8;
     // Prefetch distance in rows of the residual stream.
     static constexpr int kRowsAhead = 8;
+    // Least rows of a block of a product. The blocks are whole tiles of AMX.
+    static constexpr int kLeastBlockRows = 128, kBlockUnit = 32;
     // Panels of the head that a thread takes at a time.
     static constexpr int kHeadPanels = 16;
 
     struct Range {
         int begin, end;
+
+        int size() const { return end - begin; }
     };
 
     template <int kHeadDim>
@@ -123,7 +127,7 @@ private:
 
         const Model& model = engine.model_;
         ThreadScratch& own = engine.scratch_[thread];
-        const int rows = plan.rows;
+        int rows = plan.rows;  // after the attention of the last layer: those that are read
         const int hidden = model.hidden;
         const int attention_width = model.heads * kHeadDim;
         const int qkv_width = (model.heads + 2 * model.kv_heads) * kHeadDim;
@@ -157,6 +161,10 @@ private:
                 const LayerWeights& weights = model.layer_weights[layer];
                 project_qkv(weights);
                 attend(layer, weights);
+                if (layer + 1 == model.layers && !plan.reads_all()) {
+                    keep_read_rows();
+                    if (rows == 0) return;
+                }
                 add_product({engine.attended_.data(), attention_width}, {weights.output, attention_width},
                             weights.output_bias, weights.attended_norm);
                 barrier();
@@ -186,6 +194,22 @@ private:
         template <typename Work>
         void each(int count, int at_once, Work&& work) {
             engine.shares_.each(phase++, thread, count, at_once, work);
+        }
+
+        // Run work(block, panel, end) for a product of all rows: a block of rows by panels [panel, end).
+        //
+        // Many rows are divided into a block per thread. A thread then mostly reads rows that it wrote itself, which are
+        // still in its caches. Few rows are one block, so that only one thread reads a panel.
+        template <typename Work>
+        void each_block(int panels, int at_once, Work&& work) {
+            const int blocks = std::clamp(rows / kLeastBlockRows, 1, engine.pool_.size());
+            const auto start = [&](int block) {
+                return block == blocks ? rows : rows * block / blocks / kBlockUnit * kBlockUnit;
+            };
+            each(blocks * panels, blocks == 1 ? at_once : 1, [&](int piece, int end) {
+                const int block = piece / panels, panel = piece % panels;
+                work(Range{start(block), start(block + 1)}, panel, panel + end - piece);
+            });
         }
 
         float* residual(int row) const { return stream->data() + static_cast<ptrdiff_t>(row) * hidden; }
@@ -270,13 +294,12 @@ private:
         void project_qkv(const LayerWeights& weights) {
             const Weights qkv{weights.qkv, hidden};
             const Left x = operand(norm(weights.attention_norm), rows, qkv);
-            each(qkv_width / kPanel, 4, [&](int panel, int end) {
+            each_block(qkv_width / kPanel, 4, [&](Range block, int panel, int end) {
                 const int first = panel * kPanel, columns = (end - panel) * kPanel;
-                multiply(x, rows, qkv, first, columns, {engine.qkv_.data() + first, qkv_width});
+                float* out = engine.qkv_.data() + static_cast<ptrdiff_t>(block.begin) * qkv_width + first;
+                multiply(rows_from(x, block.begin), block.size(), qkv, first, columns, {out, qkv_width});
                 if (weights.qkv_bias == nullptr) return;
-                for (int row = 0; row < rows; ++row)
-                    add(weights.qkv_bias + first, columns,
-                        engine.qkv_.data() + static_cast<ptrdiff_t>(row) * qkv_width + first);
+                for (int i = 0; i < block.size(); ++i, out += qkv_width) add(weights.qkv_bias + first, columns, out);
             });
             // No thread takes an attention task before the barrier.
             if (thread == 0) engine.next_task_.store(0, std::memory_order_relaxed);
@@ -308,7 +331,7 @@ private:
                 }
                 barrier();
             }
-            const std::vector<AttentionTask>& tasks = plan.tasks;
+            const std::vector<AttentionTask>& tasks = layer + 1 == model.layers ? plan.last_tasks() : plan.tasks;
             for (size_t i; (i = engine.next_task_.fetch_add(1, std::memory_order_relaxed)) < tasks.size();) {
                 const size_t later = i + engine.pool_.size();
                 attention.run(tasks[i], later < tasks.size() ? &tasks[later] : nullptr);
@@ -320,19 +343,35 @@ private:
             barrier();
         }
 
+        // Move the rows that are read, of attention and of the residual stream, to the front. Every thread moves its share
+        // of the columns. No row moves back, so a row is moved before another one takes its place.
+        void keep_read_rows() {
+            const std::vector<int>& read = plan.read_rows;
+            const auto move_rows = [&](auto* data, int width) {
+                const Range mine = share(width);
+                for (size_t i = 0; i < read.size(); ++i)
+                    std::copy_n(data + static_cast<ptrdiff_t>(read[i]) * width + mine.begin, mine.end - mine.begin,
+                                data + static_cast<ptrdiff_t>(i) * width + mine.begin);
+            };
+            move_rows(engine.attended_.data(), attention_width);
+            move_rows(stream->data(), hidden);
+            rows = static_cast<int>(read.size());
+            barrier();
+        }
+
         // Add left times right, and the bias if there is one, to the residual stream. If `norm`, the weight of a norm of
         // the sum, is not null, the next call of `norm` adds the sum.
         void add_product(Left left, const Weights& right, const float* bias, const float* norm) {
             const int at_once = rows == 1 ? 4 : rows <= 6 ? 2 : 1;
             left = operand(left, rows, right);
-            each(hidden / kPanel, at_once, [&](int panel, int end) {
+            each_block(hidden / kPanel, at_once, [&](Range block, int panel, int end) {
                 const int first = panel * kPanel, columns = (end - panel) * kPanel;
-                float* product = norm == nullptr ? own.product.data() : engine.changes_.data() + first;
+                const ptrdiff_t at = static_cast<ptrdiff_t>(block.begin) * hidden + first;
+                float* values = norm == nullptr ? own.product.data() : engine.changes_.data() + at;
                 const int stride = norm == nullptr ? columns : hidden;
-                multiply(left, rows, right, first, columns, {product, stride});
-                for (int row = 0; row < rows; ++row) {
-                    float* values = product + static_cast<ptrdiff_t>(row) * stride;
-                    if (norm == nullptr) prefetch(residual(std::min(row + kRowsAhead, rows - 1)) + first, columns);
+                multiply(rows_from(left, block.begin), block.size(), right, first, columns, {values, stride});
+                for (int row = block.begin; row < block.end; ++row, values += stride) {
+                    if (norm == nullptr) prefetch(residual(std::min(row + kRowsAhead, block.end - 1)) + first, columns);
                     if (bias != nullptr) add(bias + first, columns, values);
                     if (norm == nullptr) add_scaled(values, model.residual_scale, columns, residual(row) + first);
                 }
@@ -346,17 +385,15 @@ private:
             const Weights gate_up{weights.gate_up, hidden};
             const Left x = operand(norm(weights.mlp_norm), rows, gate_up);
             const int at_once = rows == 1 ? 2 : 1;
-            each(model.intermediate / kPanel, at_once, [&](int panel, int end) {
+            each_block(model.intermediate / kPanel, at_once, [&](Range block, int panel, int end) {
                 const int count = end - panel, columns = 2 * count * kPanel;
-                float* product = own.product.data();
-                multiply(x, rows, gate_up, 2 * panel * kPanel, columns, {product, columns});
-                for (int row = 0; row < rows; ++row)
-                    for (int i = 0; i < count; ++i) {
-                        const float* gate = product + static_cast<ptrdiff_t>(row) * columns + 2 * i * kPanel;
+                const float* gate = own.product.data();
+                multiply(rows_from(x, block.begin), block.size(), gate_up, 2 * panel * kPanel, columns,
+                         {own.product.data(), columns});
+                for (int row = block.begin; row < block.end; ++row)
+                    for (int i = panel; i < end; ++i, gate += 2 * kPanel)
                         kGated(gate, gate + kPanel, kPanel,
-                               engine.gated_.data() + static_cast<ptrdiff_t>(row) * model.intermediate +
-                                   (panel + i) * kPanel);
-                    }
+                               engine.gated_.data() + static_cast<ptrdiff_t>(row) * model.intermediate + i * kPanel);
             });
         }
 
@@ -366,7 +403,8 @@ private:
             for (int i = thread; i < input.num_sums; i += engine.pool_.size()) {
                 const HiddenSum& sum = input.sums[i];
                 float* normed = own.settled.data();
-                for (int row = sum.first; row < sum.end; ++row) {
+                const int first = plan.place_of(sum.first);
+                for (int row = first; row < first + sum.end - sum.first; ++row) {
                     const float* from = change_norm == nullptr ? residual(row) : settle(row, false);
                     rms_norm(from, model.final_norm, hidden, model.norm_epsilon, normed);
                     for (int column = 0; column < hidden; ++column) sum.total[column] += normed[column];
@@ -377,7 +415,7 @@ private:
         void sample() {
             std::fill_n(own.best.data(), input.samples, Best{});
             const Weights head{model.head, hidden};
-            const auto row_of = [this](int i) { return input.sample_rows[i]; };
+            const auto row_of = [this](int i) { return plan.place_of(input.sample_rows[i]); };
             const Left x = operand(norm(model.final_norm, input.samples, row_of), input.samples, head);
             each((model.vocab + kPanel - 1) / kPanel, kHeadPanels, [&](int panel, int end) {
                 compute_logits(x, input.samples, head, model.logits_scale, model.logits_softcap,

@@ -12,8 +12,8 @@ struct ByteTile;
 struct Left {
     const Activation* data;
     ptrdiff_t stride;
-    // The same rows in bytes (byte_rows.h): by row, with the number of groups from one row to the next, or in tiles, which
-    // the number of rows decides. Null if no product needs them.
+    // The same rows in bytes (byte_rows.h), by row or in tiles, which the number of rows decides. `group_stride` is the
+    // number of groups from one row, or of tiles from one tile of rows, to the next. Null if no product needs them.
     const ByteGroup* groups = nullptr;
     ptrdiff_t group_stride = 0;
     const ByteTile* tiles = nullptr;

@@ -36,7 +36,7 @@ MAX_TASK_MS = 50.0
 MAX_OPEN_SECONDS = 1.0
 CODE_LINES, TABLE_ROWS, DRAWINGS = 3_000, 1_000, 20
 POLL_MS, SETTLED_MS = 500, 1_000
-"""Polling interval for the end of an answer, and the time in which a loaded page finishes drawing.
+"""Polling interval for the end of an answer, and the time in which a loaded page finishes drawing and comes to rest.
 
 Polling in every frame would itself load the page.
 """
@@ -112,6 +112,8 @@ async def _stream(browser: Browser, rate: float, answer: Answer, root: Path) -> 
         made = await (await page.request.post("/api/conversations", data={"params": params})).json()
         await page.goto(f"/c/{made['id']}")
         await page.get_by_label("Message", exact=True).fill("Tell me everything about the tides.")
+        # A person needs longer to type. Until then, the page, the server and the driver of the browser are still busy.
+        await page.wait_for_timeout(SETTLED_MS)
 
         async def ask() -> None:
             await page.keyboard.press("Enter")

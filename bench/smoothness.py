@@ -14,7 +14,11 @@ T = TypeVar("T")
 FRAME_GAP_MS = 50.0
 """Duration of three frames at 60 Hz, which a person sees as a jerk."""
 RENDERER, TASK = "CrRendererMain", "ThreadControllerImpl::RunTask"
-"""Names in Chromium's traces: of a page's main thread, and of one task on it."""
+MICROTASKS = "BlinkScheduler_PerformMicrotaskCheckpoint"
+"""Names in Chromium's traces: of a page's main thread, of one task on it, and of the microtasks after a task.
+
+The browser counts those microtasks as a part of the task when it reports a long one. In the trace they follow it.
+"""
 
 WATCH = """() => {
     const seen = window.seen = {tasks: [], gaps: []};
@@ -91,14 +95,31 @@ def _stolen_ms() -> float:
 
 
 def _tasks_ms(events: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
-    """List the duration and the computing time of the page's tasks, in ms.
+    """List the duration and the computing time of the page's tasks with their microtasks, in ms.
 
     The page's thread is the renderer thread that computed most.
     """
     renderers = {(each["pid"], each["tid"]) for each in events if each.get("args", {}).get("name") == RENDERER}
-    tasks: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    found: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
     for each in events:
         thread = (each["pid"], each["tid"])
-        if each["name"] == TASK and thread in renderers:
-            tasks.setdefault(thread, []).append((each.get("dur", 0) / 1e3, each.get("tdur", 0) / 1e3))
-    return max(tasks.values(), key=lambda found: sum(computed for _, computed in found))
+        if each["name"] in (TASK, MICROTASKS) and each.get("ph") == "X" and thread in renderers:
+            found.setdefault(thread, []).append(each)
+    return max((_joined_ms(each) for each in found.values()), key=lambda tasks: sum(computed for _, computed in tasks))
+
+
+def _joined_ms(events: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Join the microtasks of one thread to the task before them. Microtasks within a task are a part of it already."""
+    tasks: list[tuple[float, float]] = []
+    began = ended = 0.0
+    for each in sorted(events, key=lambda event: (event["ts"], -event.get("dur", 0))):
+        duration, computed, end = each.get("dur", 0) / 1e3, each.get("tdur", 0) / 1e3, each["ts"] + each.get("dur", 0)
+        if each["name"] == TASK:
+            if each["ts"] < ended:
+                continue
+            tasks.append((duration, computed))
+            began = each["ts"]
+        elif tasks and each["ts"] >= ended:
+            tasks[-1] = ((end - began) / 1e3, tasks[-1][1] + computed)
+        ended = max(ended, end)
+    return tasks

@@ -227,6 +227,7 @@ async def test_page_opens_without_connection_in_a_chosen_language(
 ) -> None:
     context, chat = await opened(browser, server)
     await chat.page.goto("/")
+    await chat.page.wait_for_function("() => navigator.serviceWorker.ready.then(() => true)")
     await chat.button("More").click()
     await chat.page.get_by_role("menuitem", name="Appearance").click()
     await chat.page.get_by_label("Language").select_option("Deutsch")

@@ -28,7 +28,8 @@ export function start(ebb: FollowedStores & Started & Offering): () => void {
       return undefined;
     });
     $effect(() => size.start());
-    $effect(() => registerOffline(language.current));
+    // Not while an answer is being written: its frames need the processors that the new worker would use.
+    $effect(() => (ebb.chat.busy ? undefined : registerOffline(language.current)));
     $effect(() => {
       if (ebb.session.tenant !== null && ebb.session.isAdmin) void offerFormerChats(ebb);
     });

@@ -112,3 +112,18 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 export function sanitise(html: string): string {
   return DOMPurify.sanitize(html, PURIFY);
 }
+
+/** Markdown with the usual kinds of blocks. */
+const SAMPLE = [
+  ...["# Head", "A [link](https://example.org) with **strong**, *soft* and `short` words.", "1. one\n2. two", "> said"],
+  ...["- a\n  - b", "| a | b |\n| - | -: |\n| 1 | 2 |", "```text\ncode\n```", "$x$", "---"],
+].join("\n\n");
+
+/**
+ * Render a sample, and drop the result. The first call of the parser and of DOMPurify compiles them, which takes longer than
+ * most texts. The page does that before the first text is drawn, in a task of its own.
+ */
+export async function warmUp(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve));
+  sanitise(marked.parser(lex(SAMPLE)));
+}

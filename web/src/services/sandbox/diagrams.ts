@@ -1,3 +1,4 @@
+import { afterFrame } from "./after_frame";
 import { fillFrame } from "./frame";
 
 /** Drawn diagram: the address of an image, and its size in px. */
@@ -24,6 +25,8 @@ const KEPT = 60;
 export class Diagrams {
   private frame: Promise<HTMLIFrameElement> | null = null;
   private turn: Promise<unknown> = Promise.resolve();
+  /** Resolves after the frame before which the last waiting preview was to open. */
+  private previews: Promise<unknown> = Promise.resolve();
   private requests = 0;
   private readonly drawings = new Map<string, Promise<Drawing>>();
 
@@ -41,11 +44,13 @@ export class Diagrams {
   }
 
   /**
-   * Wait for the diagrams that were asked for. Sandboxed frames share one process. A frame that is opened while a diagram is drawn
-   * stays empty until then, and the browser delays the page's own frames for it.
+   * Wait for the diagrams that were asked for, and for a turn to open a preview. Sandboxed frames share one process. A frame that is
+   * opened while a diagram is drawn stays empty until then, and the browser delays the page's own frames for it. A frame lies between
+   * two turns, since opening a preview may take most of a frame.
    */
   async finished(): Promise<void> {
-    await this.turn;
+    this.previews = Promise.all([this.previews, this.turn]).then(afterFrame);
+    await this.previews;
   }
 
   private async request(source: string, dark: boolean): Promise<Drawing> {
@@ -56,7 +61,9 @@ export class Diagrams {
     const { drawing, problem } = await reply;
     if (drawing === undefined) throw new Error(problem ?? "");
     const { svg, width, height } = drawing;
-    return { address: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`, width, height };
+    const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+    await loaded(address);
+    return { address, width, height };
   }
 
   private async start(): Promise<HTMLIFrameElement> {
@@ -68,13 +75,14 @@ export class Diagrams {
       ]);
       const response = await fetch(address);
       if (!response.ok) throw new Error(response.statusText);
-      const library = await response.text();
+      // A blob is passed on unread. As a text, the library would occupy the page's thread for several frames.
+      const library = await response.blob();
       frame.tabIndex = -1;
       frame.ariaHidden = "true";
       // Laid out, since Mermaid measures texts, but out of sight. Some diagrams are as wide as the frame.
       frame.style.cssText = "position: fixed; inset: 0 auto auto -2000px; width: 720px; height: 1200px; border: 0; visibility: hidden";
       const ready = this.reply(frame, "ready");
-      fillFrame(frame, { html: "<!doctype html><body></body>", script: `${library}\n${program}` });
+      fillFrame(frame, { html: "<!doctype html><body></body>", script: new Blob([library, "\n", program]) });
       document.body.append(frame);
       await ready;
     } catch (error) {
@@ -106,4 +114,18 @@ export class Diagrams {
     frame.remove();
     this.frame = null;
   }
+}
+
+/**
+ * Wait until the browser has read an image, which it then shows faster, and has drawn a frame. Receiving a diagram, reading it and
+ * showing it take a frame each.
+ */
+async function loaded(address: string): Promise<void> {
+  await afterFrame();
+  const image = new Image();
+  await new Promise((resolve) => {
+    image.onload = image.onerror = resolve;
+    image.src = address;
+  });
+  await afterFrame();
 }

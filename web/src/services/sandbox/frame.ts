@@ -5,7 +5,7 @@ const ADDRESS = "/preview.html";
 export interface FrameContent {
   html: string;
   /** Script that runs once the HTML is there. */
-  script?: string;
+  script?: string | Blob;
 }
 
 /** Show `content` in a frame, once its document is loaded. The frame has an origin of its own, that no address has. */

@@ -48,6 +48,7 @@ from app.prompts.prefix_rules import PrefixRules
 from app.routes import scim
 from app.routes.api import ROUTES
 from app.routes.pages import STATIC, page_routes
+from app.runs.departure import hand_over_in_batches
 from app.services import Services
 from app.storage.errors import UnusableDatabaseError
 from app.storage.sqlite.restoration import complete_restore
@@ -361,12 +362,17 @@ class DrainingServer(uvicorn.Server):
             self._draining = asyncio.create_task(self._drain(self._drain_seconds), name="drain")
 
     async def _drain(self, seconds: float) -> None:
+        runs, lease = self._services.runs, self._services.lease
         # Until the lease ends, no other server could continue the answers of the clients that come to it.
-        self._services.runs.hold_followers()
+        runs.hold_followers()
+        lease.leave()
         try:
-            await self._services.host.stop(seconds)
-            await self._services.runs.join()
-            await self._services.lease.stop()
+            stopping = [self._services.host.stop(seconds)]
+            if seconds and not lease.is_alone:
+                stopping.append(hand_over_in_batches(runs, seconds))
+            await asyncio.gather(*stopping)
+            await runs.join()
+            await lease.stop()
             if self._services.shared_runs is not None:
                 await self._services.shared_runs.stop()
         finally:

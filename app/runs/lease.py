@@ -68,6 +68,7 @@ class Lease:
         self._settled = asyncio.Event()
         self._settled.set()
         self._task: asyncio.Task[None] | None = None
+        self._takes_over = True
         self.leads = not database.is_shared
         self.is_alone = not database.is_shared
 
@@ -85,6 +86,11 @@ class Lease:
         await asyncio.to_thread(_write, self._former, self._database.server)
         self._renewed_at = self._clock()
         self._task = asyncio.create_task(self._keep(), name="renew-lease")
+
+    def leave(self) -> None:
+        """Take over no more runs, because this server is about to stop. The runs that it has stay with it."""
+        self._takes_over = False
+        self._settled.set()
 
     async def stop(self) -> None:
         """End the lease, so that the other servers continue the runs that are left. A second call does nothing."""
@@ -105,8 +111,8 @@ class Lease:
 
     def heed(self, topic: str) -> None:
         """Follow a notice of another server."""
-        # A notice reaches its sender too, which has stopped.
-        if topic == RELEASED and self._task is not None:
+        # A notice reaches its sender too, which stops or has stopped.
+        if topic == RELEASED and self._task is not None and self._takes_over:
             self._news.set()
             self._settled.clear()
 
@@ -127,7 +133,7 @@ class Lease:
         if now - self._renewed_at > LATE_SECONDS:
             self._trusted_at = now + LEASE_SECONDS
         self._renewed_at = now
-        if now >= self._trusted_at:
+        if now >= self._trusted_at and self._takes_over:
             await self._take_over()
 
     def _heed(self, standing: Standing, driven: set[str]) -> None:

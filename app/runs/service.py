@@ -12,7 +12,7 @@ in this way ends here without a trace: its followers get a farewell, and find th
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -234,9 +234,35 @@ class RunRegistry:
         if self._saver is not None:
             await self._saver
 
+    async def join_within(self, seconds: float) -> None:
+        """Wait until the engine has ended all runs, at most for `seconds`."""
+        if self._tasks:
+            await asyncio.wait(list(self._tasks.values()), timeout=max(0.0, seconds))
+
     def hold_followers(self) -> None:
         """Keep the followers of answers that are handed over, from now until `dismiss`."""
         self._holds_followers = True
+
+    async def hand_over(self, runs: Sequence[Run]) -> None:
+        """Have other servers continue `runs`, which the engine works on. Raises the database's error.
+
+        Their followers get a farewell once no server owns the runs. Runs whose progress could not be stored stay here.
+        """
+        tasks = [self._tasks[run.id] for run in runs if run.id in self._tasks]
+        if not tasks:
+            return
+        for run in runs:
+            if run.abort is not None:
+                run.abort()
+        await asyncio.wait(tasks)
+        left = [run for run in runs if run.answer.status == "in_progress" and run.saved_ids == len(run.token_ids)]
+        if not left:
+            return
+        await self._store.release([run.id for run in left])
+        for run in left:
+            # A follower that comes again gets a copy of the run from its next owner.
+            self._runs.pop(run.id, None)
+            run.log.interrupt()
 
     def dismiss(self) -> None:
         """Send the followers of unfinished answers to the process that continues them."""

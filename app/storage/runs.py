@@ -25,7 +25,7 @@ from app.storage.rows import (
 )
 from app.storage.run_records import RunNews, RunProgress, RunRecord, Turn, UnfinishedRun
 from app.storage.server_clock import act_at
-from app.storage.servers import has_no_owner
+from app.storage.servers import RELEASED, has_no_owner
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, NotFoundError
 
@@ -228,6 +228,18 @@ class RunStore:
             return taken
 
         return await self._database.write(update, durable=False)
+
+    async def release(self, run_ids: Sequence[str]) -> None:
+        """Leave runs of this process to the other servers, which take them over at once."""
+
+        def update(connection: Connection) -> None:
+            connection.execute(
+                f"UPDATE run SET owner = '' WHERE owner = ? AND id IN ({connection.dialect.json_strings('?')})",
+                (self._database.server, json.dumps(run_ids)),
+            )
+            connection.notify(RELEASED, "")
+
+        await self._database.write(update, durable=False)
 
     async def find(self, run_id: str) -> UnfinishedRun | None:
         """Return a run of the tenant with its stored output, at any server; None if the run has ended."""

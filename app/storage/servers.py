@@ -17,7 +17,7 @@ from app.storage.dialect import Dialect
 from app.storage.errors import UnusableDatabaseError
 
 RELEASED: Final = "released"
-"""Topic of the notice that a server has ended its lease."""
+"""Topic of the notice that a server has ended its lease, or left runs to the others."""
 
 LEASE_SECONDS: Final = 4.0
 FORGET_SECONDS: Final = 3600.0

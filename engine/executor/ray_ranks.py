@@ -165,20 +165,27 @@ class RayRanks:
         self.meeting_place: Path | MeetingAddress = folder / "meeting"
         if partition.num_stages > 1:
             self._store, self.meeting_place = open_store(self._host, partition.num_processes)
+        # All at once, since the start of a process takes a second or more.
+        self._actors = {rank: self._created(rank) for rank in range(partition.num_processes)}
 
     def start(self, order: "RankOrder") -> StartedRank:
         """See RankStarter."""
-        stage, _ = self._partition.place(order.rank)
-        part = {name: amount / self._partition.ranks for name, amount in self._group.bundle_specs[stage].items()}
-        place = PlacementGroupSchedulingStrategy(self._group, stage)
-        options = {**actor_options(part), "scheduling_strategy": place}
-        actor = ray.remote(RankActor).options(max_restarts=0, **options).remote()
+        actor = self._actors.pop(order.rank)
         try:
             return self._begin(order, actor)
         except (RayError, OSError) as error:
-            ray.kill(actor)
+            for each in (actor, *self._actors.values()):
+                ray.kill(each)
             reason = str(error).strip().splitlines()[-1]
             raise EngineError(f"rank {order.rank} cannot be started by Ray: {reason}") from error
+
+    def _created(self, rank: int) -> Any:
+        """Return an actor for a rank, without waiting for its process."""
+        stage, _ = self._partition.place(rank)
+        part = {name: amount / self._partition.ranks for name, amount in self._group.bundle_specs[stage].items()}
+        place = PlacementGroupSchedulingStrategy(self._group, stage)
+        options = {**actor_options(part), "scheduling_strategy": place}
+        return ray.remote(RankActor).options(max_restarts=0, **options).remote()
 
     def _share_of(self, actor: Any, node: str, stage: int, kind: str) -> tuple[int, ...]:
         """Take a part of the actor's machine `node` for a stage that computes on `kind`, and return its CPUs."""

@@ -5,8 +5,7 @@ fields that may be missing.
 """
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import aiohttp
@@ -30,17 +29,28 @@ async def hold_to_description(
         return response
     schema = answer_schema(operation, response.status)
     if schema is not None:
-        _check(await response.json(), schema, f"{request.method} {request.url.path}: {response.status}")
+        _check(await response.json(), _validator(schema), f"{request.method} {request.url.path}: {response.status}")
     return response
 
 
 def check_event(method: str, path: str, event: str, data: Any) -> None:
     """Assert that an event of a stream matches its schema. A stream without a schema passes."""
+    if (kinds := _event_validators(method, path)) is not None:
+        _check(data, kinds[event], f"{method} {path}: event {event}")
+
+
+@lru_cache(maxsize=4096)
+def _event_validators(method: str, path: str) -> dict[str, Draft202012Validator] | None:
+    """Return the validator of each kind of event, or None for a stream without a schema.
+
+    A hundred clients read thousands of events a second, on the cores of the servers under test. So the operation is
+    looked up once for each stream.
+    """
     operation = operation_of(method, path)
     schema = operation["responses"]["200"]["content"][EVENTS].get("schema") if operation is not None else None
-    if schema is not None:
-        kinds = {each["properties"]["event"]["const"]: each["properties"]["data"] for each in schema["oneOf"]}
-        _check(data, kinds[event], f"{method} {path}: event {event}")
+    if schema is None:
+        return None
+    return {each["properties"]["event"]["const"]: _validator(each["properties"]["data"]) for each in schema["oneOf"]}
 
 
 def operation_of(method: str, path: str) -> dict[str, Any] | None:
@@ -59,14 +69,17 @@ def answer_schema(operation: dict[str, Any], status: int) -> dict[str, Any] | No
     return schema
 
 
-def _check(value: Any, schema: dict[str, Any], where: str) -> None:
-    fault = next(_faults(value, schema), None)
+def _check(value: Any, validator: Draft202012Validator, where: str) -> None:
+    fault = next(iter(validator.iter_errors(value)), None)
     assert fault is None, f"{where}: {fault.json_path}: {fault.message}"
 
 
-def _faults(value: Any, schema: dict[str, Any]) -> Iterator[Any]:
-    whole = {**schema, "components": openapi_document()["components"]}
-    return iter(Draft202012Validator(whole).iter_errors(value))
+def _validator(schema: dict[str, Any]) -> Draft202012Validator:
+    components = openapi_document()["components"]
+    if (name := schema.get("$ref")) is not None:
+        # Resolved once, since the validator would do so for each value.
+        schema = components["schemas"][name.removeprefix("#/components/schemas/")]
+    return Draft202012Validator({**schema, "components": components})
 
 
 @cache

@@ -92,4 +92,7 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
             cluster.wait_for_nodes()
             yield running
         finally:
+            # Each machine would take a second to end by itself.
+            for node in cluster.list_all_nodes():
+                cluster.remove_node(node, allow_graceful=False)
             cluster.shutdown()

@@ -11,6 +11,7 @@ import pytest_asyncio
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig
+from engine.fleet import ray_cluster as ray_connection
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from tests.integration.engine_rig import MIB, engine_config
@@ -42,7 +43,10 @@ async def fleet(config: EngineConfig, cluster: RayCluster) -> AsyncIterator[Remo
     engine = await asyncio.to_thread(build_fleet, config, 3, lambda _: None, cluster.address)
     await engine.start()
     yield engine
-    await engine.stop(0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        # The last test has killed the head, so nothing answers the farewell.
+        patch.setattr(ray_connection, "LEAVE_SECONDS", 0.1)
+        await engine.stop(0.0)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

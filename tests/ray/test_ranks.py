@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from app.host.backend import Backend
 from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.fleet.build import build_fleet
@@ -24,25 +25,36 @@ PARAMS = [KINDS[kind] for kind in ("greedy", "seeded", "several")]
 PROMPTS = [[3 + token % 250 for token in prompt_of(150, salt)] for salt in range(len(PARAMS))]
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["one stage", "two stages"])
-def pair(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> EngineConfig:
-    """Return the configuration of an engine with two ranks in each stage, without tiers below the device."""
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
+    """Return the configuration of an engine of two ranks, without tiers below the device."""
     model = make_tiny_model(tmp_path_factory.mktemp("pair") / "model", seed=3)
     config = EngineConfig(model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24)
-    return replace(config, tensor_parallel_size=2, pipeline_parallel_size=request.param)
+    return replace(config, tensor_parallel_size=2)
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one stage", "two stages"])
+def pair(plain: EngineConfig, request: pytest.FixtureRequest) -> EngineConfig:
+    """Return the configuration of an engine with two ranks in each stage."""
+    return replace(plain, pipeline_parallel_size=request.param)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def expected(pair: EngineConfig) -> list[list[Told]]:
-    """Return the answers of plain processes."""
-    engine = await asyncio.to_thread(build_engine, pair, lambda _: None)
+async def expected(plain: EngineConfig) -> list[list[Told]]:
+    """Return the answers of plain processes in one stage. Stages change no bit of an answer."""
+    engine = await asyncio.to_thread(build_engine, plain, lambda _: None)
     await engine.start()
-    answers = [
-        [told(each) for each in await answers_of(engine, prompt, *params)]
-        for prompt, params in zip(PROMPTS, PARAMS, strict=True)
-    ]
+    answers = await answers_to_all(engine)
     await engine.stop(0.0)
     return answers
+
+
+async def answers_to_all(engine: Backend) -> list[list[Told]]:
+    """Return the answers to all prompts, which are computed at the same time."""
+    whole = await asyncio.gather(
+        *(answers_of(engine, prompt, *params) for prompt, params in zip(PROMPTS, PARAMS, strict=True))
+    )
+    return [[told(each) for each in outputs] for outputs in whole]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -69,8 +81,7 @@ async def test_ranks_on_ray_answer_as_processes_do(
     # The ranks of a stage share a machine, and no machine has room for two stages.
     assert machines[::2] == machines[1::2]
     assert len(set(machines)) == pair.pipeline_parallel_size
-    for prompt, params, answers in zip(PROMPTS, PARAMS, expected, strict=True):
-        assert [told(each) for each in await answers_of(ranks, prompt, *params)] == answers
+    assert await answers_to_all(ranks) == expected
 
 
 @pytest.mark.parametrize("pair", [1], ids=["one stage"], indirect=True)

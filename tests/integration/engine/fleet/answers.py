@@ -132,7 +132,5 @@ async def answers_through(
 async def answers_alone(engine: AsyncLLMEngine, salt: int) -> list[list[Told]]:
     """Return the answers of all kinds by one engine in this process."""
     kinds = enumerate(KINDS.values())
-    return [
-        [told(each) for each in await answers_of(engine, prompt_of(150, salt + at), params, count)]
-        for at, (params, count) in kinds
-    ]
+    begun = [await reading(engine, prompt_of(150, salt + at), params, count) for at, (params, count) in kinds]
+    return [[told(await reader.whole()) for reader in readers] for readers in begun]

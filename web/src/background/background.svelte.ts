@@ -8,7 +8,7 @@ import { ChangeFollower, type FollowedStores } from "./change_follower";
 import { DraftSize } from "./draft_size.svelte";
 import { offerFormerChats, type Offering } from "./former_chats";
 import { notify, openNotified } from "./notifications";
-import { registerOffline } from "./offline";
+import { offlineWorker } from "./offline";
 
 interface Started {
   api: ApiClient;
@@ -22,6 +22,7 @@ interface Started {
 export function start(ebb: FollowedStores & Started & Offering): () => void {
   const follower = new ChangeFollower(ebb, (id) => void notify(ebb.conversations, id).catch(() => undefined));
   const size = new DraftSize(ebb.api, ebb.chat, ebb.drafts, ebb.contextUse);
+  const register = offlineWorker();
   return $effect.root(() => {
     $effect(() => {
       if (ebb.session.current !== null && !ebb.session.out) return follower.start();
@@ -29,7 +30,7 @@ export function start(ebb: FollowedStores & Started & Offering): () => void {
     });
     $effect(() => size.start());
     // Not while an answer is being written: its frames need the processors that the new worker would use.
-    $effect(() => (ebb.chat.busy ? undefined : registerOffline(language.current)));
+    $effect(() => (ebb.chat.busy ? undefined : register(language.current)));
     $effect(() => {
       if (ebb.session.tenant !== null && ebb.session.isAdmin) void offerFormerChats(ebb);
     });

@@ -107,8 +107,8 @@ private:
     static constexpr int kOwnNormRows = 8;
     // Prefetch distance in rows of the residual stream.
     static constexpr int kRowsAhead = 8;
-    // Least rows of a block of a product. The blocks are whole tiles of AMX.
-    static constexpr int kLeastBlockRows = 128, kBlockUnit = 32;
+    // Least rows of a block of a product, since each block reads all panels. The blocks are whole tiles of AMX.
+    static constexpr int kLeastBlockRows = 160, kBlockUnit = 32;
     // Panels of the head that a thread takes at a time.
     static constexpr int kHeadPanels = 16;
 

@@ -193,6 +193,19 @@ def test_logits_of_a_tiny_model_are_batch_invariant(
     assert expected.compared > len(expected.prompts) * 50
 
 
+@pytest.mark.parametrize(("tiny", "instruction_set"), combinations(TINY_MODELS, INSTRUCTION_SETS))
+def test_long_chunk_has_the_bits_of_short_ones(
+    tmp_path: Path, kernels: KernelsFor, tiny: tuple[dict[str, int], str], instruction_set: str
+) -> None:
+    """The threads divide the rows of a long chunk, and the columns of a short one."""
+    shape, weights = tiny
+    folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
+    rig = NativeRig(kernels(instruction_set), folder, num_blocks=blocks_for(700, (1,)), weights=weights)
+    expected = Expected(rig, random_prompts(1, 700, 250))
+    check_chunks(expected, (64, 300, 450))
+    assert expected.compared == 3 * (DECODED + 1)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_logits_of_every_family_are_batch_invariant(tmp_path: Path, kernels: KernelsFor, name: str, size: Size) -> None:
     folder = save_family(tmp_path / "model", name)

@@ -197,7 +197,7 @@ def test_logits_of_a_tiny_model_are_batch_invariant(
 def test_long_chunk_has_the_bits_of_short_ones(
     tmp_path: Path, kernels: KernelsFor, tiny: tuple[dict[str, int], str], instruction_set: str
 ) -> None:
-    """The threads divide the rows of a long chunk, and the columns of a short one."""
+    """Compare a long chunk, whose rows the threads divide, with short ones, whose columns they divide."""
     shape, weights = tiny
     folder = make_tiny_model(tmp_path / "tiny", **shape)  # type: ignore[arg-type]
     rig = NativeRig(kernels(instruction_set), folder, num_blocks=blocks_for(700, (1,)), weights=weights)

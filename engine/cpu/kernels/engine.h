@@ -344,7 +344,7 @@ private:
         }
 
         // Move the rows that are read, of attention and of the residual stream, to the front. Every thread moves its share
-        // of the columns. No row moves back, so a row is moved before another one takes its place.
+        // of the columns. A row never moves towards the end, so it is moved before another row takes its place.
         void keep_read_rows() {
             const std::vector<int>& read = plan.read_rows;
             const auto move_rows = [&](auto* data, int width) {

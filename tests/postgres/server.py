@@ -1,5 +1,6 @@
 """A server on a shared database, with an engine without a model."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,9 @@ from app.schemas.conversations import NewMessage
 from app.services import Services
 from app.storage.connection import Connection
 from tests.on_postgres import url_of
-from tests.unit.fake_engine import FakeEngine
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
+
+WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
 
 class Server:
@@ -78,3 +81,14 @@ async def server(path: Path, name: str, *, secret: bytes = b"secret", is_held: b
     yield made
     await engine.stop(0)
     await services.close()
+
+
+async def end_of(run: Run) -> Message:
+    async with asyncio.timeout(20):
+        await run.ended.wait()
+    return run.answer
+
+
+async def frames_until_end(run: Run, after: int | None = None) -> list[bytes]:
+    async with asyncio.timeout(20):
+        return [frame async for frame in run.log.follow(after)]

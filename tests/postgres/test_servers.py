@@ -1,15 +1,13 @@
 """Several servers on one database, with engines without a model: leases, takeovers, fencing and leadership."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from app.domain.records import Message
-from app.runs import departure, lease
+from app.runs import lease
 from app.runs.run import Run
 from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
@@ -18,39 +16,17 @@ from app.storage.postgres.listener import Listener
 from app.storage.servers import LEASE_SECONDS, RELEASED
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
-from engine.errors import OutageError
 from engine.trail import Trail
 from tests.on_postgres import schema_of
-from tests.postgres.server import Server, server
+from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
 from tests.postgres.test_database import end_connections
-from tests.unit.fake_engine import ANSWER_WORDS
 from tests.unit.stored_chats import imported
-
-WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
 
 def listener_of(store: Store) -> Listener:
     assert isinstance(store.database, PostgresDatabase)
     assert store.database._listener is not None
     return store.database._listener
-
-
-@pytest.fixture
-async def first(tmp_path: Path) -> AsyncIterator[Server]:
-    async with server(tmp_path, "first") as made:
-        yield made
-
-
-@pytest.fixture
-async def second(tmp_path: Path, first: Server) -> AsyncIterator[Server]:
-    async with server(tmp_path, "second") as made:
-        yield made
-
-
-async def end_of(run: Run) -> Message:
-    async with asyncio.timeout(20):
-        await run.ended.wait()
-    return run.answer
 
 
 async def test_run_of_live_server_is_left_alone(first: Server, second: Server) -> None:
@@ -147,76 +123,6 @@ async def test_server_that_renews_its_lease_in_time_keeps_its_run(first: Server,
     assert (await end_of(run)).content == WHOLE_ANSWER
 
 
-async def test_server_that_stops_hands_its_runs_over_at_once(tmp_path: Path, second: Server) -> None:
-    async with server(tmp_path, "third") as third:
-        run = await third.asked(3)
-    async with asyncio.timeout(20):
-        await second.lease._news.wait()
-    await second.lease.renew()
-    assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
-
-
-async def test_leaving_server_hands_over_runs_within_its_lease(first: Server, second: Server) -> None:
-    run = await first.asked(3)
-    first.lease.leave()
-    await first.services.runs.hand_over([run])
-    assert b"server_restart" in (await frames_until_end(run))[-1]
-    # The notice reaches its sender too, which takes nothing back.
-    first.lease.heed(RELEASED)
-    await first.lease.renew()
-    assert first.services.runs.get(run.id, "local") is None
-    await second.lease.renew()
-    assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
-
-
-async def test_leaving_server_hands_over_a_few_runs_at_a_time(
-    first: Server, second: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs, store = [await first.asked(1) for _ in range(3)], first.services.store.runs
-    batches, release = list[list[str]](), store.release
-
-    async def noted(run_ids: list[str]) -> None:
-        batches.append(run_ids)
-        await release(run_ids)
-
-    monkeypatch.setattr(store, "release", noted)
-    monkeypatch.setattr(departure, "BATCHES", 2)
-    first.lease.leave()
-    await departure.hand_over_in_batches(first.services.runs, 0.01)
-    assert batches == [[run.id for run in runs[:2]], [runs[2].id]]
-    await second.lease.renew()
-    for run in runs:
-        assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
-
-
-async def test_answer_that_ends_in_time_is_not_handed_over(first: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = await first.asked(3)
-    # The time to hand over never comes.
-    monkeypatch.setattr(departure, "SHARE", 0.0)
-    leaving = asyncio.create_task(departure.hand_over_in_batches(first.services.runs, 3600.0))
-    first.engine.allow(None)
-    async with asyncio.timeout(20):
-        await leaving
-    assert (run.answer.content, run.answer.status) == (WHOLE_ANSWER, "complete")
-
-
-async def test_refused_hand_over_is_left_to_the_end_of_the_lease(
-    first: Server, second: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def refuse(_run_ids: list[str]) -> None:
-        raise OutageError("away")
-
-    monkeypatch.setattr(first.services.store.runs, "release", refuse)
-    run = await first.asked(3)
-    first.lease.leave()
-    await departure.hand_over_in_batches(first.services.runs, 0.01)
-    assert "a few at a time: away" in caplog.text
-    assert first.run(run.id).answer.status == "in_progress"
-    await first.expire()
-    await second.lease.renew()
-    assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
-
-
 async def test_restarted_server_keeps_its_runs(tmp_path: Path, second: Server) -> None:
     async with server(tmp_path, "third") as killed:
         run = await killed.asked(3)
@@ -259,11 +165,6 @@ async def test_oldest_server_leads_until_its_lease_ends(first: Server, second: S
     await second.lease.renew()
     assert second.lease.leads
     assert second.lease.is_alone
-
-
-async def frames_until_end(run: Run, after: int | None = None) -> list[bytes]:
-    async with asyncio.timeout(20):
-        return [frame async for frame in run.log.follow(after)]
 
 
 async def copy_at(server: Server, run: Run) -> Run:

@@ -55,6 +55,7 @@ class EngineConfig:
     pooling: way from a text's hidden states to its embedding; "auto" for the model's own, or else the mean.
     ranks_on_ray: start the processes of the model as actors, in the placement group of this process on a Ray cluster.
     machine_share: number of engines that divide this machine's memory equally. Explicit sizes are this engine's own.
+    cpu_sharers: number of engines that compute on this process's CPUs, each with its part of the threads.
     role: "both"; "prefill" for an engine that computes prompts and hands their answers over, so that it stores their
         blocks at once; "decode" for one that continues answers, and so loads prompts rather than compute them.
     accelerators: devices of this kind that the process may use, as their driver names them; none on the CPU.
@@ -97,6 +98,7 @@ class EngineConfig:
     pooling: Pooling | Literal["auto"] = "auto"
     ranks_on_ray: bool = False
     machine_share: int = 1
+    cpu_sharers: int = 1
     role: Role = "both"
     device_note: str = ""
     accelerators: tuple[str, ...] = ()

@@ -22,7 +22,7 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from engine.errors import EngineError
-from engine.executor.core_shares import core_shares
+from engine.executor.core_shares import CoreShare, core_shares
 from engine.executor.far_pool import hang_up
 from engine.executor.machine_share import MachineShare
 from engine.executor.ray_stage import StageSize, actor_options, machines
@@ -62,31 +62,32 @@ class RankActor:
         node: str = ray.get_runtime_context().get_node_id()
         return node, ray.util.get_node_ip_address(), socket.gethostname()
 
-    def share(self, count: int) -> tuple[int, ...]:
-        """Take one of `count` equal parts of the machine, and return its CPUs."""
+    def share(self, count: int) -> CoreShare:
+        """Take one of `count` equal parts of the machine's CPUs."""
         node: str = ray.get_runtime_context().get_node_id()
         self._share = MachineShare(node, count)
         return core_shares(os.sched_getaffinity(0), count)[self._share.number]
 
-    def start(self, order: "RankOrder", door: RankDoor, cpus: Collection[int], *, is_far: bool) -> int:
+    def start(self, order: "RankOrder", door: RankDoor, cores: CoreShare, *, is_far: bool) -> int:
         """Begin the rank, and return the process id.
 
-        cpus: CPUs that the rank may run on.
+        cores: those that the rank computes on.
         is_far: whether the engine is on another machine.
         """
         pipe = _knock(door)
         pool_pipe = _knock(door) if is_far else None
-        Thread(target=_run, args=(order, pipe, pool_pipe, cpus), name="rank", daemon=True).start()
+        Thread(target=_run, args=(order, pipe, pool_pipe, cores), name="rank", daemon=True).start()
         return os.getpid()
 
 
-def _run(order: "RankOrder", pipe: Connection, pool_pipe: Connection | None, cpus: Collection[int]) -> None:
+def _run(order: "RankOrder", pipe: Connection, pool_pipe: Connection | None, cores: CoreShare) -> None:
     try:
         # The affinity of this thread, and of those that it starts.
-        os.sched_setaffinity(0, cpus)
+        os.sched_setaffinity(0, cores.cpus)
         from engine.executor.rank_process import serve_rank
 
-        serve_rank(order, pipe, pool_pipe)
+        config = replace(order.config, cpu_sharers=cores.sharers)
+        serve_rank(replace(order, config=config), pipe, pool_pipe)
     finally:
         os._exit(1)
 
@@ -161,7 +162,7 @@ class RayRanks:
         self._group = ray.util.get_current_placement_group()
         self._node: str = ray.get_runtime_context().get_node_id()
         self._host: str = ray.util.get_node_ip_address()
-        self._stage_cpus: Collection[int] = os.sched_getaffinity(0)
+        self._stage_cores = CoreShare()
         self.meeting_place: Path | MeetingAddress = folder / "meeting"
         if partition.num_stages > 1:
             self._store, self.meeting_place = open_store(self._host, partition.num_processes)
@@ -187,11 +188,11 @@ class RayRanks:
         options = {**actor_options(part), "scheduling_strategy": place}
         return ray.remote(RankActor).options(max_restarts=0, **options).remote()
 
-    def _share_of(self, actor: Any, node: str, stage: int, kind: str) -> tuple[int, ...]:
-        """Take a part of the actor's machine `node` for a stage that computes on `kind`, and return its CPUs."""
+    def _share_of(self, actor: Any, node: str, stage: int, kind: str) -> CoreShare:
+        """Take a part of the actor's machine `node` for a stage that computes on `kind`."""
         size = StageSize.of_bundle(self._group.bundle_specs[stage], kind)
         count = size.fitting(machines(kind)[node])
-        share: tuple[int, ...] = ray.get(actor.share.remote(count), timeout=START_SECONDS)
+        share: CoreShare = ray.get(actor.share.remote(count), timeout=START_SECONDS)
         return share
 
     def _begin(self, order: "RankOrder", actor: Any) -> StartedRank:
@@ -200,13 +201,14 @@ class RayRanks:
         if isinstance(order.meeting_place, MeetingAddress):
             order = replace(order, meeting_place=replace(order.meeting_place, own=address))
         stage, rank = self._partition.place(order.rank)
-        # The first stage has the CPUs of the engine.
-        if stage > 0 and rank == 0:
-            self._stage_cpus = self._share_of(actor, node, stage, order.config.device)
+        if rank == 0:
+            # The first stage has the CPUs of the engine.
+            own = CoreShare(tuple(os.sched_getaffinity(0)), order.config.cpu_sharers)
+            self._stage_cores = self._share_of(actor, node, stage, order.config.device) if stage > 0 else own
         secret = secrets.token_bytes(_SECRET_NBYTES)
         with listen_on(self._host) as listener:
             door = RankDoor(self._host, listener.getsockname()[1], secret)
-            started = actor.start.remote(order, door, self._stage_cpus, is_far=is_far)
+            started = actor.start.remote(order, door, self._stage_cores, is_far=is_far)
             pid: int = ray.get(started, timeout=START_SECONDS)
             # The actor has connected, so this does not wait for it.
             pipe = _admit(listener, secret)

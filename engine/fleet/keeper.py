@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from engine.config import EngineConfig
@@ -360,13 +360,14 @@ class ReplicaKeeper:
             await asyncio.sleep(NO_ROOM_SECONDS)
 
     async def _launch(self, slot: _Slot) -> None:
+        cores = slot.share.cores
         order = ReplicaOrder(
-            slot.config,
+            replace(slot.config, cpu_sharers=cores.sharers),
             slot.index,
             next(self._epochs),
             self._token,
             os.getpid(),
-            slot.share.cpus,
+            cores.cpus,
             slot.share.accelerator,
             logging.getLogger().getEffectiveLevel(),
             sys.getswitchinterval(),

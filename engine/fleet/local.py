@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 
 from engine.errors import EngineError
-from engine.executor.core_shares import core_shares
+from engine.executor.core_shares import CoreShare, core_shares
 from engine.executor.device_shares import variables_for
 from engine.fleet.life_lock import LifeLock
 from engine.fleet.order import ReplicaOrder, encode_order
@@ -90,8 +90,9 @@ class LocalPlacement:
 
 def local_shares(count: int, accelerators: Sequence[str]) -> list[Share]:
     """Divide this machine among `count` replicas: see Placement."""
-    cpus = core_shares(os.sched_getaffinity(0), count) if hasattr(os, "sched_getaffinity") else [()] * count
-    return [Share(*share) for share in zip(cpus, accelerators or [""] * count, strict=False)]
+    cpus = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
+    cores = core_shares(cpus, count) if cpus else [CoreShare(sharers=count)] * count
+    return [Share(*share) for share in zip(cores, accelerators or [""] * count, strict=False)]
 
 
 def _spawn(order: ReplicaOrder) -> LocalReplica:

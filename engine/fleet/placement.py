@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from engine.executor.core_shares import CoreShare
 from engine.fleet.order import ReplicaOrder
 
 
@@ -12,11 +13,11 @@ from engine.fleet.order import ReplicaOrder
 class Share:
     """The part of a machine that a replica may use.
 
-    cpus: empty for all.
+    cores: no CPUs for all.
     accelerator: as in ReplicaOrder.
     """
 
-    cpus: tuple[int, ...] = ()
+    cores: CoreShare = field(default_factory=CoreShare)
     accelerator: str = ""
 
 

@@ -65,11 +65,12 @@ class ReplicaActor:
         """Return the order with a part of this machine's cores, and of the sizes of its configuration."""
         self._share = MachineShare(_node(), num_shares)
         whole, share = decode_order(order), self._share.number
-        cpus = core_shares(os.sched_getaffinity(0), num_shares)[share]
+        cores = core_shares(os.sched_getaffinity(0), num_shares)[share]
         # The file is the gateway's, which sends what it says.
         config = shares_of(whole.config, num_shares)[share]
-        config = replace(config, tenants_file=None, ranks_on_ray=config.num_processes > 1)
-        return structs.replace(whole, cpus=cpus, config=config)
+        on_ray = config.num_processes > 1
+        config = replace(config, tenants_file=None, ranks_on_ray=on_ray, cpu_sharers=cores.sharers)
+        return structs.replace(whole, cpus=cores.cpus, config=config)
 
     async def ended(self) -> None:
         """Never return: Ray fails the call when the actor or its machine is gone."""

@@ -91,7 +91,7 @@ class Worker:
         ranks: the tensor-parallel group that computes the model, or this stage of it, including this worker.
         stage, link: the layers of this worker in a pipeline, and its connection to the other stages; None for all
             layers.
-        num_sharers: workers that divide the CPUs of this process among themselves, including this one.
+        num_sharers: workers of this engine that divide the CPUs of this process among themselves, including this one.
         """
         if config.dtype not in _DTYPES:
             raise EngineError(f"dtype {config.dtype!r} is not one of {', '.join(_DTYPES)}")
@@ -102,8 +102,8 @@ class Worker:
         self._ranks = ranks
         self._stage = stage
         self._link = link
-        self._num_sharers = num_sharers
-        self._threads = max(1, usable_cores() // num_sharers)
+        self._num_sharers = num_sharers * config.cpu_sharers
+        self._threads = max(1, usable_cores() // self._num_sharers)
         self._device = open_device(config.device)
         self._model: CausalLM | PackedModel | None = None
         self._cache: CacheEngine | None = None

@@ -107,16 +107,8 @@ private:
     static constexpr int kOwnNormRows = 8;
     // Prefetch distance in rows of the residual stream.
     static constexpr int kRowsAhead = 8;
-    // Least rows of a block of a product, since each block reads all panels. The blocks are whole tiles of AMX.
-    static constexpr int kLeastBlockRows = 160, kBlockUnit = 32;
     // Panels of the head that a thread takes at a time.
     static constexpr int kHeadPanels = 16;
-
-    struct Range {
-        int begin, end;
-
-        int size() const { return end - begin; }
-    };
 
     template <int kHeadDim>
     struct Run {
@@ -185,31 +177,17 @@ private:
 
         void barrier() { engine.pool_.barrier(); }
 
-        Range share(int count) const {
-            const int threads = engine.pool_.size();
-            return {static_cast<int>(static_cast<long>(count) * thread / threads),
-                    static_cast<int>(static_cast<long>(count) * (thread + 1) / threads)};
-        }
+        Range share(int count) const { return engine.shares_.own(count, thread); }
 
         template <typename Work>
         void each(int count, int at_once, Work&& work) {
             engine.shares_.each(phase++, thread, count, at_once, work);
         }
 
-        // Run work(block, panel, end) for a product of all rows: a block of rows by panels [panel, end).
-        //
-        // Many rows are divided into a block per thread. A thread then mostly reads rows that it wrote itself, which are
-        // still in its caches. Few rows are one block, so that only one thread reads a panel.
+        // Multiply all rows in blocks. See Shares::each_block.
         template <typename Work>
         void each_block(int panels, int at_once, Work&& work) {
-            const int blocks = std::clamp(rows / kLeastBlockRows, 1, engine.pool_.size());
-            const auto start = [&](int block) {
-                return block == blocks ? rows : rows * block / blocks / kBlockUnit * kBlockUnit;
-            };
-            each(blocks * panels, blocks == 1 ? at_once : 1, [&](int piece, int end) {
-                const int block = piece / panels, panel = piece % panels;
-                work(Range{start(block), start(block + 1)}, panel, panel + end - piece);
-            });
+            engine.shares_.each_block(phase++, thread, rows, panels, at_once, work);
         }
 
         float* residual(int row) const { return stream->data() + static_cast<ptrdiff_t>(row) * hidden; }

@@ -1,6 +1,6 @@
 // Multiplications outside of a step, for networks that torch computes between their matrices.
 //
-// Exactness: an output depends only on its own row, as in a step. The threads divide columns.
+// Exactness: an output depends only on its own row, as in a step. The threads divide rows and columns.
 #pragma once
 
 #include <algorithm>
@@ -28,32 +28,39 @@ public:
         for (Buffer<float>& scratch : scratch_) scratch.reserve(static_cast<size_t>(product.rows) * at_once * kPanel);
         const Weights right{product.right, product.depth};
         Left left{activations(product), product.depth};
-        if (right.is_in_bytes()) {
-            bytes_.reserve(product.rows, product.depth);
-            left = bytes_.rounded(left, product.rows, right, 0, product.rows);
-        }
+        // The other threads need longer to wake up than a small product takes, or than few rows take to round.
+        const bool is_shared = static_cast<long>(product.rows) * product.depth * product.columns >= kSharedWork;
+        const bool rounds_in_job = right.is_in_bytes() && is_shared && product.rows >= kRowsRoundedInJob;
+        if (right.is_in_bytes()) bytes_.reserve(product.rows, product.depth);
+        if (right.is_in_bytes() && !rounds_in_job) left = bytes_.rounded(left, product.rows, right, 0, product.rows);
         shares_.reset();
         auto job = [&](int thread) {
             const FloatMode mode;
             const TileMode tiles;
+            Left rows = left;
+            if (rounds_in_job) {
+                const Range mine = shares_.own(product.rows, thread);
+                rows = bytes_.rounded(left, product.rows, right, mine.begin, mine.end);
+                pool_.barrier();
+            }
             float* values = scratch_[thread].data();
-            shares_.each(0, thread, panels, at_once, [&](int panel, int end) {
+            shares_.each_block(0, thread, product.rows, panels, at_once, [&](Range block, int panel, int end) {
                 const int first = panel * kPanel, width = (end - panel) * kPanel;
-                multiply(left, product.rows, right, first, width, {values, width});
-                round(product, values, first, width);
+                multiply(rows_from(rows, block.begin), block.size(), right, first, width, {values, width});
+                round(product, values, block, first, width);
             });
         };
-        // The other threads need longer to wake up than a small product takes.
-        const long work = static_cast<long>(product.rows) * product.depth * product.columns;
-        if (work < kSharedWork)
-            job(0);
-        else
+        if (is_shared)
             pool_.run(job);
+        else
+            job(0);
     }
 
 private:
     // Least number of multiplications that the threads divide among themselves.
     static constexpr long kSharedWork = 1 << 18;
+    // Least number of rows that the threads round to bytes together.
+    static constexpr int kRowsRoundedInJob = 64;
 
     // Return the left operand in the type that the kernels read.
     const Activation* activations(const Product& product) {
@@ -67,11 +74,12 @@ private:
 #endif
     }
 
-    // Add the bias to columns [first, first + width) in `values`, and round the columns that exist to bf16.
-    static void round(const Product& product, const float* values, int first, int width) {
+    // Add the bias to columns [first, first + width) of a block of rows, which are in `values`, and round the columns
+    // that exist to bf16.
+    static void round(const Product& product, const float* values, Range block, int first, int width) {
         const int known = std::min(width, product.columns - first);
         const float* bias = product.bias == nullptr ? nullptr : product.bias + first;
-        for (int row = 0; row < product.rows; ++row, values += width) {
+        for (int row = block.begin; row < block.end; ++row, values += width) {
             bf16* out = product.out + static_cast<ptrdiff_t>(row) * product.columns + first;
             for (int i = 0; i < known; ++i) {
                 const float value = bias == nullptr ? values[i] : values[i] + bias[i];

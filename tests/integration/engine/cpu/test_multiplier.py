@@ -15,7 +15,8 @@ from tests.many_models import combinations
 from tests.native_rig import COMPUTES_IN_BYTES, KernelsFor, held_by_four_bits, quantized, rounded_to_bytes
 from tests.sizes import Size
 
-BATCHES = (2, 8, 13, 130)
+BATCHES = (2, 8, 13, 130, 330)
+"""The threads divide the rows of the last one."""
 INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
 
 
@@ -38,7 +39,7 @@ def test_row_alone_equals_the_row_in_any_batch(
     multiplier = Multiplier(kernels(instruction_set), threads=2, weights=weights)
     matrix = multiplier.pack(random(rows, depth), random(rows, seed=2), MatrixRole.LAYER)
     x = random(max(BATCHES), depth, seed=3)
-    places = (0, 1, 7, 64, 129)
+    places = (0, 1, 7, 64, 129, 159, 160, 329)
     alone = {place: matrix(x[place : place + 1])[0] for place in places}
     for batch in BATCHES:
         together = matrix(x[:batch])

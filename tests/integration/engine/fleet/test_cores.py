@@ -26,4 +26,4 @@ async def test_all_threads_of_a_replica_stay_on_its_cores(fleet: RemoteEngine) -
         await answers_of(fleet, prompt_of(80, 900 + salt), *KINDS["greedy"])
     shares = core_shares(os.sched_getaffinity(0), len(replicas))
     for replica, share in zip(replicas, shares, strict=True):
-        assert all(cores <= set(share) for cores in cores_of_threads(replica.pid))
+        assert all(cores <= set(share.cpus) for cores in cores_of_threads(replica.pid))

@@ -35,7 +35,7 @@ def environment_of(pid: int) -> dict[str, str]:
 def order(folder: Path, index: int, share: Share) -> ReplicaOrder:
     config = EngineConfig(folder, "fake", None, b"a secret of the tests", device="cuda")
     return ReplicaOrder(
-        config, index, index, new_token(), os.getpid(), share.cpus, share.accelerator, 30, sys.getswitchinterval()
+        config, index, index, new_token(), os.getpid(), share.cores.cpus, share.accelerator, 30, sys.getswitchinterval()
     )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,11 @@ def test_load_sets_torch_threads_to_the_usable_cores(model: Path) -> None:
     driver = WorkerDriver(model)
     assert driver.executor.call(torch.get_num_threads) == usable_cores()
     driver.executor.close()
+
+
+def test_engines_on_the_same_cores_divide_the_threads(model: Path) -> None:
+    Worker(replace(engine_config(model, "bfloat16"), cpu_sharers=usable_cores() + 1)).load()
+    assert torch.get_num_threads() == 1
 
 
 def test_step_with_an_unknown_request_raises_from_its_future(model: Path) -> None:

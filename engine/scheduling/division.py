@@ -1,4 +1,8 @@
-"""Division of a step's prompt tokens: among tenants by weight, within a tenant by age, urgency and remaining tokens."""
+"""Division of a step's prompt tokens: among tenants by weight, within a tenant by age, urgency and remaining tokens.
+
+An answer that has begun goes before new prompts that are as urgent. Its context is computed again after another process
+died, or after a preemption, and its reader waits in the middle of a text.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +21,7 @@ class Claim:
     left: number of prompt tokens still to be computed, in this step and later ones.
     urgency: among prompts of the same tenant, the smallest value is served first.
     order: sequence number of the arrival, across all tenants.
+    has_begun: whether the answer has a token already.
     """
 
     request_id: str
@@ -26,13 +31,15 @@ class Claim:
     left: int
     urgency: float
     order: int
+    has_begun: bool = False
 
 
 def divide(room: int, claims: Sequence[Claim], weight: Callable[[str], float]) -> dict[str, int]:
     """Divide `room` tokens among `claims`, and return tokens by request id without requests that get none.
 
     Half of a tenant's share goes to its oldest prompt, so short prompts cannot starve a long one. The rest goes to the
-    most urgent prompts first, and among equally urgent ones to the one with the fewest remaining tokens.
+    most urgent prompts first, and among equally urgent ones to answers that have begun, with the fewest remaining tokens
+    first.
     """
     by_tenant: dict[str, list[Claim]] = {}
     for claim in sorted(claims, key=lambda claim: claim.order):
@@ -67,7 +74,7 @@ def _within_tenant(share: int, claims: Sequence[Claim]) -> dict[str, int]:
     oldest = claims[0]
     chunks = {oldest.request_id: min(oldest.tokens, -(-share // 2))}
     left = share - chunks[oldest.request_id]
-    for claim in sorted(claims, key=lambda claim: (claim.urgency, claim.left, claim.order)):
+    for claim in sorted(claims, key=lambda claim: (claim.urgency, not claim.has_begun, claim.left, claim.order)):
         before = chunks.get(claim.request_id, 0)
         more = min(claim.tokens - before, left)
         if more:

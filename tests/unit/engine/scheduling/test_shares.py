@@ -1,5 +1,7 @@
 """Fair shares: tenants share batch slots, blocks and the tokens of each step. Waits are counted in steps."""
 
+from dataclasses import replace
+
 import pytest
 
 from engine.request import Request, RequestStatus
@@ -183,6 +185,21 @@ def test_blocked_request_matches_prefix_only_once(monkeypatch: pytest.MonkeyPatc
     assert waiting.finish_reason == "length"
 
 
+def test_answers_that_have_begun_delay_a_short_new_prompt() -> None:
+    rig = Rig(pool_blocks=64, max_tokens_per_step=8)
+    begun = [rig.add(prompt(seed, 40), produced=(5,)) for seed in range(2)]
+    new = rig.add(prompt(2, 6))
+    while not all(request.num_pending_tokens == 1 for request in begun):
+        assert not new.num_computed_tokens
+        rig.step()
+    rig.run()
+    assert new.finish_reason == "length"
+
+
+BEGUN = (("old", 300), ("mid", 200))
+"""Names and pending tokens of prompts whose answers have begun."""
+
+
 def claim(name: str, tokens: int, *, tenant: str = "", left: int = 0, urgency: float = 0.0, order: int = 0) -> Claim:
     return Claim(name, tenant, tokens, 0, left or tokens, urgency, order)
 
@@ -210,6 +227,13 @@ def test_divide_gives_half_to_oldest_and_rest_to_shortest() -> None:
 def test_divide_prefers_urgency_over_length() -> None:
     claims = [claim("old", 300, order=0), claim("urgent", 200, urgency=-1, order=1), claim("short", 20, order=2)]
     assert divide(100, claims, lambda _: 1.0) == {"old": 50, "urgent": 50}
+
+
+def test_divide_prefers_answers_that_have_begun_to_new_prompts() -> None:
+    begun = [replace(claim(name, tokens, order=order), has_begun=True) for order, (name, tokens) in enumerate(BEGUN)]
+    claims = [*begun, claim("short", 20, order=3)]
+    assert divide(100, claims, lambda _: 1.0) == {"old": 50, "mid": 50}
+    assert divide(100, claims[1:], lambda _: 1.0) == {"mid": 100}
 
 
 def test_divide_serves_oldest_when_tokens_run_short() -> None:

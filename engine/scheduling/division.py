@@ -1,7 +1,7 @@
 """Division of a step's prompt tokens: among tenants by weight, within a tenant by age, urgency and remaining tokens.
 
-An answer that has begun goes before new prompts that are as urgent. Its context is computed again after another process
-died, or after a preemption, and its reader waits in the middle of a text.
+An answer that has begun goes before new prompts that are as urgent. After the death of another process, or after a
+preemption, the context is computed again, while a reader waits in the middle of a text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,8 +38,8 @@ def divide(room: int, claims: Sequence[Claim], weight: Callable[[str], float]) -
     """Divide `room` tokens among `claims`, and return tokens by request id without requests that get none.
 
     Half of a tenant's share goes to its oldest prompt, so short prompts cannot starve a long one. The rest goes to the
-    most urgent prompts first, and among equally urgent ones to answers that have begun, with the fewest remaining tokens
-    first.
+    most urgent prompts first, and among equally urgent ones to answers that have begun, and then to the one with the
+    fewest remaining tokens.
     """
     by_tenant: dict[str, list[Claim]] = {}
     for claim in sorted(claims, key=lambda claim: claim.order):

@@ -9,7 +9,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -63,7 +63,7 @@ class Fault:
     """One fault, with times in `time.perf_counter` seconds.
 
     noticed: the loss of the replica; 0 until then.
-    gaps: interruption of each answer that had begun and continued on another replica, with the length of the prompt.
+    gaps: interruption of each answer that had begun and continued on another replica, with the number of its question.
     """
 
     kind: str
@@ -75,6 +75,23 @@ class Fault:
     def detection(self) -> float:
         """Time until the loss was noticed."""
         return self.noticed - self.at
+
+    def pauses(self, alone: Mapping[int, float]) -> list[float]:
+        """Return the interruptions after the notice, each over the time to compute the prompt alone."""
+        return [(gap - self.detection) / alone[prompt_length(number)] for number, gap in self.gaps]
+
+    def longest_over_work(self, alone: Mapping[int, float]) -> float:
+        """Return the longest interruption after the notice, over the least time that the others need for all prompts.
+
+        Answers to one question share a prompt.
+        """
+        work = sum(alone[prompt_length(number)] for number in {number for number, _ in self.gaps})
+        return (max(gap for _, gap in self.gaps) - self.detection) / (work / (REPLICAS - 1))
+
+
+def prompt_length(number: int) -> int:
+    """Return the number of prompt tokens of a question."""
+    return len(QUESTIONS[number][0])
 
 
 class Watched(keeper.ReplicaKeeper):
@@ -107,12 +124,12 @@ class Load:
             prompt, params, num_answers = QUESTIONS[number]
             streams = await self._engine.generate(GenerateRequest(prompt, params, num_answers=num_answers))
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._read(stream, len(prompt))) for stream in streams]
+                tasks = [group.create_task(self._read(stream, number)) for stream in streams]
             for task, expected in zip(tasks, self._expected[number], strict=True):
                 assert task.result() == expected, f"question {number}: {difference(task.result(), expected)}"
             self.num_answers += num_answers
 
-    async def _read(self, stream: GenerationStream, length: int) -> Told:
+    async def _read(self, stream: GenerationStream, number: int) -> Told:
         outputs: list[RequestOutput] = []
         last = time.perf_counter()
         async for output in stream:
@@ -120,7 +137,7 @@ class Load:
             if output.request_id in Watched.lost and Watched.fault is not None:
                 Watched.lost.discard(output.request_id)
                 if outputs:
-                    Watched.fault.gaps.append((length, now - last))
+                    Watched.fault.gaps.append((number, now - last))
             outputs.append(output)
             last = now
         if outputs[-1].error is not None:
@@ -246,18 +263,25 @@ async def until_continued(fault: Fault, clients: asyncio.Future[list[None]]) -> 
 def print_table(faults: Sequence[Fault], alone: dict[int, float]) -> None:
     """Print the times until a loss was noticed, and the interruptions, in milliseconds.
 
-    The last two columns are the interruption after the notice, over the time to compute the prompt alone.
+    Over alone: the interruption after the notice, over the time to compute the prompt alone. Over work: the longest of
+    a fault, over the least time that the other replicas need for all its prompts.
     """
     shown = ", ".join(f"{length:,} tokens {1000 * seconds:,.0f} ms" for length, seconds in alone.items())
     print(f"\nComputing a prompt alone: {shown}")
-    print("\n| fault | faults | noticed p50 | max | answers continued | gap p50 | p99 | max | over alone p50 | p99 |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print(
+        "\n| fault | faults | noticed p50 | max | answers continued | gap p50 | p99 | max | over alone p50 | p99 "
+        "| over work p50 | max |"
+    )
+    print("| --- |" + 11 * " ---: |")
     for kind in dict.fromkeys(fault.kind for fault in faults):
         own = [fault for fault in faults if fault.kind == kind]
         noticed = [1000 * fault.detection for fault in own]
         gaps = [1000 * gap for fault in own for _, gap in fault.gaps] or [0.0]
-        over = [(gap - fault.detection) / alone[length] for fault in own for length, gap in fault.gaps] or [0.0]
+        over = [each for fault in own for each in fault.pauses(alone)] or [0.0]
+        work = [fault.longest_over_work(alone) for fault in own if fault.gaps] or [0.0]
         cells = [percentile(noticed, 50), max(noticed), percentile(gaps, 50), percentile(gaps, 99), max(gaps)]
         first, most, *rest = [f"{cell:,.0f}" for cell in cells]
-        ratios = [f"{percentile(over, share):.1f}" for share in (50, 99)]
+        ratios = [
+            f"{each:.1f}" for each in (percentile(over, 50), percentile(over, 99), percentile(work, 50), max(work))
+        ]
         print("|", " | ".join([kind, str(len(own)), first, most, str(len(gaps)), *rest, *ratios]), "|")

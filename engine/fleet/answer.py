@@ -173,6 +173,11 @@ class RemoteAnswer:
             self.ticket = None
 
     @property
+    def is_paused(self) -> bool:
+        """Whether the reader waits for the first token of the replica that computes the answer now."""
+        return not self._has_ended and len(self._tokens) == self._num_before
+
+    @property
     def may_continue(self) -> bool:
         """Whether another replica should try the answer."""
         return self._fruitless < MAX_FRUITLESS

@@ -5,6 +5,7 @@ starting ──ready──> ok ──socket closed, or silent──> lost ──
 """
 
 import asyncio
+import contextlib
 import itertools
 import logging
 import os
@@ -38,6 +39,9 @@ PAUSES: Final = (0.0, 0.0, 1.0, 4.0, 10.0)
 BUDGET_SECONDS: Final = 600.0
 NO_ROOM_SECONDS: Final = 5.0
 """Pause after a replica found no place. Machines come back later, so this is tried as long as the server runs."""
+
+CONTINUED_SECONDS: Final = 10.0
+"""Time for which the start of a replica waits at most, while others continue the answers of its former epoch."""
 
 AGAIN_SECONDS: Final = 1.0
 """Pause after a shared replica closed the connection before it served."""
@@ -320,12 +324,15 @@ class ReplicaKeeper:
         if self._is_starting and not self._placement.is_shared:
             self._startup_failure = self._startup_failure or f"replica {slot.index} was lost: {reason}"
         else:
-            self._run(self._restart(slot))
+            self._run(self._restart(slot, answers))
         self._on_answers(answers)
         self._announce()
 
-    async def _restart(self, slot: _Slot) -> None:
-        """Start the next epoch of a replica, if the budget allows it."""
+    async def _restart(self, slot: _Slot, answers: Sequence[RemoteAnswer]) -> None:
+        """Start the next epoch of a replica, if the budget allows it.
+
+        answers: those of the former epoch.
+        """
         if self._placement.is_shared:
             # The placement has the budget: a replica may only have to be connected again.
             await asyncio.sleep(0.0 if slot.link is not None and slot.link.facts is not None else AGAIN_SECONDS)
@@ -340,7 +347,16 @@ class ReplicaKeeper:
                 self._on_give_up(f"all replicas were lost, the last one because {slot.last_loss}")
             return
         await asyncio.sleep(pause)
+        if slot.share.cores.sharers > 1:
+            await self._until_continued(answers)
         await self._relaunch(slot)
+
+    async def _until_continued(self, answers: Sequence[RemoteAnswer]) -> None:
+        """Leave the cores to the replicas that continue the answers of a lost one, for a while."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CONTINUED_SECONDS):
+                while self.ready and any(each.is_paused for each in answers):
+                    await asyncio.sleep(BEAT_SECONDS)
 
     async def _relaunch(self, slot: _Slot) -> None:
         """Start the next epoch of a replica once the former one has ended."""

@@ -12,10 +12,17 @@ AUTO_STEP_SECONDS = 0.05
 
 At 20 pieces of text a second a reader does not notice the steps. A longer step would only delay arriving requests.
 """
+RESUMED_STEP_SECONDS = 0.2
+"""The same while the context of an answer that has begun is computed again.
+
+The reader of that answer waits for a second or more. Five pieces of text a second still let the others read on.
+"""
 AUTO_STRETCH = 2.0
 
 
-def prompt_tokens_alongside(cost: StepCost, decodes: int, target_seconds: float, room: int, context: int = 0) -> int:
+def prompt_tokens_alongside(
+    cost: StepCost, decodes: int, target_seconds: float, room: int, context: int = 0, *, resumes: bool = False
+) -> int:
     """Return how many prompt tokens fit in a step of `target_seconds` alongside `decodes` decodes.
 
     The result is at most `room`, and at least `SMALLEST_CHUNK` where `room` allows, so that prompts make progress.
@@ -23,11 +30,13 @@ def prompt_tokens_alongside(cost: StepCost, decodes: int, target_seconds: float,
 
     context: tokens before those of the prompts, on average.
     target_seconds: 0 means `AUTO_STEP_SECONDS`, or twice the time of a step of decodes alone where that is longer.
+    resumes: whether an answer that has begun waits for these tokens, which permits `RESUMED_STEP_SECONDS`.
     """
     alone = cost.decode_seconds(decodes)
     if not decodes or alone is None:
         return room
-    target = target_seconds or max(AUTO_STEP_SECONDS, AUTO_STRETCH * alone)
+    usual = RESUMED_STEP_SECONDS if resumes else AUTO_STEP_SECONDS
+    target = target_seconds or max(usual, AUTO_STRETCH * alone)
     within = cost.prompt_tokens_within(target - alone, context)
     return room if within is None else min(room, max(SMALLEST_CHUNK, within))
 

@@ -26,6 +26,14 @@ def test_single_tenant_has_no_shared_step_time() -> None:
     assert time.prompt_tokens(40, None, 512) == pytest.approx(90, abs=2), "twice the time of the tenant's answers"
 
 
+def test_step_is_longer_while_an_answer_that_has_begun_waits() -> None:
+    time, begun = step_time(), bare_request(2, tenant="alice", prompt_tokens=500)
+    assert time.prompt_tokens(5, None, 512, [begun]) == pytest.approx(30, abs=2), "50 ms"
+    begun.output_token_ids = [7]
+    assert time.prompt_tokens(5, None, 512, [begun]) == pytest.approx(180, abs=5), "200 ms"
+    assert step_time(target=0.05).prompt_tokens(5, None, 512, [begun]) == pytest.approx(30, abs=2), "as it was set"
+
+
 def test_steps_stay_shared_while_other_tenant_is_recent() -> None:
     time = step_time()
     assert time.shared_seconds([ALICE, BOB], 0.0) == SHARED_STEP_SECONDS

@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import DOMPurify from "dompurify";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 import { hasChemistry, loadMath } from "../../../src/services/markdown/math";
 import { setMath } from "../../../src/services/markdown/math_tokens";
-import { lex, outline, renderBlock, sanitise } from "../../../src/services/markdown/render";
+import { lex, outline, renderBlock, sanitise, warmUp } from "../../../src/services/markdown/render";
 
 /** Render in a document that loads nothing: in jsdom's own, an image needs a canvas of Node. */
 function render(text: string): HTMLElement {
@@ -215,4 +216,22 @@ describe("the headings of an answer", () => {
     const levels = outline(lex("### A\n\n# B\n\ntext\n\n#### C\n\n## D"));
     expect(levels.filter((level) => level !== undefined)).toEqual([3, 3, 4, 4]);
   });
+});
+
+it("warms up in a task of its own, with all kinds of blocks, and leaves nothing in the document", async () => {
+  const sanitized = vi.spyOn(DOMPurify, "sanitize");
+  const changes: MutationRecord[] = [];
+  const observer = new MutationObserver((records) => void changes.push(...records));
+  observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+  onTestFinished(() => observer.disconnect());
+
+  const warm = warmUp();
+  // Microtasks belong to the task that asked for the warm-up.
+  await Promise.resolve();
+  expect(sanitized).not.toHaveBeenCalled();
+  await warm;
+  const host = document.implementation.createHTMLDocument().createElement("div");
+  host.innerHTML = sanitized.mock.results.map(({ value }) => value as string).join("");
+  for (const kind of ["h1", "p a", "ol", "ul ul", "blockquote", "table", "pre", ".math", "hr"]) expect(host.querySelector(kind), kind).not.toBeNull();
+  expect([...changes, ...observer.takeRecords()]).toEqual([]);
 });

@@ -1,0 +1,61 @@
+import { flushSync } from "svelte";
+import { expect, it, vi } from "vitest";
+
+import Answer from "../../../src/components/chat/Answer.svelte";
+import type { Usage } from "../../../src/services/api/types";
+import { message } from "../../fake_server";
+import { mountWith } from "../mounting";
+
+const usage = { kv: { device: 64, computed: 6 }, ttft_ms: 260 } as unknown as Usage;
+const receipt = () => document.querySelector("[data-testid=receipt]")?.textContent.trim();
+const text = () => document.querySelector("pre")?.textContent;
+
+/** Show an answer. Return its message, which may change, and a function that draws the next frame. */
+function show(changes: Parameters<typeof message>[0]) {
+  let due: FrameRequestCallback[] = [];
+  vi.stubGlobal("requestAnimationFrame", (frame: FrameRequestCallback) => due.push(frame));
+  vi.stubGlobal("cancelAnimationFrame", (frame: number) => void (due[frame - 1] = () => undefined));
+  const shown = $state({ ...message(changes), key: "msg_2", sibling_ids: ["msg_2"] });
+  mountWith({} as never, Answer as never, { message: shown, Markdown: null, last: true, phase: "idle", waiting: null });
+  const passFrame = () => {
+    const frames = due;
+    due = [];
+    for (const frame of frames) frame(0);
+    flushSync();
+  };
+  return { shown, passFrame };
+}
+
+it("draws the receipt of an answer a frame after the end of its text", () => {
+  const { shown, passFrame } = show({ content: "low" });
+  passFrame();
+  expect([text(), receipt()]).toEqual(["low", undefined]);
+
+  Object.assign(shown, { status: "complete", content: "low tide", usage });
+  flushSync();
+  expect([text(), receipt()]).toEqual(["low tide", undefined]);
+  passFrame();
+  expect([text(), receipt()]).toEqual(["low tide", "91% cached · 0.26 s"]);
+});
+
+it.each(["before", "after"])("draws the receipt a frame after the end of an answer that continued %s the frame", (when) => {
+  const { shown, passFrame } = show({ content: "low" });
+  Object.assign(shown, { status: "incomplete", usage });
+  flushSync();
+  if (when === "after") passFrame();
+  shown.status = "in_progress";
+  flushSync();
+  passFrame();
+  expect(receipt()).toBeUndefined();
+
+  shown.status = "complete";
+  flushSync();
+  expect(receipt()).toBeUndefined();
+  passFrame();
+  expect(receipt()).toBeDefined();
+});
+
+it("draws a stored answer with its receipt", () => {
+  show({ status: "complete", content: "low tide", usage });
+  expect([text(), receipt()]).toEqual(["low tide", "91% cached · 0.26 s"]);
+});

@@ -170,6 +170,23 @@ async def test_appearance_survives_reload_and_reaches_other_tabs(new_page: NewPa
     assert await chat.page.evaluate("document.documentElement.lang") == "zh"
 
 
+async def test_open_menu_closes_when_another_tab_changes_language(chat: ChatPage) -> None:
+    await chat.page.goto("/")
+    other = await chat.page.context.new_page()
+    await other.goto("/")
+    await chat.page.bring_to_front()
+    await chat.button("More").click()
+    items = chat.page.get_by_role("menuitem")
+    await expect(items.first).to_be_focused()
+
+    await other.evaluate("localStorage.setItem('ebb-language', 'de')")
+    menu = chat.button(text_in("de", "menu"))
+    await expect(menu).to_be_focused()
+    await expect(items).to_have_count(0)
+    await menu.click()
+    await expect(items.filter(has_text="Darstellung")).to_be_visible()
+
+
 @pytest.mark.parametrize(
     ("locale", "tag", "direction"),
     [("de-CH", "de", "ltr"), ("ru-RU", "ru", "ltr"), ("ar-EG", "ar", "rtl"), ("zh-TW", "zh-Hant", "ltr")],

@@ -9,6 +9,23 @@ from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import long_chat
 
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
+SCROLL_UP = """async element => {
+    const shown = new Set();
+    let jump = 0;
+    for (let frames = 0; frames < 2000 && (shown.size < 200 || element.scrollTop > 0); frames++) {
+        const articles = [...document.querySelectorAll("article")];
+        for (const { dataset } of articles) shown.add(dataset.message);
+        const seen = articles.find(each => each.getBoundingClientRect().bottom > innerHeight / 2);
+        const before = seen.getBoundingClientRect().top;
+        const by = Math.min(150, Math.floor(element.scrollTop));
+        element.scrollTop -= by;
+        await new Promise(requestAnimationFrame);
+        jump = Math.max(jump, Math.abs(seen.getBoundingClientRect().top - before - by));
+    }
+    return [shown.size, jump];
+}"""
+"""Scrolls to the beginning of a chat of 200 messages. Returns the number of messages that were mounted, and the px that
+a message in view moved too far in a frame."""
 
 
 async def overflows(chat: ChatPage) -> bool:
@@ -111,7 +128,7 @@ async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: Cha
     await expect(chat.questions.first).to_have_text("Message **0** of the log.")
 
     # Messages far off screen are replaced by empty space, except for one that is being edited.
-    await chat.page.wait_for_function("document.querySelectorAll('article').length < 300")
+    await chat.page.wait_for_function("() => document.querySelectorAll('article').length < 300")
     await chat.questions.first.hover()
     await chat.page.get_by_role("button", name="Edit question").first.click()
     await expect(chat.page.get_by_label("Edited question")).to_be_focused()
@@ -124,6 +141,18 @@ async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: Cha
     await expect(chat.page.get_by_role("article").first.get_by_role("textbox")).to_have_value(
         re.compile("What is kept")
     )
+
+
+async def test_messages_in_view_move_only_as_far_as_they_are_scrolled(chat: ChatPage) -> None:
+    await chat.open_imported(long_chat("A steady log", 200))
+    await expect(chat.answers.last).to_contain_text("Message 199 of the log.")
+    # Not every browser keeps content in place by itself.
+    await chat.thread.evaluate("element => (element.style.overflowAnchor = 'none')")
+
+    shown, jump = await chat.thread.evaluate(SCROLL_UP)
+
+    assert shown == 200
+    assert jump <= 1
 
 
 async def test_whole_chat_works_without_mouse(chat: ChatPage) -> None:

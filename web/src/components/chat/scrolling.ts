@@ -16,7 +16,7 @@ export interface Scrolling {
 }
 
 const PAINTED_PX = 1_200;
-const MOUNTED_PX = 8_000;
+const MOUNTED_PX = 3_000;
 
 export function createScrolling(): Scrolling {
   return { painted: new ProximityObserver(PAINTED_PX), mounted: new ProximityObserver(MOUNTED_PX), frames: new FrameQueue() };

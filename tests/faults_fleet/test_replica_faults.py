@@ -83,10 +83,10 @@ class Fault:
     def longest_over_work(self, alone: Mapping[int, float]) -> float:
         """Return the longest interruption after the notice, over the least time that the others need for all prompts.
 
-        Answers to one question share a prompt.
+        Answers to one question share a prompt, and no prompt is divided among replicas.
         """
-        work = sum(alone[prompt_length(number)] for number in {number for number, _ in self.gaps})
-        return (max(gap for _, gap in self.gaps) - self.detection) / (work / (REPLICAS - 1))
+        work = [alone[prompt_length(number)] for number in {number for number, _ in self.gaps}]
+        return (max(gap for _, gap in self.gaps) - self.detection) / max(*work, sum(work) / (REPLICAS - 1))
 
 
 def prompt_length(number: int) -> int:

@@ -34,7 +34,7 @@ class Ahead:
         for gateway in reversed(await self._begun.pop(name)):
             await gateway.stop(0.0)
 
-    async def end_all(self) -> None:
-        """End all replicas, also those that no test has used."""
-        for name in list(self._begun):
+    async def end_all_but(self, *kept: str) -> None:
+        """End all replicas but those named `kept`, also replicas that no test has used."""
+        for name in [name for name in self._begun if name not in kept]:
             await self.end(name)

@@ -25,6 +25,8 @@ async def gateways(ahead: Ahead) -> AsyncIterator[list[RemoteEngine]]:
     await asyncio.gather(*(until_states(each, "ok", "ok") for each in engines))
     yield engines
     pids = [each.pid for each in engines[0].stats().replicas]
+    # No earlier, since the next epoch of a shared replica needs its machine.
+    ahead.begin("three")
     await ahead.end("shared")
     for pid in pids:
         await asyncio.to_thread(until, lambda gone=pid: not Path(f"/proc/{gone}").exists())

@@ -56,11 +56,16 @@ async def test_machine_that_dies_is_replaced_by_one_that_joins(
     fleet: RemoteEngine, alone: AsyncLLMEngine, cluster: RayCluster
 ) -> None:
     salt = 300
-    got, hit = await answers_through(fleet, lambda state: cluster.kill_machine_of(state.pid), salt, MAX_TOKENS)
-    # The other machines have no room for another replica of this size.
-    await until_states(fleet, "ok", "ok", "starting")
-    _, alike = await asyncio.gather(asyncio.to_thread(cluster.add_machine), answers_alone(alone, salt, MAX_TOKENS))
+
+    async def add_machine() -> None:
+        # The other machines have no room for another replica of this size.
+        await until_states(fleet, "ok", "ok", "starting")
+        await asyncio.to_thread(cluster.add_machine)
+
+    (got, hit), _ = await asyncio.gather(
+        answers_through(fleet, lambda state: cluster.kill_machine_of(state.pid), salt, MAX_TOKENS), add_machine()
+    )
+    after, alike = await asyncio.gather(until_states(fleet, "ok", "ok", "ok"), answers_alone(alone, salt, MAX_TOKENS))
     for kind, here, expected in zip(KINDS, got, alike, strict=True):
         assert here == expected, kind
-    after = await until_states(fleet, "ok", "ok", "ok")
     assert after[hit.index].epoch == max(each.epoch for each in after)

@@ -5,7 +5,6 @@ starting ──ready──> ok ──socket closed, or silent──> lost ──
 """
 
 import asyncio
-import contextlib
 import itertools
 import logging
 import os
@@ -40,8 +39,8 @@ BUDGET_SECONDS: Final = 600.0
 NO_ROOM_SECONDS: Final = 5.0
 """Pause after a replica found no place. Machines come back later, so this is tried as long as the server runs."""
 
-CONTINUED_SECONDS: Final = 10.0
-"""Time for which the start of a replica waits at most, while others continue the answers of its former epoch."""
+CONTINUED_BEATS: Final = 40
+"""Most beats for which the start of a replica waits while others continue the answers of its former epoch: 10 s."""
 
 AGAIN_SECONDS: Final = 1.0
 """Pause after a shared replica closed the connection before it served."""
@@ -353,10 +352,10 @@ class ReplicaKeeper:
 
     async def _until_continued(self, answers: Sequence[RemoteAnswer]) -> None:
         """Leave the cores to the replicas that continue the answers of a lost one, for a while."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CONTINUED_SECONDS):
-                while self.ready and any(each.is_paused for each in answers):
-                    await asyncio.sleep(BEAT_SECONDS)
+        for _ in range(CONTINUED_BEATS):
+            if not self.ready or not any(each.is_paused for each in answers):
+                return
+            await asyncio.sleep(BEAT_SECONDS)
 
     async def _relaunch(self, slot: _Slot) -> None:
         """Start the next epoch of a replica once the former one has ended."""

@@ -38,6 +38,7 @@ def connect(address: str) -> None:
         import ray
     except ImportError as error:
         raise EngineError("--ray-address needs Ray. Install it with `make setup RAY=1`.") from error
+    _ignore_messages()
     try:
         # Ray's own handler writes the stacks of all threads for a server that is simply told to end.
         with kept_handlers(signal.SIGTERM):
@@ -47,6 +48,13 @@ def connect(address: str) -> None:
         raise EngineError(
             f"--ray-address {address}: {reason}. Run `ebb doctor` with the same option to see what is missing."
         ) from error
+
+
+def _ignore_messages() -> None:
+    """Keep Ray from reading messages of the cluster on a thread, which occupies a core while the head is lost."""
+    from ray._private import worker
+
+    worker.listen_error_messages = lambda *_: None
 
 
 def disconnect() -> None:

@@ -1,30 +1,73 @@
-"""One cluster for all tests, with three replicas, and one engine in this process to compare with."""
+"""One cluster for all tests, and one engine in this process to compare with.
+
+The tests' replicas have the cluster one after another. A fixture begins the start of the next ones once its own serve.
+The order is that of the files: two stages, one stage and two stages of two ranks, shared replicas, three replicas.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from cache_tiers.config import TierConfig
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.fleet import ray_cluster as ray_connection
-from engine.fleet.build import build_fleet
+from engine.fleet.build import build_fleet, build_shared_fleet
 from engine.fleet.remote_engine import RemoteEngine
-from tests.integration.engine_rig import MIB, engine_config
+from tests.integration.engine.fleet.shelf import Card, Shelf
+from tests.integration.engine_rig import BLOCK, MIB, engine_config
+from tests.ray.ahead import Ahead
 from tests.ray.cluster import RayCluster, ray_cluster
 from tests.redis_server import RedisServer, free_port
 
+DEVICE_BLOCKS = 14
+"""Room for two prompts of test_pipeline.py and their answers."""
+BLOCK_NBYTES = 2 * 2 * 2 * 16 * BLOCK * 4
+
 
 @pytest.fixture(scope="session")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster]:
+def opening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Future[RayCluster]]:
+    """Begin to start the cluster."""
     # Ray's sockets have long names, and the path of a socket is limited to 107 bytes.
     folder = tmp_path_factory.mktemp("r", numbered=False)
-    with ray_cluster(folder) as running:
-        yield running
+    with ExitStack() as closing, ThreadPoolExecutor(1) as threads:
+        yield threads.submit(closing.enter_context, ray_cluster(folder))
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def alone(opening: Future[RayCluster], config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
+    """Run one engine without tiers in this process, which is built while the cluster starts."""
+    engine = await asyncio.to_thread(build_engine, replace(config, tiers=None), lambda _: None)
+    await engine.start()
+    yield engine
+    await engine.stop(0.0)
+
+
+@pytest.fixture(scope="session")
+def cluster(opening: Future[RayCluster], alone: AsyncLLMEngine) -> RayCluster:
+    return opening.result()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def connected(cluster: RayCluster) -> AsyncIterator[None]:
+    """Connect this process to the cluster. All gateways in it have this one connection."""
+    await asyncio.to_thread(ray_connection.connect, cluster.address)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ray_connection, "connect", lambda _: None)
+        patch.setattr(ray_connection, "disconnect", lambda: None)
+        yield
+    with pytest.MonkeyPatch.context() as patch:
+        # The last test has killed the head, so nothing answers the farewell.
+        patch.setattr(ray_connection, "LEAVE_SECONDS", 0.1)
+        await asyncio.to_thread(ray_connection.disconnect)
 
 
 @pytest.fixture(scope="session")
@@ -37,22 +80,77 @@ def config(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     redis.kill()
 
 
-@pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def fleet(config: EngineConfig, cluster: RayCluster) -> AsyncIterator[RemoteEngine]:
-    """Run three replicas, one on each machine. A test that kills one must wait for its next epoch."""
-    engine = await asyncio.to_thread(build_fleet, config, 3, lambda _: None, cluster.address)
-    await engine.start()
-    yield engine
-    with pytest.MonkeyPatch.context() as patch:
-        # The last test has killed the head, so nothing answers the farewell.
-        patch.setattr(ray_connection, "LEAVE_SECONDS", 0.1)
-        await engine.stop(0.0)
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
+    """Return the configuration of an engine whose model can be split, without tiers below the device."""
+    # Imported late, since it imports torch.
+    from tests.tiny_models import make_tiny_model
+
+    model = make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", seed=3)
+    return EngineConfig(model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24)
+
+
+@pytest.fixture(scope="session")
+def staged(tiny: EngineConfig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
+    """Return the configuration of an engine with two stages, and a Redis of its own."""
+    folder = tmp_path_factory.mktemp("staged")
+    redis = RedisServer(folder, port=free_port())
+    yield replace(
+        tiny,
+        tiers=TierConfig(64 * MIB, f"redis://127.0.0.1:{redis.port}", 0, folder),
+        kv_memory=DEVICE_BLOCKS * BLOCK_NBYTES,
+        speculation=False,
+        pipeline_parallel_size=2,
+    )
+    redis.kill()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def alone(config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
-    """Run one engine without tiers in this process."""
-    engine = await asyncio.to_thread(build_engine, replace(config, tiers=None), lambda _: None)
+async def ahead(
+    config: EngineConfig, tiny: EngineConfig, staged: EngineConfig, cluster: RayCluster, connected: None
+) -> AsyncIterator[Ahead]:
+    """Prepare the starts of all replicas, and begin the first one."""
+    pair = replace(tiny, tensor_parallel_size=2)
+    start = partial(_started, cluster.address)
+    ahead = Ahead(
+        {
+            "two stages": partial(start, staged, 1),
+            "one stage of two ranks": partial(start, pair, 1),
+            "two stages of two ranks": partial(start, replace(pair, pipeline_parallel_size=2), 1),
+            "shared": partial(_started_shared, cluster.address, config, 2),
+            "three": partial(start, config, 3),
+        }
+    )
+    ahead.begin("two stages")
+    yield ahead
+    await ahead.end_all_but()
+
+
+async def _started(address: str, config: EngineConfig, count: int) -> list[RemoteEngine]:
+    """Start `count` replicas with a gateway."""
+    engine = await asyncio.to_thread(build_fleet, config, count, lambda _: None, address)
     await engine.start()
-    yield engine
-    await engine.stop(0.0)
+    return [engine]
+
+
+async def _started_shared(address: str, config: EngineConfig, count: int) -> list[RemoteEngine]:
+    """Start two gateways on `count` replicas, which end with the last gateway."""
+    shelf, engines = Shelf(), list[RemoteEngine]()
+    for _ in range(2):
+        card = Card(shelf)
+        engine = await asyncio.to_thread(build_shared_fleet, config, count, lambda _: None, card, "ray", address)
+        await engine.start()
+        engines.append(engine)
+    return engines
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def fleet(ahead: Ahead) -> RemoteEngine:
+    """Return the gateway of three replicas, one on each machine.
+
+    A test that kills one must wait for its next epoch.
+    """
+    # They need all machines, also those of replicas whose tests were not selected.
+    await ahead.end_all_but("three")
+    [engine] = await ahead.gateways("three")
+    return engine

@@ -3,19 +3,23 @@
 Ray is imported in the functions, since it reads its variables then, and the cluster sets them.
 """
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from engine.config import EngineConfig
 from engine.errors import EngineError
 from engine.executor.device_shares import VARIABLES
 from engine.executor.ray_stage import StageSize, actor_options
-from engine.fleet.ray_cluster import connect, disconnect
-from tests.ray.cluster import RayCluster
+from tests.integration.engine.fleet.answers import SECONDS
+from tests.ray.ahead import Ahead
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 class Looker:
@@ -26,42 +30,36 @@ class Looker:
         return os.environ.get(VARIABLES[kind])
 
 
-@pytest.fixture(scope="module")
-def connected(cluster: RayCluster) -> Iterator[None]:
-    connect(cluster.address)
-    yield
-    disconnect()
-
-
 @pytest.fixture(params=["cuda", "npu"])
 def kind(request: pytest.FixtureRequest) -> str:
     kind: str = request.param
     return kind
 
 
-@pytest.fixture
-def group(connected: None, kind: str) -> Iterator[Any]:
-    """Reserve a stage of two ranks on one machine."""
-    import ray
+@pytest_asyncio.fixture(loop_scope="session")
+async def group(ahead: Ahead, kind: str) -> AsyncIterator[Any]:
+    """Reserve a stage of two ranks on one machine, which the first replicas leave free."""
     from ray.util import placement_group, remove_placement_group
 
     group = placement_group([StageSize(2, 2, kind).bundle], strategy="PACK")
-    ray.get(group.ready(), timeout=60)
+    async with asyncio.timeout(SECONDS):
+        await group.ready()
     yield group
     remove_placement_group(group)
 
 
-def test_ranks_of_a_stage_see_a_device_each(group: Any, kind: str) -> None:
+async def test_ranks_of_a_stage_see_a_device_each(group: Any, kind: str) -> None:
     import ray
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
     options = actor_options({name: amount / 2 for name, amount in group.bundle_specs[0].items()})
     place = PlacementGroupSchedulingStrategy(group, 0)
     ranks = [ray.remote(Looker).options(scheduling_strategy=place, **options).remote() for _ in range(2)]
-    assert sorted(ray.get([rank.devices.remote(kind) for rank in ranks], timeout=60)) == ["0", "1"]
+    async with asyncio.timeout(SECONDS):
+        assert sorted([await rank.devices.remote(kind) for rank in ranks]) == ["0", "1"]
 
 
-def test_replicas_need_a_device_each(connected: None, config: EngineConfig, kind: str) -> None:
+async def test_replicas_need_a_device_each(connected: None, config: EngineConfig, kind: str) -> None:
     from engine.fleet.ray_placement import RayPlacement
 
     RayPlacement(6, replace(config, device=kind))

@@ -5,7 +5,11 @@ import os
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.ray.cluster import RayCluster
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 CHECK = """
 import signal

@@ -1,4 +1,4 @@
-"""A replica whose ranks are actors: the answers are those of plain processes."""
+"""A replica whose ranks are actors: the answers are those of one process."""
 
 import asyncio
 import os
@@ -13,36 +13,25 @@ import pytest_asyncio
 from app.host.backend import Backend
 from engine.build import build_engine
 from engine.config import EngineConfig
-from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from tests.integration.engine.fleet.answers import KINDS, Told, answers_of, prompt_of, reading, told
-from tests.ray.cluster import RayCluster, machine_of
-from tests.tiny_models import make_tiny_model
+from tests.ray.ahead import Ahead
+from tests.ray.cluster import machine_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-PARAMS = [KINDS[kind] for kind in ("greedy", "seeded", "several")]
+PARAMS = [
+    (replace(params, max_tokens=60), count) for params, count in (KINDS[k] for k in ("greedy", "seeded", "several"))
+]
+PAIRS = {1: "one stage of two ranks", 2: "two stages of two ranks"}
+"""Names of the replicas by the number of their stages."""
 PROMPTS = [[3 + token % 250 for token in prompt_of(150, salt)] for salt in range(len(PARAMS))]
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
-    """Return the configuration of an engine of two ranks, without tiers below the device."""
-    model = make_tiny_model(tmp_path_factory.mktemp("pair") / "model", seed=3)
-    config = EngineConfig(model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24)
-    return replace(config, tensor_parallel_size=2)
-
-
-@pytest.fixture(scope="module", params=[1, 2], ids=["one stage", "two stages"])
-def pair(plain: EngineConfig, request: pytest.FixtureRequest) -> EngineConfig:
-    """Return the configuration of an engine with two ranks in each stage."""
-    return replace(plain, pipeline_parallel_size=request.param)
-
-
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def expected(plain: EngineConfig) -> list[list[Told]]:
-    """Return the answers of plain processes in one stage. Stages change no bit of an answer."""
-    engine = await asyncio.to_thread(build_engine, plain, lambda _: None)
+async def expected(tiny: EngineConfig) -> list[list[Told]]:
+    """Return the answers of one process. Neither ranks nor stages change a token of an answer."""
+    engine = await asyncio.to_thread(build_engine, tiny, lambda _: None)
     await engine.start()
     answers = await answers_to_all(engine)
     await engine.stop(0.0)
@@ -57,34 +46,41 @@ async def answers_to_all(engine: Backend) -> list[list[Told]]:
     return [[told(each) for each in outputs] for outputs in whole]
 
 
+@pytest.fixture(scope="module", params=[1, 2], ids=["one stage", "two stages"])
+def num_stages(request: pytest.FixtureRequest) -> int:
+    num_stages: int = request.param
+    return num_stages
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def ranks(pair: EngineConfig, cluster: RayCluster) -> AsyncIterator[RemoteEngine]:
-    """Run one replica, whose ranks are actors."""
-    engine = await asyncio.to_thread(build_fleet, pair, 1, lambda _: None, cluster.address)
-    await engine.start()
+async def ranks(num_stages: int, ahead: Ahead) -> AsyncIterator[RemoteEngine]:
+    """Return the gateway of one replica with two ranks in each stage."""
+    name = PAIRS[num_stages]
+    [engine] = await ahead.gateways(name)
+    ahead.begin(PAIRS[2] if num_stages == 1 else "shared")
     yield engine
-    await engine.stop(0.0)
+    await ahead.end(name)
 
 
 def is_rank_actor(pid: int | None) -> bool:
     return b"ray::RankActor" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-async def test_ranks_on_ray_answer_as_processes_do(
-    pair: EngineConfig, ranks: RemoteEngine, expected: list[list[Told]]
+async def test_ranks_on_ray_answer_as_one_process(
+    num_stages: int, ranks: RemoteEngine, expected: list[list[Told]]
 ) -> None:
     workers = ranks.stats().workers
     assert workers is not None
-    assert len(workers.pids) == pair.num_processes
+    assert len(workers.pids) == 2 * num_stages
     assert all(is_rank_actor(pid) for pid in workers.pids)
     machines = [machine_of(pid or 0) for pid in workers.pids]
     # The ranks of a stage share a machine, and no machine has room for two stages.
     assert machines[::2] == machines[1::2]
-    assert len(set(machines)) == pair.pipeline_parallel_size
+    assert len(set(machines)) == num_stages
     assert await answers_to_all(ranks) == expected
 
 
-@pytest.mark.parametrize("pair", [1], ids=["one stage"], indirect=True)
+@pytest.mark.parametrize("num_stages", [1], ids=["one stage"], indirect=True)
 async def test_rank_that_dies_is_started_again_as_an_actor(ranks: RemoteEngine, expected: list[list[Told]]) -> None:
     workers = ranks.stats().workers
     assert workers is not None

@@ -10,37 +10,24 @@ import pytest
 import pytest_asyncio
 
 from engine.async_llm import AsyncLLMEngine
-from engine.config import EngineConfig
-from engine.fleet import ray_cluster
-from engine.fleet.build import build_shared_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from tests.integration.engine.fleet.answers import KINDS, answers_alone, begun_of_all_kinds, told, until_states
-from tests.integration.engine.fleet.shelf import Card, Shelf
-from tests.ray.cluster import RayCluster
+from tests.ray.ahead import Ahead
 from tests.waiting import until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def gateways(config: EngineConfig, cluster: RayCluster) -> AsyncIterator[list[RemoteEngine]]:
-    """Start two gateways on two replicas, which end with the last gateway."""
-    shelf, engines = Shelf(), list[RemoteEngine]()
-    with pytest.MonkeyPatch.context() as patch:
-        for _ in range(2):
-            engine = await asyncio.to_thread(
-                build_shared_fleet, config, 2, lambda _: None, Card(shelf), "ray", cluster.address
-            )
-            await engine.start()
-            engines.append(engine)
-            # The gateways of a process have one connection to the cluster, which is that of the first.
-            patch.setattr(ray_cluster, "connect", lambda _: None)
-            patch.setattr(ray_cluster, "disconnect", lambda: None)
+async def gateways(ahead: Ahead) -> AsyncIterator[list[RemoteEngine]]:
+    """Return two gateways on two replicas, which end with the last gateway."""
+    engines = await ahead.gateways("shared")
     await asyncio.gather(*(until_states(each, "ok", "ok") for each in engines))
     yield engines
     pids = [each.pid for each in engines[0].stats().replicas]
-    for engine in reversed(engines):
-        await engine.stop(0.0)
+    # No earlier, since the next epoch of a shared replica needs its machine.
+    ahead.begin("three")
+    await ahead.end("shared")
     for pid in pids:
         await asyncio.to_thread(until, lambda gone=pid: not Path(f"/proc/{gone}").exists())
 
@@ -54,10 +41,12 @@ async def test_both_gateways_follow_to_the_next_epoch(gateways: list[RemoteEngin
     assert [each.pid for each in before[0]] == [each.pid for each in before[1]]
     assert all(is_replica_actor(each.pid) for each in before[0])
     begun = [await begun_of_all_kinds(engine, 1200 + 100 * at) for at, engine in enumerate(gateways)]
+    assert all(each.stats().replicas[0].answers for each in gateways)
     os.kill(before[0][0].pid or 0, signal.SIGKILL)
     for at, kinds in enumerate(begun):
         got = [[told(await reader.whole()) for reader in readers] for readers in kinds]
-        for kind, here, expected in zip(KINDS, got, await answers_alone(alone, 1200 + 100 * at), strict=True):
+        alike = await answers_alone(alone, 1200 + 100 * at)
+        for kind, here, expected in zip(KINDS, got, alike, strict=True):
             assert here == expected, kind
     after = await asyncio.gather(*(until_states(each, "ok", "ok") for each in gateways))
     assert after[0][0].epoch == after[1][0].epoch > before[0][0].epoch

@@ -33,8 +33,8 @@ ORDER = {
         errors listening_socket upload device_choice role trail urgency fair_places restart_budget tracing public_prefix
         detokenizer answer_text outputs timeline kv_block structured_output sampling_params sampling generate_request
         request scheduler_output kv grammar cost_filter speculation offload scheduling config tenants tenant_memory
-        attention cpu worker device_check parent_process executor stats stats_log pace step_trace core prefix_keys
-        processor output_processor llm_engine stored_prefixes request_stream lasting_objects async_llm open_tiers build
+        attention cpu worker device_check parent_process lasting_objects executor stats stats_log pace step_trace core
+        prefix_keys processor output_processor llm_engine stored_prefixes request_stream async_llm open_tiers build
         llm fleet
         """,
     "cache_tiers": """

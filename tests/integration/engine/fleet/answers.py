@@ -15,7 +15,8 @@ from engine.stats import ReplicaState
 from engine.structured_output import StructuredOutput
 
 SECONDS = 60.0
-GREEDY = SamplingParams(temperature=0.0, max_tokens=150, ignore_eos=True)
+MAX_TOKENS = 150
+GREEDY = SamplingParams(temperature=0.0, max_tokens=MAX_TOKENS, ignore_eos=True)
 TIDE = '{"type": "array", "items": {"enum": ["spring tide", "neap tide"]}, "minItems": 30, "maxItems": 40}'
 KINDS = {
     "greedy": (GREEDY, 1),
@@ -104,10 +105,17 @@ def signalled(number: int) -> Callable[[ReplicaState], None]:
     return strike
 
 
-async def begun_of_all_kinds(engine: RemoteEngine, salt: int) -> list[list[Reading]]:
+async def readings_of_all_kinds(engine: Backend, salt: int, max_tokens: int) -> list[list[Reading]]:
+    """Begin answers of all kinds."""
+    return [
+        await reading(engine, prompt_of(150, salt + at), replace(params, max_tokens=max_tokens), count)
+        for at, (params, count) in enumerate(KINDS.values())
+    ]
+
+
+async def begun_of_all_kinds(engine: RemoteEngine, salt: int, max_tokens: int = MAX_TOKENS) -> list[list[Reading]]:
     """Begin answers of all kinds, and wait until each has a token."""
-    kinds = enumerate(KINDS.values())
-    begun = [await reading(engine, prompt_of(150, salt + at), params, count) for at, (params, count) in kinds]
+    begun = await readings_of_all_kinds(engine, salt, max_tokens)
     for readers in begun:
         for reader in readers:
             await reader.begun.wait()
@@ -115,22 +123,21 @@ async def begun_of_all_kinds(engine: RemoteEngine, salt: int) -> list[list[Readi
 
 
 async def answers_through(
-    engine: RemoteEngine, strike: Callable[[ReplicaState], None], salt: int
+    engine: RemoteEngine, strike: Callable[[ReplicaState], None], salt: int, max_tokens: int = MAX_TOKENS
 ) -> tuple[list[list[Told]], ReplicaState]:
     """Generate answers of all kinds, and strike the busiest replica once all have begun.
 
     Returns the answers of each kind, and the replica's state when it was struck.
     """
     await until_states(engine, *("ok" for _ in engine.stats().replicas))
-    begun = await begun_of_all_kinds(engine, salt)
+    begun = await begun_of_all_kinds(engine, salt, max_tokens)
     hit = max(engine.stats().replicas, key=lambda each: each.answers)
     assert hit.answers
     strike(hit)
     return [[told(await reader.whole()) for reader in readers] for readers in begun], hit
 
 
-async def answers_alone(engine: AsyncLLMEngine, salt: int) -> list[list[Told]]:
+async def answers_alone(engine: AsyncLLMEngine, salt: int, max_tokens: int = MAX_TOKENS) -> list[list[Told]]:
     """Return the answers of all kinds by one engine in this process."""
-    kinds = enumerate(KINDS.values())
-    begun = [await reading(engine, prompt_of(150, salt + at), params, count) for at, (params, count) in kinds]
+    begun = await readings_of_all_kinds(engine, salt, max_tokens)
     return [[told(await reader.whole()) for reader in readers] for readers in begun]

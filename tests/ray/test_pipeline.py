@@ -3,74 +3,54 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import pytest
 import pytest_asyncio
 
 from app.host.backend import Backend
-from cache_tiers.config import TierConfig
 from engine.build import build_engine
 from engine.config import EngineConfig
-from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
+from engine.generate_request import GenerateRequest
 from engine.outputs import KVReceipt, RequestOutput
-from tests.integration.engine.fleet.answers import KINDS, SECONDS, Told, answers_of, told
-from tests.integration.engine_rig import BLOCK, MIB
-from tests.ray.cluster import RayCluster, machine_of
-from tests.redis_server import RedisServer, free_port
-from tests.tiny_models import make_tiny_model
+from tests.integration.engine.fleet.answers import KINDS, SECONDS, Reading, Told, told
+from tests.integration.engine_rig import BLOCK
+from tests.ray.ahead import Ahead
+from tests.ray.cluster import machine_of
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PROMPTS = [[3 + (number * 31 + at * (number + 2)) % 250 for at in range(4 * BLOCK + 5)] for number in range(6)]
-DEVICE_BLOCKS = 14
-"""Room for two prompts and their answers."""
-BLOCK_NBYTES = 2 * 2 * 2 * 16 * BLOCK * 4
+OTHERS = "others"
+"""Tenant whose blocks another engine stores in Redis."""
 PARAMS = [replace(KINDS[kind][0], max_tokens=20) for kind in ("greedy", "seeded", "penalties")]
-
-
-@pytest.fixture(scope="module")
-def staged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
-    """Return the configuration of an engine with two stages, and a Redis of its own."""
-    folder = tmp_path_factory.mktemp("staged")
-    redis = RedisServer(folder, port=free_port())
-    yield EngineConfig(
-        make_tiny_model(folder / "model", seed=3),
-        "tiny",
-        TierConfig(64 * MIB, f"redis://127.0.0.1:{redis.port}", 0, folder),
-        b"a secret of the tests",
-        dtype="float32",
-        kv_memory=DEVICE_BLOCKS * BLOCK_NBYTES,
-        speculation=False,
-        pipeline_parallel_size=2,
-    )
-    redis.kill()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def expected(staged: EngineConfig) -> list[Told]:
-    """Return the answers of two stages on this machine, without tiers."""
-    engine = await asyncio.to_thread(build_engine, replace(staged, tiers=None), lambda _: None)
+    """Return the answers of two stages on this machine, which leave their blocks in Redis for the tenant OTHERS."""
+    engine = await asyncio.to_thread(build_engine, staged, lambda _: None)
     await engine.start()
-    answers = [told(await answered(engine, number)) for number in range(len(PROMPTS))]
+    answers = [told(await answered(engine, number, OTHERS)) for number in range(len(PROMPTS))]
     await engine.stop(0.0)
     return answers
 
 
-async def answered(engine: Backend, number: int) -> RequestOutput:
-    [output] = await answers_of(engine, PROMPTS[number], PARAMS[number % len(PARAMS)])
-    return output
+async def answered(engine: Backend, number: int, tenant: str = "local") -> RequestOutput:
+    request = GenerateRequest(PROMPTS[number], PARAMS[number % len(PARAMS)], tenant=tenant)
+    [stream] = await engine.generate(request)
+    return await Reading(stream).whole()
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def engine(staged: EngineConfig, cluster: RayCluster) -> AsyncIterator[RemoteEngine]:
-    """Run one replica, whose two stages need the CPUs of two machines."""
-    engine = await asyncio.to_thread(build_fleet, staged, 1, lambda _: None, cluster.address)
-    await engine.start()
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def engine(ahead: Ahead) -> AsyncIterator[RemoteEngine]:
+    """Return the gateway of one replica, whose two stages need the CPUs of two machines."""
+    [engine] = await ahead.gateways("two stages")
+    ahead.begin("one stage of two ranks")
     yield engine
-    await engine.stop(0.0)
+    await ahead.end("two stages")
 
 
 def receipt_of(output: RequestOutput) -> KVReceipt:
@@ -115,6 +95,6 @@ async def test_stages_on_two_machines_restore_their_parts(engine: RemoteEngine, 
 
 
 async def test_stages_restore_from_redis_what_others_stored(engine: RemoteEngine, expected: list[Told]) -> None:
-    output = await answered(engine, 3)
+    output = await answered(engine, 3, OTHERS)
     assert told(output) == expected[3]
     assert receipt_of(output).reused["redis"] >= 4 * BLOCK

@@ -37,7 +37,7 @@ class EngineConfig:
     queue_timeout: seconds within which a request must first be scheduled; 0 means no limit.
     tenant_weights: shares under "fair", by tenant; 1 for tenants not listed.
     itl_target: seconds that a step with running streams or several active tenants may take; 0 means 50 ms, with several
-        tenants 25 ms, or twice the duration of a decode-only step if that is more. Without several tenants, 200 ms while
+        tenants 25 ms, or twice the duration of a decode-only step if that is more. With a single tenant, 200 ms while
         the context of an answer that has begun is computed again.
     decode_passes: maximum number of forward passes per step while every request decodes and none waits. Tokens then
         arrive in groups of that size.

@@ -61,8 +61,8 @@ class SchedulingSettings:
         "MS",
         (
             "longest step while streams are running or several tenants are active, in ms; `0`: 50, with several "
-            "tenants 25, or twice a step without prompts if that is more, and 200 while the context of an answer that has "
-            "begun is computed again"
+            "tenants 25, or twice a step without prompts if that is more, and 200 while the context of an answer that "
+            "has begun is computed again"
         ),
     )
     decode_passes: int = setting(

@@ -1,0 +1,144 @@
+"""The next epoch of a lost replica: it starts once the answers of the former one continue, where cores are shared."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from engine.config import EngineConfig
+from engine.executor.core_shares import CoreShare
+from engine.fleet import keeper as keeper_module
+from engine.fleet.answer import RemoteAnswer
+from engine.fleet.keeper import DIED, ReplicaKeeper
+from engine.fleet.link import Link
+from engine.fleet.messages import ReplicaFacts
+from engine.fleet.order import ReplicaOrder
+from engine.fleet.placement import Share
+from tests.unit.engine.fleet.test_answer import STOP, accepted, output
+
+CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests")
+
+
+class FakeReplica:
+    """A replica that computes nothing, and ends when it is killed."""
+
+    machine, pid = "here", 1
+
+    def __init__(self, order: ReplicaOrder) -> None:
+        self.epoch, self.token = order.epoch, order.token
+        self._gone = asyncio.Event()
+
+    async def connect(self, protocol: asyncio.Protocol) -> None: ...
+
+    def retire(self) -> None: ...
+
+    def kill(self) -> None:
+        self._gone.set()
+
+    async def died(self) -> None:
+        await asyncio.Event().wait()
+
+    async def ended(self) -> str:
+        await self._gone.wait()
+        return "ended"
+
+
+class FakePlacement:
+    """Replicas on one core, or on a core each."""
+
+    is_shared = False
+
+    def __init__(self, sharers: int) -> None:
+        self.sharers = sharers
+        self.started: asyncio.Queue[int] = asyncio.Queue()
+
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
+        return [Share(CoreShare((0,), self.sharers))] * count
+
+    async def start(self, order: ReplicaOrder) -> FakeReplica:
+        assert order.config.cpu_sharers == self.sharers
+        self.started.put_nowait(order.index)
+        return FakeReplica(order)
+
+
+@pytest.fixture
+def links(monkeypatch: pytest.MonkeyPatch) -> list[Link]:
+    """Return the links that the keeper makes."""
+    made: list[Link] = []
+
+    def make(*arguments: Any) -> Link:
+        made.append(Link(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(keeper_module, "Link", make)
+    # A replica that computes nothing leaves nothing to flush.
+    monkeypatch.setattr(keeper_module, "FLUSH_SECONDS", 0.0)
+    return made
+
+
+async def started(placement: FakePlacement, links: Sequence[Link]) -> ReplicaKeeper:
+    """Start two replicas, and have both serve."""
+    keeper = ReplicaKeeper(
+        [CONFIG] * 2,
+        placement,
+        lambda _: None,
+        "",
+        on_link=lambda _: None,
+        on_gone=lambda _: None,
+        on_drained=lambda _: None,
+        on_report=lambda *_: None,
+        on_answers=lambda _: None,
+        on_give_up=lambda _: None,
+    )
+    starting = asyncio.create_task(keeper.start())
+    for _ in range(2):
+        await placement.started.get()
+    namespace = SimpleNamespace(model_fingerprint="")
+    facts = cast("ReplicaFacts", SimpleNamespace(namespace=namespace, kv_fingerprint="same", max_model_len=64))
+    for link in links:
+        link.facts = facts
+        keeper.on_ready(link)
+    await starting
+    return keeper
+
+
+def lose(keeper: ReplicaKeeper, link: Link, answer: RemoteAnswer) -> None:
+    """Lose a replica that had one answer."""
+    answer.lose_replica()
+    link.is_lost = True
+    keeper.on_lost(link, DIED, [answer])
+
+
+async def pass_turns() -> None:
+    """Let all other tasks run as far as they can."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("ends", ["with a token", "with an end", "with the other replica"])
+async def test_next_epoch_waits_until_answers_continue(links: list[Link], ends: str) -> None:
+    placement, answer = FakePlacement(sharers=2), accepted()
+    keeper = await started(placement, links)
+    lose(keeper, links[0], answer)
+    await pass_turns()
+    assert placement.started.empty()
+    if ends == "with a token":
+        answer.take(output(0, 7))
+    elif ends == "with an end":
+        answer.take(output(0, end=STOP))
+    else:
+        links[1].is_lost = True
+    assert await placement.started.get() == 0
+    await keeper.stop(0.0)
+
+
+async def test_next_epoch_on_its_own_cores_starts_at_once(links: list[Link]) -> None:
+    placement, answer = FakePlacement(sharers=1), accepted()
+    keeper = await started(placement, links)
+    lose(keeper, links[0], answer)
+    assert await placement.started.get() == 0
+    assert answer.is_paused
+    await keeper.stop(0.0)

@@ -26,12 +26,13 @@ def core_shares(cpus: Iterable[int], count: int, core_of: Callable[[int], str] =
 
     core_of: returns the name of the physical core of a CPU.
     """
+    ordered = sorted(cpus)
     cores: dict[str, list[int]] = {}
-    for cpu in sorted(cpus):
+    for cpu in ordered:
         cores.setdefault(core_of(cpu), []).append(cpu)
     groups = list(cores.values())
     if len(groups) < count:
-        return [CoreShare(tuple(sorted(cpu for group in groups for cpu in group)), count)] * count
+        return [CoreShare(tuple(ordered), count)] * count
     edges = [len(groups) * index // count for index in range(count + 1)]
     return [
         CoreShare(tuple(sorted(cpu for group in groups[first:last] for cpu in group)))

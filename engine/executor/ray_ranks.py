@@ -148,10 +148,11 @@ class RayRanks:
         if isinstance(order.meeting_place, MeetingAddress):
             order = replace(order, meeting_place=replace(order.meeting_place, own=address))
         stage, rank = self._partition.place(order.rank)
-        if rank == 0:
+        if order.rank == 0:
             # The first stage has the CPUs of the engine.
-            own = CoreShare(tuple(os.sched_getaffinity(0)), order.config.cpu_sharers)
-            self._stage_cores = self._share_of(actor, node, stage, order.config.device) if stage > 0 else own
+            self._stage_cores = CoreShare(tuple(os.sched_getaffinity(0)), order.config.cpu_sharers)
+        elif rank == 0:
+            self._stage_cores = self._share_of(actor, node, stage, order.config.device)
         secret = secrets.token_bytes(_SECRET_NBYTES)
         with listen_on(self._host) as listener:
             door = RankDoor(self._host, listener.getsockname()[1], secret)

@@ -113,7 +113,7 @@ def lose(keeper: ReplicaKeeper, link: Link, answer: RemoteAnswer) -> None:
 
 
 async def pass_turns() -> None:
-    """Let all other tasks run as far as they can."""
+    """Give the other tasks a hundred turns of the event loop."""
     for _ in range(100):
         await asyncio.sleep(0)
 

@@ -25,7 +25,8 @@ class Ahead:
         return await self._starts[name]()
 
     async def gateways(self, name: str) -> list[RemoteEngine]:
-        """Wait until the replicas `name` serve, and return their gateways."""
+        """End all other replicas, whose machines these may need, wait until these serve, and return their gateways."""
+        await self.end_all_but(name)
         self.begin(name)
         return await self._begun[name]
 

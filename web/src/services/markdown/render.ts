@@ -101,6 +101,8 @@ export function renderTokens(tokens: Token[]): string {
   return sanitise(marked.Parser.parseInline(tokens, { ...marked.defaults }));
 }
 
+// Once, because DOMPurify builds its tables from a configuration, which takes longer than the sanitising of a short block.
+DOMPurify.setConfig(PURIFY);
 // On the element, because in the resulting text a title may look like the start of a link.
 DOMPurify.addHook("afterSanitizeAttributes", (node) => {
   if (node.tagName === "IMG" && !SHOWN_IMAGE.test(node.getAttribute("src") ?? "")) node.remove();
@@ -110,7 +112,7 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 });
 
 export function sanitise(html: string): string {
-  return DOMPurify.sanitize(html, PURIFY);
+  return DOMPurify.sanitize(html);
 }
 
 /** Markdown with the usual kinds of blocks. */

@@ -7,6 +7,8 @@ const MIN_AT_FIRST = 2;
 const CHARACTERS_AT_FIRST = 1_200;
 /** Messages that are mounted at a time: a question and its answer, which is what fits into a frame. */
 export const STEP = 2;
+/** Messages of a section. With more sections or larger ones, each new message would move more boxes. */
+const PER_SECTION = 32;
 
 /** The range of a long chat's messages that is mounted: the last ones, and earlier ones as the person scrolls up. */
 export class MessageWindow {
@@ -28,10 +30,14 @@ export class MessageWindow {
     return Math.max(0, hidden - this.revealed);
   });
 
-  /** Index of each group of STEP mounted messages. New messages leave the earlier groups unchanged. */
-  readonly starts = $derived.by(() => {
+  /**
+   * Sections of the mounted messages, each with the index of every group of STEP messages. New messages and earlier ones
+   * leave the other sections unchanged.
+   */
+  readonly sections = $derived.by(() => {
     const length = Math.max(0, Math.ceil((this.messages().length - this.from) / STEP));
-    return Array.from({ length }, (_, step) => this.from + step * STEP);
+    const starts = Array.from({ length }, (_, step) => this.from + step * STEP);
+    return [...Map.groupBy(starts, (start) => Math.floor(start / PER_SECTION))].map(([number, starts]) => ({ number, starts }));
   });
 
   /** Return to the end, for another chat. */

@@ -23,11 +23,24 @@ describe("the window of mounted messages", () => {
     expect(shown.from).toBe(1_980);
   });
 
+  it("has sections of 32 messages, whose bounds never move", () => {
+    const messages = $state(chat(70));
+    const shown = new MessageWindow(() => messages, SCREEN);
+    shown.revealTo(29);
+    const begun = () => shown.sections.map(({ number, starts }) => [number, starts[0], starts.length]);
+    expect(begun()).toEqual([[0, 28, 2], [1, 32, 16], [2, 64, 3]]);
+    shown.reveal();
+    messages.push(...chat(2));
+    expect(begun()).toEqual([[0, 28, 2], [1, 32, 16], [2, 64, 4]]);
+    shown.reveal();
+    expect(begun()).toEqual([[0, 26, 3], [1, 32, 16], [2, 64, 4]]);
+  });
+
   it("starts smaller with long messages, and never shrinks", () => {
     const messages = $state(chat(40, "long ".repeat(75)));
     const shown = new MessageWindow(() => messages, SCREEN);
     expect(shown.from).toBe(36);
-    expect(shown.starts).toEqual([36, 38]);
+    expect(shown.sections).toEqual([{ number: 1, starts: [36, 38] }]);
     shown.revealTo(0);
     expect(shown.from).toBe(0);
     shown.reset();
@@ -51,7 +64,7 @@ describe("the window of mounted messages", () => {
   it("holds the first messages of an empty chat", () => {
     const messages = $state(chat(0));
     const shown = new MessageWindow(() => messages, SCREEN);
-    expect(shown.starts).toEqual([]);
+    expect(shown.sections).toEqual([]);
     messages.push(...chat(6, "long ".repeat(1_000)));
     expect(shown.from).toBe(4);
   });

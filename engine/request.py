@@ -268,6 +268,11 @@ class Request:
         return len(self.output_token_ids) + self.samples_in_flight
 
     @property
+    def has_begun(self) -> bool:
+        """Whether the answer has a token, or a step in flight will produce its first one."""
+        return self.num_produced_tokens > 0
+
+    @property
     def most_tokens(self) -> int | None:
         """Tokens of the answer that this engine produces at most, with those it began with; None for no limit."""
         limits = [limit for limit in (self.sampling.max_tokens, self.moves_at) if limit is not None]

@@ -97,7 +97,7 @@ class RequestStates:
         self._requests[request.request_id] = request
         # An answer that another process began is older than every request that arrived here, and its reader waits for
         # the next token.
-        orders = self._earlier_orders if request.num_produced_tokens else self._orders
+        orders = self._earlier_orders if request.has_begun else self._orders
         request.order, request.wait_began = next(orders), request.arrival
         self.queue.add(request)
         self.deadlines.add(request)

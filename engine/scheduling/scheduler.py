@@ -374,8 +374,7 @@ class Scheduler:
         tokens = self._until_answer(request, most)
         left, tenant = request.num_pending_tokens, self._queue.tenant_of(request)
         context, urgency = request.num_computed_tokens, self._queue.urgency(request)
-        begun = request.num_produced_tokens > 0
-        return Claim(request.request_id, tenant, tokens, context, left, urgency, request.order, begun)
+        return Claim(request.request_id, tenant, tokens, context, left, urgency, request.order, request.has_begun)
 
     def _num_computable(self, request: Request) -> int:
         """Return how many tokens of `request` could be computed now."""

@@ -93,7 +93,7 @@ class StepTime:
         """
         context = _mean_context(prompts)
         if seconds is None:
-            resumes = any(request.num_produced_tokens for request in prompts)
+            resumes = any(request.has_begun for request in prompts)
             return prompt_tokens_alongside(self.cost, num_decodes, self._target_seconds, room, context, resumes=resumes)
         # A request of another tenant may arrive at any time and wait for this step, as a stream would.
         return prompt_tokens_alongside(self.cost, max(num_decodes, 1), seconds, room, context)

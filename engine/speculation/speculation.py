@@ -144,7 +144,7 @@ def may_be_drafted(request: Request) -> bool:
     """
     sampling = request.sampling
     chooses_by_row = not (request.needs_known_tokens or sampling.has_penalties or sampling.logprobs is not None)
-    decodes = request.num_pending_tokens == 1 and request.num_produced_tokens > 0 and not request.num_drafted
+    decodes = request.num_pending_tokens == 1 and request.has_begun and not request.num_drafted
     return chooses_by_row and decodes and request.num_wanted_tokens > 1
 
 

@@ -18,17 +18,18 @@ const HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"];
 const ALLOWED = [...INLINE_ELEMENTS, ...BLOCK_ELEMENTS, ...HEADINGS, "a", "br", "img", "wbr"];
 const KNOWN: ReadonlySet<string> = new Set(ALLOWED);
 
-const PURIFY = {
+const FRAGMENT = { RETURN_DOM_FRAGMENT: true } as const;
+
+/** A purifier without the hooks of the page's own. */
+const purifier = DOMPurify(window);
+purifier.setConfig({
+  ...FRAGMENT,
   ALLOWED_TAGS: [...ALLOWED, "#text"],
   // Never a class, an id or a style: they would reach the page's own elements.
   ALLOWED_ATTR: ["align", "alt", "colspan", "dir", "href", "open", "rowspan", "src", "start"],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
-  RETURN_DOM_FRAGMENT: true,
-} as const;
-
-/** A purifier without the hooks of the page's own. */
-const purifier = DOMPurify(window);
+});
 
 /**
  * Return a block of HTML with its allowed elements alone, for the sanitiser; null if it has another element, so that it
@@ -38,7 +39,7 @@ export function safeBlock(source: string): string | null {
   const text = source.replace(/<[/!a-z][^<>]*$/i, "");
   const names = [...text.matchAll(/<\/?([a-z][^\s/>]*)/gi)].map(([, name]) => name!.toLowerCase());
   if (names.length === 0 || !names.every((name) => KNOWN.has(name))) return null;
-  const fragment = purifier.sanitize(text, { ...PURIFY, ALLOWED_TAGS: [...PURIFY.ALLOWED_TAGS], ALLOWED_ATTR: [...PURIFY.ALLOWED_ATTR] });
+  const fragment = purifier.sanitize(text, FRAGMENT);
   const host = fragment.ownerDocument.createElement("div");
   host.append(fragment);
   for (const element of host.querySelectorAll("img")) element.outerHTML = imageOf(element.getAttribute("src") ?? "", element.alt);

@@ -93,7 +93,10 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
             cluster.wait_for_nodes()
             yield running
         finally:
-            # Each machine would take a second to end by itself.
+            # Each machine would take a second to end by itself. `Cluster.remove_node` also refuses one that this
+            # process has not left yet, and without the head leaving takes long.
             for node in cluster.list_all_nodes():
-                cluster.remove_node(node, allow_graceful=False)
+                node.kill_all_processes(check_alive=False, wait=True)
+            cluster.worker_nodes.clear()
+            cluster.head_node = None
             cluster.shutdown()

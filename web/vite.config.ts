@@ -1,7 +1,7 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 
-import { boundFirstLoad, offlineWorker, precompress, woff2Only } from "./build_plugins.ts";
+import { boundFirstLoad, offlineWorker, precompress, staticIcons, woff2Only } from "./build_plugins.ts";
 
 const server = process.env["EBB_URL"] ?? "http://127.0.0.1:8000";
 
@@ -11,7 +11,7 @@ const NO_TEXTS = /^(?!.*\/src\/i18n\/[\w-]+\/)/;
 const PARTS = /\/src\/components\/(?!chat\/markdown\/)|\/@lucide\//;
 
 export default defineConfig({
-  plugins: [svelte(), woff2Only(), boundFirstLoad(100_000), offlineWorker("src/background/offline_worker.js"), precompress()],
+  plugins: [staticIcons(), svelte(), woff2Only(), boundFirstLoad(100_000), offlineWorker("src/background/offline_worker.js"), precompress()],
   build: {
     outDir: "../app/static",
     emptyOutDir: true,

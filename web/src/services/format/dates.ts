@@ -32,9 +32,22 @@ export function monthName(month: string, now: Date): string {
 /** Format a Unix time in seconds as a time of day, with the day before today, and with the year before this year. */
 export function moment(seconds: number, now: Date): string {
   const time = new Date(seconds * 1_000);
-  const day = midnight(time) === midnight(now) ? {} : ({ day: "numeric", month: "short" } as const);
-  const year = time.getFullYear() === now.getFullYear() ? {} : ({ year: "numeric" } as const);
-  return new Intl.DateTimeFormat(language.locale, { hour: "numeric", minute: "2-digit", ...day, ...year }).format(time);
+  const precision = time.getFullYear() !== now.getFullYear() ? "year" : midnight(time) !== midnight(now) ? "day" : "time";
+  return momentFormat(language.locale, precision).format(time);
+}
+
+const PRECISIONS = { time: {}, day: { day: "numeric", month: "short" }, year: { day: "numeric", month: "short", year: "numeric" } } as const;
+/** Formats by their key. Making one takes as long as drawing a short question. */
+const momentFormats = new Map<string, Intl.DateTimeFormat>();
+
+function momentFormat(locale: string, precision: keyof typeof PRECISIONS): Intl.DateTimeFormat {
+  const key = `${locale} ${precision}`;
+  let format = momentFormats.get(key);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat(locale, { hour: "numeric", minute: "2-digit", ...PRECISIONS[precision] });
+    momentFormats.set(key, format);
+  }
+  return format;
 }
 
 function periodOf(time: Date, now: Date): Group["period"] {

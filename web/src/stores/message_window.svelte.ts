@@ -31,13 +31,16 @@ export class MessageWindow {
   });
 
   /**
-   * Sections of the mounted messages, each with the index of every group of STEP messages. New messages and earlier ones
-   * leave the other sections unchanged.
+   * Sections of the mounted messages, each with the index of its first message and the one after its last. New messages and
+   * earlier ones leave the other sections unchanged.
    */
   readonly sections = $derived.by(() => {
-    const length = Math.max(0, Math.ceil((this.messages().length - this.from) / STEP));
-    const starts = Array.from({ length }, (_, step) => this.from + step * STEP);
-    return [...Map.groupBy(starts, (start) => Math.floor(start / PER_SECTION))].map(([number, starts]) => ({ number, starts }));
+    const { length } = this.messages();
+    const first = Math.floor(this.from / PER_SECTION);
+    return Array.from({ length: Math.max(0, Math.ceil(length / PER_SECTION) - first) }, (_, at) => {
+      const begin = (first + at) * PER_SECTION;
+      return { number: first + at, from: Math.max(this.from, begin), to: Math.min(length, begin + PER_SECTION) };
+    });
   });
 
   /** Return to the end, for another chat. */

@@ -27,20 +27,20 @@ describe("the window of mounted messages", () => {
     const messages = $state(chat(70));
     const shown = new MessageWindow(() => messages, SCREEN);
     shown.revealTo(29);
-    const begun = () => shown.sections.map(({ number, starts }) => [number, starts[0], starts.length]);
-    expect(begun()).toEqual([[0, 28, 2], [1, 32, 16], [2, 64, 3]]);
+    const bounds = () => shown.sections.map(({ number, from, to }) => [number, from, to]);
+    expect(bounds()).toEqual([[0, 28, 32], [1, 32, 64], [2, 64, 70]]);
     shown.reveal();
     messages.push(...chat(2));
-    expect(begun()).toEqual([[0, 28, 2], [1, 32, 16], [2, 64, 4]]);
+    expect(bounds()).toEqual([[0, 28, 32], [1, 32, 64], [2, 64, 72]]);
     shown.reveal();
-    expect(begun()).toEqual([[0, 26, 3], [1, 32, 16], [2, 64, 4]]);
+    expect(bounds()).toEqual([[0, 26, 32], [1, 32, 64], [2, 64, 72]]);
   });
 
   it("starts smaller with long messages, and never shrinks", () => {
     const messages = $state(chat(40, "long ".repeat(75)));
     const shown = new MessageWindow(() => messages, SCREEN);
     expect(shown.from).toBe(36);
-    expect(shown.sections).toEqual([{ number: 1, starts: [36, 38] }]);
+    expect(shown.sections).toEqual([{ number: 1, from: 36, to: 40 }]);
     shown.revealTo(0);
     expect(shown.from).toBe(0);
     shown.reset();

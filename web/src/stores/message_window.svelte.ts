@@ -5,8 +5,6 @@ const AT_END = 20;
 /** Opening a chat mounts only enough messages to fill a screen, so that the first frame is not late. */
 const MIN_AT_FIRST = 2;
 const CHARACTERS_AT_FIRST = 1_200;
-/** Messages that are mounted at a time: a question and its answer, which is what fits into a frame. */
-export const STEP = 2;
 /** Messages of a section. With more sections or larger ones, each new message would move more boxes. */
 const PER_SECTION = 32;
 
@@ -21,12 +19,12 @@ export class MessageWindow {
     private readonly printing: { readonly now: boolean },
   ) {}
 
-  /** Index of the first mounted message. The index moves in steps, so that the top is not redrawn with every message. */
+  /** Index of the first mounted message. */
   readonly from = $derived.by(() => {
     const { length } = this.messages();
     if (this.printing.now) return 0;
     if (length > 0) this.heldBack ??= untrack(() => this.beyondFirst());
-    const hidden = Math.max(0, Math.ceil((length - AT_END) / STEP) * STEP) + (this.heldBack ?? 0);
+    const hidden = Math.max(0, length - AT_END) + (this.heldBack ?? 0);
     return Math.max(0, hidden - this.revealed);
   });
 
@@ -49,14 +47,14 @@ export class MessageWindow {
     this.revealed = 0;
   }
 
-  /** Mount the group above. */
+  /** Mount the message above. One at a time fits into a frame, even if the browser collects garbage in it. */
   reveal(): void {
-    this.revealed += STEP;
+    this.revealed += 1;
   }
 
   /** Mount all messages from `index` on. */
   revealTo(index: number): void {
-    if (index < this.from) this.revealed += Math.ceil((this.from - index) / STEP) * STEP;
+    if (index < this.from) this.revealed += this.from - index;
   }
 
   private beyondFirst(): number {
@@ -65,6 +63,6 @@ export class MessageWindow {
     while (first > 0 && (messages.length - first < MIN_AT_FIRST || characters < CHARACTERS_AT_FIRST)) {
       characters += messages[--first]!.content.length;
     }
-    return Math.floor(first / STEP) * STEP;
+    return first;
   }
 }

@@ -11,7 +11,7 @@ export interface Scrolling {
   painted: ProximityObserver;
   /** Beyond this distance messages are unmounted, and an empty box of the same height takes their place. */
   mounted: ProximityObserver;
-  /** Mounts unmounted messages again, one group per frame. */
+  /** Mounts unmounted messages again, one per frame. */
   frames: FrameQueue;
 }
 

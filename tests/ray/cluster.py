@@ -1,6 +1,7 @@
 """A Ray cluster of a head without cores and three machines, all of them on the loopback of this one."""
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -100,3 +101,7 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
             cluster.worker_nodes.clear()
             cluster.head_node = None
             cluster.shutdown()
+            # A process that ends while a thread of it leaves the cluster may crash in Ray's own code.
+            for thread in threading.enumerate():
+                if thread.name == "leave-ray":
+                    thread.join(30)

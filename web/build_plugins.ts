@@ -102,7 +102,7 @@ const ICON_DATA = /^const iconData = (\{.*\});$/m;
 
 /**
  * Compile Lucide's icons to markup with the attributes that the page sets. The library builds each icon from data, which
- * took a third of the time in which a message is drawn.
+ * took a third of the script of a message.
  */
 export function staticIcons(): Plugin {
   return {

@@ -54,7 +54,7 @@ export class MessageWindow {
 
   /** Mount all messages from `index` on. */
   revealTo(index: number): void {
-    if (index < this.from) this.revealed += this.from - index;
+    this.revealed += Math.max(0, this.from - index);
   }
 
   private beyondFirst(): number {

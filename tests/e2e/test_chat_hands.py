@@ -10,6 +10,11 @@ from tests.e2e.showcase import long_chat
 
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
 FEW_BOXES_ARE_EMPTY = """() => document.querySelectorAll("[data-scroller] div:empty").length < 150"""
+UNTIL_AT_END = """async element => {
+    while (element.scrollHeight - element.scrollTop - element.clientHeight >= 4) {
+        await new Promise(requestAnimationFrame);
+    }
+}"""
 SCROLL_UP = """async element => {
     const shown = new Set();
     let jump = 0;
@@ -80,10 +85,7 @@ async def test_page_follows_answer_until_user_scrolls_up(new_page: NewPage) -> N
     await chat.open_new_chat(tokens=2_000)
     await chat.send("Tell me everything about the sea.\n" * 12)
     await chat.until_writing(characters=40)
-    at_end = "element => element.scrollHeight - element.scrollTop - element.clientHeight < 4"
-    await chat.thread.evaluate(
-        f"async element => {{ while (!({at_end})(element)) await new Promise(requestAnimationFrame) }}"
-    )
+    await chat.thread.evaluate(UNTIL_AT_END)
 
     await chat.thread.hover()
     await chat.page.mouse.wheel(0, -300)
@@ -104,9 +106,27 @@ async def test_page_follows_answer_until_user_scrolls_up(new_page: NewPage) -> N
 
     await jump.click()
     await expect(jump).to_have_count(0)
-    await chat.thread.evaluate(
-        f"async element => {{ while (!({at_end})(element)) await new Promise(requestAnimationFrame) }}"
-    )
+    await chat.thread.evaluate(UNTIL_AT_END)
+    await chat.button("Stop").click()
+    await chat.expect_status("cancelled")
+
+
+async def test_page_stands_still_under_pressed_button(new_page: NewPage) -> None:
+    chat = await new_page(viewport={"width": 800, "height": 360})
+    await chat.open_new_chat(tokens=2_000)
+    await chat.send("Tell me everything about the sea.\n" * 12)
+    await chat.until_writing(characters=400)
+    question = chat.questions.first
+
+    await chat.answers.last.hover()
+    await chat.page.mouse.down()
+    place = await chat.thread.evaluate("element => element.scrollTop")
+    await chat.until_writing(characters=len(await chat.text_of_answer()) + 400)
+    assert await chat.thread.evaluate("element => element.scrollTop") == place
+
+    await chat.page.mouse.up()
+    await chat.thread.evaluate(UNTIL_AT_END)
+    await expect(question).not_to_be_in_viewport()
     await chat.button("Stop").click()
     await chat.expect_status("cancelled")
 

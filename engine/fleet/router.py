@@ -69,6 +69,9 @@ class Seat:
     free_at: float = 0.0
     decodes: int = 0
     prompts: int = 0
+    own_decodes: int = 0
+    own_prompts: int = 0
+    own_seconds: float = 0.0
     sent: "OrderedDict[Ticket, None]" = field(default_factory=OrderedDict)
     published: Published = field(default_factory=lambda: (set(), set(), set()))
     role: Role = "both"
@@ -224,6 +227,7 @@ class PredictingRouter:
         seat.free_at = max(seat.free_at, self._clock())
         for ticket in tickets:
             seat.sent[ticket] = None
+            seat.own_prompts, seat.own_seconds = seat.own_prompts + 1, seat.own_seconds + ticket.seconds
             self._charge(seat, ticket)
         self._index.note(seat.row, prompt.names)
         self._settle(seat)
@@ -235,6 +239,8 @@ class PredictingRouter:
         if ticket.is_waiting:
             count = self._weight(seat, ticket)
             seat.prompts, seat.decodes = seat.prompts - count, seat.decodes + count
+            seat.own_prompts, seat.own_decodes = seat.own_prompts - 1, seat.own_decodes + 1
+            seat.own_seconds -= ticket.seconds
             if ticket in seat.sent:
                 seat.free_at -= seat.gateways * ticket.seconds
             self._settle(seat)
@@ -245,6 +251,7 @@ class PredictingRouter:
         self.on_started(ticket)
         seat = ticket.seat
         seat.decodes -= self._weight(seat, ticket)
+        seat.own_decodes -= 1
         seat.sent.pop(ticket, None)
         if num_tokens:
             self._mean_tokens += NEWEST * (num_tokens - self._mean_tokens)
@@ -265,15 +272,20 @@ class PredictingRouter:
     def _settle(self, seat: Seat | None) -> None:
         """Enter into the table what is known of a seat that has joined.
 
-        Answers of the report end one after the other, within the time of a mean answer.
+        Answers of the report end one after the other, within the time of a mean answer. The older the report is, the more
+        this gateway's own answers count instead, and those of the others as many. If all gateways kept to an old report,
+        they would crowd the replicas that had little work then.
         """
         if seat is None or seat.row is None:
             return
-        work = seat.work
+        work, now = seat.work, self._clock()
         life = self._mean_tokens * self._table.pace(seat.row, work.decodes)
-        left = max(0.0, 1 - (self._clock() - seat.at) / life) if life else 1.0
-        decodes, prompts = left * work.decodes + seat.decodes, left * (work.prompts + work.waiting) + seat.prompts
-        self._table.set(seat.row, seat.free_at, max(0.0, decodes), max(0.0, prompts))
+        left = max(0.0, 1 - (now - seat.at) / life) if life else 1.0
+        own = (1 - left) * seat.gateways
+        decodes = left * (left * work.decodes + seat.decodes) + own * seat.own_decodes
+        prompts = left * (left * (work.prompts + work.waiting) + seat.prompts) + own * seat.own_prompts
+        queue = left * max(0.0, seat.free_at - now) + own * seat.own_seconds
+        self._table.set(seat.row, now + queue, max(0.0, decodes), max(0.0, prompts))
 
     def _choose(self, prompt: RoutedPrompt) -> "_Choice":
         found = self._index.find(prompt.names, self._table.num_rows)

@@ -143,9 +143,9 @@ bench-%: setup .make/dev
 bench-adapters: ## compare restoring from Redis with LMCache and redis-py; JSON and table in bench/results
 bench-agents: ## measure how much of the prompts of Claude Code and aider comes from a tier; JSON and tables in bench/results, ten minutes
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
-bench-attention: ## measure attention of the native step as a share of what the machine can do, and print a table
+bench-attention: ## measure attention of the native step as a share of what the machine can do; JSON and table in bench/results
 bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier; JSON and table in bench/results
-bench-family-step: ## compare the native step of each model family with that of a Llama of the same sizes
+bench-family-step: ## compare the native step of each model family with that of a Llama of the same sizes; JSON and table in bench/results
 bench-fleet-policies: ## compare policies of the choice of a replica on four replicas and in simulation; JSON and tables in bench/results
 bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router; JSON in bench/results, page in docs
 bench-fleet: ## measure what a replica costs against an engine in the server's process, one minute

@@ -26,15 +26,25 @@ constexpr Load kLoads[] = {
     {"decode 32 at 2304", 32, 2304, 1}, {"32, 2048 shared", 32, 2304, 1, 2048},
 };
 
+// Loads of the shapes that only some families have.
+constexpr Load kFewLoads[] = {{"prefill 2048", 1, 0, 2048}, {"decode 4 at 5000", 4, 5000, 1}, {"decode 32 at 512", 32, 512, 1}};
+
+// Rules of a layer: AttentionLayer has the same members.
+struct Rules {
+    int window = 0;
+    float softcap = 0;
+};
+
 template <int kHeadDim>
 class Measured {
 public:
-    Measured(const char* shape, int heads, int kv_heads, int threads)
-        : shape_(shape), heads_(heads), kv_heads_(kv_heads), threads_(threads), scratch_(threads) {}
+    // kv: memory for keys and values, which all shapes use in turns.
+    Measured(const char* shape, int heads, int kv_heads, int threads, Buffer<bf16>& kv, Rules rules = {})
+        : shape_(shape), heads_(heads), kv_heads_(kv_heads), threads_(threads), rules_(rules), scratch_(threads), kv_(kv) {}
 
     void measure(const Load& load) {
         const int length = load.context + load.tokens, blocks = (length + kPageKeys - 1) / kPageKeys;
-        const size_t layer_size = size_t{2} * kv_heads_ * kPageKeys * kHeadDim;
+        const size_t layer_size = size_t{kPageKeys} * kv_heads_ * (kHeadDim + value_columns(kHeadDim));
         const size_t fitting = kMostMemory / (layer_size * sizeof(bf16) * blocks * load.streams);
         const int layers = load.tokens > 1 ? 2 : std::min<int>(kDecodedLayers, fitting);
         const size_t block_size = layers * layer_size;
@@ -69,6 +79,8 @@ public:
         layer.heads = heads_;
         layer.qkv = qkv_.data();
         layer.scale = 0.125f;
+        layer.window = rules_.window;
+        layer.softcap = rules_.softcap;
         layer.queries = plan.queries.data();
         layer.out = out_.data();
         layer.partials = partials.data();
@@ -77,9 +89,11 @@ public:
             for (int i = 0; i < layers; ++i) run(plan, layer, i, taken[i], scratch_[thread]);
         });
         const double joining = timed(threads_, [&](int thread) { join(plan, layer, layers, thread); });
-        const double keys = rows * (load.context + (load.tokens + 1) / 2.0);
+        double keys = 0;
+        for (int position = load.context; position < length; ++position)
+            keys += load.streams * double(position + 1 - layer.first_key(position));
         const double read = keys - (load.streams - 1.0) * load.shared;
-        const double bytes = load.tokens > 1 ? 0 : 4.0 * kv_heads_ * kHeadDim * read * layers;
+        const double bytes = load.tokens > 1 ? 0 : sizeof(bf16) * double(layer_size) / kPageKeys * read * layers;
         print(shape_, load.name, seconds + joining, 4.0 * heads_ * kHeadDim * keys * layers, bytes);
     }
 
@@ -106,8 +120,9 @@ private:
 
     const char* shape_;
     int heads_, kv_heads_, threads_;
+    Rules rules_;
     std::vector<AttentionScratch> scratch_;
-    Buffer<bf16> kv_;
+    Buffer<bf16>& kv_;
     Buffer<float> qkv_;
     Buffer<Activation> out_;
 };
@@ -117,13 +132,26 @@ private:
 int main(int, char** arguments) {
     permit_tiles();
     const int threads = std::atoi(arguments[1]), rounds = std::atoi(arguments[2]);
-    Measured<64> small("9/3 heads of 64", 9, 3, threads);
-    Measured<128> large("16/8 heads of 128", 16, 8, threads);
+    Buffer<bf16> kv;
+    Measured<64> small("9/3 heads of 64", 9, 3, threads, kv);
+    Measured<128> large("16/8 heads of 128", 16, 8, threads, kv);
+    Measured<64> grouped("8/1 heads of 64", 8, 1, threads, kv);
+    Measured<80> odd("32/32 heads of 80", 32, 32, threads, kv);
+    Measured<96> single("32/32 heads of 96", 32, 32, threads, kv);
+    Measured<256> wide("4/1 heads of 256", 4, 1, threads, kv);
+    Measured<256> capped("4/1 heads of 256, window 512, softcap", 4, 1, threads, kv, {512, 50.f});
     for (int round = 0; round < rounds; ++round) {
         measure_limits(threads);
         for (const Load& load : kLoads) {
             small.measure(load);
             large.measure(load);
+        }
+        for (const Load& load : kFewLoads) {
+            grouped.measure(load);
+            odd.measure(load);
+            single.measure(load);
+            wide.measure(load);
+            capped.measure(load);
         }
     }
 }

@@ -1,19 +1,25 @@
 """`python -m bench.family_step`: time of a native step per byte of weights, of each family against the Llama plan.
 
 The Llama plan has the same sizes, and none of the family's rules. Both arms take turns, on random weights. Windows are
-as long as the context. Prints a table and stores nothing.
+as long as the context. Prints a table, and writes bench/results/family_step.json and family_step.md. Exits with 1 if a
+target is missed.
 """
 
 import argparse
-import time
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 import torch
 
+from bench.machine import Machine, describe_machine
+from bench.report import Target
+from bench.report_tables import table, targets_table
+from bench.rounding import rounded
 from bench.stats import median
 from cache_tiers.layout import BlockLayout
 from engine.attention.backend import kv_shapes
@@ -32,6 +38,8 @@ from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
 from models.registry import read_config
 
+RESULTS: Final = Path(__file__).parent / "results"
+MOST_PER_BYTE: Final = 1.05
 POSITIONS: Final = 4096
 _GEMMA: Final = {
     "max_position_embeddings": POSITIONS,
@@ -145,8 +153,68 @@ class Arm:
         return (computed.ended - computed.started) * 1e3
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a family and of the Llama, in the median.
+
+    family_ms, llama_ms: milliseconds of `streams` streams with `tokens` tokens each.
+    per_byte: ratio of the times per byte of weights.
+    """
+
+    family: str
+    streams: int
+    tokens: int
+    family_ms: float
+    llama_ms: float
+    per_byte: float
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyReport:
+    """One run."""
+
+    measured_on: str
+    machine: Machine
+    instruction_set: str
+    threads: int
+    rounds: int
+    steps: tuple[Step, ...]
+
+
+def targets(report: FamilyReport) -> list[Target]:
+    """List the target of each family: its slowest kind of step, per byte of weights."""
+    families = dict.fromkeys(step.family for step in report.steps)
+    worst = {family: max(step.per_byte for step in report.steps if step.family == family) for family in families}
+    return [
+        Target(f"{family}: time per byte over the Llama's", most, MOST_PER_BYTE, at_least=False)
+        for family, most in worst.items()
+    ]
+
+
+def to_markdown(report: FamilyReport) -> str:
+    """Format the tables."""
+    rows = [
+        (
+            step.family,
+            f"{step.streams}",
+            f"{step.tokens}",
+            f"{step.family_ms:.2f}",
+            f"{step.llama_ms:.2f}",
+            f"{step.per_byte:.3f}",
+        )
+        for step in report.steps
+    ]
+    heading = (
+        f"# Native steps of the families\n\nMeasured on {report.measured_on}: {report.machine.cpu}, {report.threads} "
+        f"threads, {report.instruction_set}, random weights in bfloat16. Each figure is the median of "
+        f"{report.rounds} rounds. Both plans take turns."
+    )
+    head = ("family", "streams", "tokens of each", "ms", "Llama of the same sizes, ms", "time per byte of weights")
+    return "\n\n".join((heading, targets_table(targets(report)), table(head, rows))) + "\n"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and print."""
+    """Measure, print, and write family_step.json and family_step.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.family_step", description=__doc__)
     parser.add_argument("families", nargs="*", default=list(FAMILIES), help=f"among {', '.join(FAMILIES)}")
     parser.add_argument("--cache-dir", type=Path, default=Path("build/native"), help="folder of the compiled kernels")
@@ -154,22 +222,40 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--context", type=int, default=511)
     parser.add_argument("--threads", type=int, default=usable_cores())
     parser.add_argument("--layers", type=int, default=0, help="number of layers; 0 for all")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
-    kernels = Kernels(build_kernels(choose_instruction_set("auto"), arguments.cache_dir, print))
-    print(f"{arguments.threads} threads, {time.strftime('%Y-%m-%d')}, median of {arguments.rounds} rounds, ms a step")
-    for name in arguments.families:
-        config = read_config(FAMILIES[name])
-        config = replace(config, layers=config.layers[: arguments.layers or None])
-        plans = (config, llama_plan(config))
-        family, llama = (
-            Arm(kernels, plan, context=arguments.context, streams=8, threads=arguments.threads) for plan in plans
-        )
-        for streams, tokens in ((1, 1), (8, 1), (1, min(256, arguments.context))):
-            pairs = [(family.step(streams, tokens), llama.step(streams, tokens)) for _ in range(arguments.rounds + 1)]
-            ours, theirs = (median(times) for times in zip(*pairs[1:], strict=True))
-            ratio = median([a / family.weight_bytes * llama.weight_bytes / b for a, b in pairs[1:]])
-            print(f"{name:8} {streams} x {tokens:3}  {ours:8.2f}  llama {theirs:8.2f}  per byte {ratio:5.3f}")
-    return 0
+    chosen = choose_instruction_set("auto")
+    kernels = Kernels(build_kernels(chosen, arguments.cache_dir, print))
+    steps = [step for name in arguments.families for step in _measure(kernels, name, arguments)]
+    today, machine = date.today().isoformat(), describe_machine()
+    report = FamilyReport(today, machine, chosen.name, arguments.threads, arguments.rounds, tuple(steps))
+    passed = all(target.met for target in targets(report))
+    whole = rounded(asdict(report) | {"targets": [asdict(target) for target in targets(report)], "passed": passed})
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "family_step.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    (arguments.out / "family_step.md").write_text(to_markdown(report), encoding="utf-8")
+    print(to_markdown(report))
+    return 0 if passed else 1
+
+
+def _measure(kernels: Kernels, name: str, arguments: argparse.Namespace) -> list[Step]:
+    """Measure a family's decode of one and of eight streams, and a part of a prompt."""
+    config = read_config(FAMILIES[name])
+    config = replace(config, layers=config.layers[: arguments.layers or None])
+    family, llama = (
+        Arm(kernels, plan, context=arguments.context, streams=8, threads=arguments.threads)
+        for plan in (config, llama_plan(config))
+    )
+    bytes_ratio = llama.weight_bytes / family.weight_bytes
+    steps = []
+    for streams, tokens in ((1, 1), (8, 1), (1, min(256, arguments.context))):
+        pairs = [(family.step(streams, tokens), llama.step(streams, tokens)) for _ in range(arguments.rounds + 1)]
+        # The first round warms the caches.
+        ours, theirs = (median(times) for times in zip(*pairs[1:], strict=True))
+        per_byte = bytes_ratio * median([a / b for a, b in pairs[1:]])
+        steps.append(Step(name, streams, tokens, ours, theirs, per_byte))
+        print(f"{name}: {streams} x {tokens} tokens, {per_byte:.3f} per byte", flush=True)
+    return steps
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python -m bench.fleet [--rounds 7]
 
-The CPU is measured without a model: both ends of the connection are in one process, with a stub as the engine.
+The CPU is measured without a model: both ends of the connection are in one process, with a stub as the engine. A
+replica on the server's machine has a pair of sockets, and one of another machine TCP with TLS.
 Latency and throughput are measured on a small model of random weights: an engine in this process and one replica, in
 turns, each with 32 answers at a time. Then answers are handed over between replicas of two roles. Prints tables, and
 writes bench/results/fleet.json.
@@ -40,6 +41,7 @@ from engine.fleet.build import build_fleet
 from engine.fleet.handshake import new_token
 from engine.fleet.link import Link
 from engine.fleet.server import ReplicaServer
+from engine.fleet.tls import Identity
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput
 from engine.prefix_keys import PrefixKeys
@@ -51,6 +53,8 @@ from models.resolve import resolve_model
 
 T = TypeVar("T")
 
+PAIR: Final = "pair of sockets"
+WIRES: Final = (PAIR, "TCP with TLS")
 STREAMS: Final = 32
 MANY_STREAMS: Final = 256
 STEPS: Final = 1000
@@ -72,6 +76,7 @@ PARAMS: Final = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=Tr
 class WireCost:
     """CPU of both ends of the wire, in microseconds a token, beyond that of delivering in one process."""
 
+    wire: str
     streams: int
     added_us: float
 
@@ -140,11 +145,11 @@ class Count:
         self._whole = asyncio.get_running_loop().create_future()
 
 
-async def cpu_per_token(streams: int, *, is_remote: bool) -> float:
-    """Return the CPU seconds of delivering a token, through the wire or in one process."""
+async def cpu_per_token(streams: int, wire: str | None) -> float:
+    """Return the CPU seconds of delivering a token through one of the WIRES; through none, in one process."""
     engine, count = StubEngine(), Count(streams)
     request = GenerateRequest(list(range(PROMPT)), PARAMS)
-    link = await _linked(engine) if is_remote else None
+    link = None if wire is None else await _linked(engine, wire)
     for number in range(streams):
         if link is None:
             [stream] = await engine.generate(request)
@@ -162,7 +167,7 @@ async def cpu_per_token(streams: int, *, is_remote: bool) -> float:
     return (time.process_time() - began) / (STEPS * streams)
 
 
-async def _linked(engine: StubEngine) -> Link:
+async def _linked(engine: StubEngine, wire: str) -> Link:
     """Connect a link to a replica's server in this process."""
     token, ready = new_token(), asyncio.Event()
     events = SimpleNamespace(
@@ -174,16 +179,32 @@ async def _linked(engine: StubEngine) -> Link:
         on_lost=lambda *_: None,
     )
     link, server = Link(0, 1, token, cast("Any", events)), ReplicaServer(token, 1)
+    await (_connect_pair if wire == PAIR else _connect_tls)(link, server)
+    server.begin()
+    server.serve(cast("AsyncLLMEngine", engine))
+    await ready.wait()
+    return link
+
+
+async def _connect_pair(link: Link, server: ReplicaServer) -> None:
     loop = asyncio.get_running_loop()
     ours, theirs = socket.socketpair()
     for end in (ours, theirs):
         end.setblocking(False)
     await loop.create_connection(lambda: link.connection, sock=ours)
     await loop.create_connection(server.admit, sock=theirs)
-    server.begin()
-    server.serve(cast("AsyncLLMEngine", engine))
-    await ready.wait()
-    return link
+
+
+async def _connect_tls(link: Link, server: ReplicaServer) -> None:
+    loop = asyncio.get_running_loop()
+    gateway, replica = Identity.new(), Identity.new()
+    accepting = replica.accepting(gateway.certificate)
+    listener = await loop.create_server(server.admit, "127.0.0.1", 0, ssl=accepting)
+    port = listener.sockets[0].getsockname()[1]
+    await loop.create_connection(
+        lambda: link.connection, "127.0.0.1", port, ssl=gateway.connecting(replica.certificate)
+    )
+    listener.close()
 
 
 async def load(engine: Backend, streams: int, salt: int) -> LoadResult:
@@ -231,8 +252,8 @@ def main() -> None:
     arguments = parser.parse_args()
     costs = []
     for streams in (STREAMS, MANY_STREAMS):
-        through, alone = (asyncio.run(cpu_per_token(streams, is_remote=is_remote)) for is_remote in (True, False))
-        costs.append(WireCost(streams, 1e6 * (through - alone)))
+        alone = asyncio.run(cpu_per_token(streams, None))
+        costs += [WireCost(wire, streams, 1e6 * (asyncio.run(cpu_per_token(streams, wire)) - alone)) for wire in WIRES]
     with tempfile.TemporaryDirectory(prefix="ebb-fleet-") as folder:
         source = resolve_model("smollm2-135m-instruct", arguments.cache_dir, print)
         path = Path(folder)
@@ -251,9 +272,9 @@ def main() -> None:
         state = path / "state"
         state.mkdir()
         hand_over = asyncio.run(measure_hand_over(config, state, print))
-    print("| streams | added CPU, us a token |\n| --- | --- |")
+    print("| wire | streams | added CPU, us a token |\n| --- | --- | --- |")
     for cost in costs:
-        print(f"| {cost.streams} | {cost.added_us:.1f} |")
+        print(f"| {cost.wire} | {cost.streams} | {cost.added_us:.1f} |")
     print("\n| | tokens/s | gap p50, ms | gap p99, ms |\n| --- | --- | --- | --- |")
     medians = {name: _median(results) for name, results in loads.items()}
     for name, each in medians.items():

@@ -1,14 +1,16 @@
 """One gateway's connection to a replica, and the streams that the gateway has begun there."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+import logging
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from cache_tiers.tier import TierId
 from engine.async_llm import AsyncLLMEngine
-from engine.errors import EbbError
+from engine.errors import FOR_THE_PROCESS, EbbError, EngineError
 from engine.fleet.connection import MAX_FRAME, Connection
 from engine.fleet.handshake import check, gateway_proof, new_nonce, replica_proof
 from engine.fleet.messages import (
@@ -43,6 +45,10 @@ from engine.fleet.reporter import Reading
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput
 from engine.request_stream import RequestStream
+
+DEFECT: Final = "The replica failed unexpectedly; see the server's log."
+
+logger = logging.getLogger(__name__)
 
 
 class SessionOwner(Protocol):
@@ -191,16 +197,26 @@ class GatewaySession:
         return task
 
     async def _generate(self, call: Generate) -> None:
-        engine = self._owner.engine
+        with self._refusing(call.call):
+            streams = await self._owner.engine.generate(_request_of(call, self._placed(call.streams[0])))
+            begun = [Begun(each.params, each.text_before, each.reasoning_before) for each in streams]
+            # First, so that the gateway can abort them if sending fails. Outputs follow in the loop's next turn.
+            for number, stream in zip(call.streams, streams, strict=True):
+                self._follow(number, stream, call)
+            self.send(Accepted(call.call, begun))
+
+    @contextmanager
+    def _refusing(self, call: int) -> Iterator[None]:
+        """Refuse a call that fails, whatever the reason: its gateway waits for an answer."""
         try:
-            streams = await engine.generate(_request_of(call, self._placed(call.streams[0])))
+            yield
         except EbbError as error:
-            self.send(refusal_of(call.call, error))
-            return
-        begun = [Begun(each.params, each.text_before, each.reasoning_before) for each in streams]
-        self.send(Accepted(call.call, begun))
-        for number, stream in zip(call.streams, streams, strict=True):
-            self._follow(number, stream, call)
+            self.send(refusal_of(call, error))
+        except FOR_THE_PROCESS:
+            raise
+        except BaseException:
+            logger.exception("a gateway's call failed; please report this defect")
+            self.send(refusal_of(call, EngineError(DEFECT)))
 
     def _admitted(self, numbers: Sequence[int]) -> None:
         for number in numbers:
@@ -233,8 +249,11 @@ class GatewaySession:
 
     async def _hand_over(self, call: Generate, end: Output) -> None:
         """Tell the gateway that another replica can continue an answer: its blocks are in a lower tier."""
-        await self._owner.engine.prefixes.until_below((*call.prompt_token_ids, *call.produced), tenant=call.tenant)
-        self.send(Step([end]))
+        try:
+            await self._owner.engine.prefixes.until_below((*call.prompt_token_ids, *call.produced), tenant=call.tenant)
+        finally:
+            # The other replica computes the blocks that it does not find.
+            self.send(Step([end]))
 
     def _flush(self) -> None:
         self._owner.exit_if_broken()
@@ -248,10 +267,8 @@ class GatewaySession:
             self._owner.engine.abort(request_id)
 
     async def _answer(self, call: Warm | Places | Erase) -> None:
-        try:
+        with self._refusing(call.call):
             self.send(Answer(call.call, await self._do(call)))
-        except EbbError as error:
-            self.send(refusal_of(call.call, error))
 
     async def _do(self, call: Warm | Places | Erase) -> bool | list[TierId | None] | None:
         engine = self._owner.engine

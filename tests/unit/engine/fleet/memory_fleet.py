@@ -1,0 +1,226 @@
+"""Replicas in this process, whose connections are in memory, and whose engines do what a test says."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from cache_tiers.block_key import KeyNamespace
+from engine.async_llm import AsyncLLMEngine
+from engine.config import EngineConfig
+from engine.fleet.answer import RemoteAnswer
+from engine.fleet.connection import Connection
+from engine.fleet.keeper import DIED
+from engine.fleet.link import Link
+from engine.fleet.messages import Ready, ReplicaFacts
+from engine.fleet.order import ReplicaOrder
+from engine.fleet.placement import Share
+from engine.fleet.remote_engine import RemoteEngine
+from engine.fleet.session import GatewaySession
+from engine.generate_request import GenerateRequest
+from engine.outputs import RequestOutput
+from engine.request_stream import RequestStream
+from engine.sampling_params import SamplingParams
+from engine.trail import Trail
+from tests.unit.engine.test_stats_log import STATS
+
+ASKED = GenerateRequest([1, 2, 3], SamplingParams(max_tokens=10, seed=1))
+CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests", prefix_cache=False)
+FACTS = ReplicaFacts("same", 64, {}, KeyNamespace("model", "same", "bfloat16", 64, 1, 0, 1, b""))
+TURNS = 100
+
+
+async def settled() -> None:
+    """Give the other tasks, and frames on their way, a hundred turns of the event loop."""
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+
+
+def asked(moved: list[RemoteAnswer] | None = None) -> RemoteAnswer:
+    """Make an answer to ASKED, which joins `moved` when a replica hands it over."""
+    on_moved = (moved if moved is not None else []).append
+    return RemoteAnswer("a", ASKED, 0, lambda _: None, lambda _: None, lambda *_: None, on_moved)
+
+
+class Wire(asyncio.Transport):
+    """One end of a connection. Bytes arrive at the other end in the next turn of the loop, whatever became of it."""
+
+    def __init__(self, other: Connection) -> None:
+        super().__init__()
+        self._other = other
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        asyncio.get_running_loop().call_soon(self._other.data_received, bytes(data))
+
+    def close(self) -> None: ...
+
+    def abort(self) -> None: ...
+
+
+class ScriptedEngine:
+    """The engine of a replica.
+
+    admits: cleared by a test to keep requests in their admission.
+    failure: raised by every call from then on.
+    streams: of the requests that were admitted.
+    text_before: of the requests that are admitted.
+    aborted: ids of the requests that were aborted.
+    erased: the tokens of the trails that were erased.
+    """
+
+    is_broken = False
+
+    def __init__(self) -> None:
+        self.admits = asyncio.Event()
+        self.admits.set()
+        self.failure: BaseException | None = None
+        self.streams: list[RequestStream] = []
+        self.text_before: Any = ""
+        self.aborted: list[str] = []
+        self.erased: list[Sequence[int]] = []
+        self.prefixes = SimpleNamespace(until_below=self._call)
+
+    async def generate(self, request: GenerateRequest) -> list[RequestStream]:
+        await self.admits.wait()
+        await self._call()
+        id_ = f"r{len(self.streams)}"
+        self.streams.append(RequestStream(id_, request.params, self.aborted.append, self.text_before))
+        return self.streams[-1:]
+
+    def abort(self, request_id: str) -> None:
+        self.aborted.append(request_id)
+
+    async def erase(self, trails: Sequence[Trail], *, tenant: str) -> None:
+        await self._call()
+        self.erased += [each.token_ids for each in trails]
+
+    def adopt_deletions(self, generations: dict[str, int]) -> None: ...
+
+    def produce(self, *ids: int, end: Any = None) -> None:
+        """Deliver tokens of the newest request."""
+        stream = self.streams[-1]
+        stream.put(RequestOutput(stream.request_id, "".join(f" w{each}" for each in ids), ids, end))
+
+    async def _call(self, *_: object, **__: object) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+class MemoryReplica:
+    """A replica that never ends by itself. See PlacedReplica and SessionOwner."""
+
+    machine, pid = "here", 1
+    is_broken = False
+
+    def __init__(self, epoch: int, token: bytes) -> None:
+        self.epoch, self.token = epoch, token
+        self.scripted = ScriptedEngine()
+        self.session = GatewaySession(0, token, epoch, self)
+        self._gone = asyncio.Event()
+
+    @property
+    def engine(self) -> AsyncLLMEngine:
+        return cast("AsyncLLMEngine", self.scripted)
+
+    async def connect(self, protocol: asyncio.Protocol) -> None:
+        gateway = cast("Connection", protocol)
+        gateway.connection_made(Wire(self.session.connection))
+        self.session.connection.connection_made(Wire(gateway))
+
+    def retire(self) -> None: ...
+
+    def kill(self) -> None:
+        self._gone.set()
+
+    async def died(self) -> None:
+        await asyncio.Event().wait()
+
+    async def ended(self) -> str:
+        await self._gone.wait()
+        return "ended"
+
+    def exit_if_broken(self) -> None: ...
+
+    def on_opened(self, session: GatewaySession) -> None: ...
+
+    def on_proven(self, session: GatewaySession) -> None:
+        session.send(Ready(FACTS, STATS))
+
+    def on_drain(self, seconds: float) -> None: ...
+
+    def on_closed(self, session: GatewaySession) -> None: ...
+
+
+class MemoryPlacement:
+    """Replicas in this process, as many as `most`. Later ones find no place.
+
+    replicas: those that were started.
+    """
+
+    is_shared = False
+
+    def __init__(self, most: int) -> None:
+        self.replicas: list[MemoryReplica] = []
+        self._most = most
+
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
+        return [Share()] * count
+
+    async def start(self, order: ReplicaOrder) -> MemoryReplica:
+        if len(self.replicas) == self._most:
+            await asyncio.Event().wait()
+        self.replicas.append(MemoryReplica(order.epoch, order.token))
+        return self.replicas[-1]
+
+
+class MemoryFleet:
+    """A gateway with replicas in this process."""
+
+    def __init__(self, most: int) -> None:
+        """Prepare two replicas, of which one after the other starts again until there were `most`."""
+        self.placement = MemoryPlacement(most)
+        self.engine = RemoteEngine(
+            [CONFIG] * 2,
+            self.placement,
+            lambda _: None,
+            config=CONFIG,
+            tokenizer=cast("Any", None),
+            chat_format=cast("Any", None),
+            sampling_defaults={},
+            tier_notes={},
+            on_close=lambda: None,
+        )
+
+    @property
+    def links(self) -> list[Link]:
+        """Links of the newest epochs."""
+        return [slot.link for slot in self.engine._keeper._slots if slot.link is not None]
+
+    def of(self, link: Link) -> ScriptedEngine:
+        """Return the engine at the other end of a link."""
+        [replica] = [each for each in self.placement.replicas if each.epoch == link.epoch]
+        return replica.scripted
+
+    def busy(self) -> Link:
+        """Return the only link that has an answer."""
+        [link] = [each for each in self.links if each.num_answers]
+        return link
+
+    async def lose_busy(self) -> None:
+        """Lose the replica that has an answer, and wait until another one has it, if there is any."""
+        await settled()
+        self.busy().lose(DIED)
+        await settled()
+
+
+async def joined(epoch: int = 1) -> tuple[Link, MemoryReplica, list[RemoteAnswer]]:
+    """Join a gateway's link and a replica. Return both, and the answers that the link will have lost."""
+    lost: list[RemoteAnswer] = []
+    events = SimpleNamespace(on_ready=lambda _: None, on_lost=lambda _, __, answers: lost.extend(answers))
+    replica = MemoryReplica(epoch, b"a token of the tests")
+    link = Link(0, epoch, replica.token, cast("Any", events))
+    await replica.connect(link.connection)
+    await settled()
+    assert link.is_ready
+    return link, replica, lost

@@ -261,10 +261,11 @@ class GatewaySession:
         self.send(Step(outputs))
 
     def _abort(self, number: int) -> None:
-        if (task := self._admissions.get(number)) is not None:
-            task.cancel()
-        elif (request_id := self._ids.get(number)) is not None:
+        # The task of a request that has just been admitted is still here, although it can no longer be cancelled.
+        if (request_id := self._ids.get(number)) is not None:
             self._owner.engine.abort(request_id)
+        elif (task := self._admissions.get(number)) is not None:
+            task.cancel()
 
     async def _answer(self, call: Warm | Places | Erase) -> None:
         with self._refusing(call.call):

@@ -7,7 +7,7 @@ import pytest
 
 from engine.errors import EngineError
 from engine.fleet.answer import RemoteAnswer
-from engine.fleet.messages import Erase
+from engine.fleet.messages import Abort, Erase
 from tests.unit.engine.fleet.memory_fleet import ASKED, asked, joined, settled
 
 
@@ -53,3 +53,28 @@ async def test_answer_is_handed_over_despite_a_defect() -> None:
     replica.scripted.produce(7, end="moved")
     await settled()
     assert moved == [answer]
+
+
+async def test_abort_during_admission_ends_the_request() -> None:
+    link, replica, _ = await joined()
+    replica.scripted.admits.clear()
+    beginning = asyncio.create_task(link.begin(ASKED, [asked()]))
+    await settled()
+    beginning.cancel()
+    await settled()
+    replica.scripted.admits.set()
+    await settled()
+    assert replica.scripted.streams == []
+    assert replica.session.num_streams == 0
+
+
+async def test_abort_right_after_admission_ends_the_answer() -> None:
+    link, replica, _ = await joined()
+    replica.scripted.admits.clear()
+    beginning = asyncio.create_task(link.begin(ASKED, [asked()]))
+    await settled()
+    # The frame arrives in the turn of the loop in which the request was admitted.
+    replica.scripted.admits.set()
+    link.send(Abort(0))
+    await beginning
+    assert replica.scripted.aborted == ["r0"]

@@ -190,7 +190,10 @@ class LowerTier(Protocol):
         """Return the current statistics, without asking the tier."""
 
     def flush(self, timeout: float) -> bool:
-        """Block until every announced block is settled. Return False on timeout or if one did not reach the tier."""
+        """Block until every announced block is settled, and every erasure attempted.
+
+        Return False on timeout, or if a block did not reach the tier.
+        """
 
     def close(self) -> None:
         """Fail all operations and end every thread. No block's memory is touched afterwards."""

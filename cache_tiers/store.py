@@ -175,7 +175,7 @@ class KVTierStore(Protocol):
         """Raise AssertionError if a lock or a reserved slot has no owner."""
 
     def flush(self, timeout: float) -> bool:
-        """Block until the lower tiers have all blocks. Return False after `timeout` seconds.
+        """Block until the lower tiers have received and erased all they should. Return False after `timeout` seconds.
 
         Must not be called from the loop's thread.
         """

@@ -242,7 +242,10 @@ class RedisBlockClient:
         self._ledger.withdrawn(keys)
         self._known.learn(keys, [False] * len(keys), whole=False)
         if keys and self._breaker.closed:
-            self._queue.put_read(EraseJob(keys, self._layout))
+            self._ledger.begin_erasure()
+            job = EraseJob(keys, self._layout, self._ledger.end_erasure)
+            if not self._queue.put_read(job):
+                job.finish()
 
     def take_lookup_seconds(self, key: bytes) -> float:
         """Take the duration of the last lookup of `key`; 0 if there was none since the previous call."""
@@ -283,7 +286,10 @@ class RedisBlockClient:
             )
 
     def flush(self, timeout: float) -> bool:
-        """Block until every announced block is settled. Return False on timeout or if one did not reach Redis."""
+        """Block until every announced block is settled, and every erasure attempted.
+
+        Return False on timeout, or if a block did not reach Redis.
+        """
         failed = self._ledger.failed
         return self._ledger.wait_until_empty(timeout) and self._ledger.failed == failed
 

@@ -159,15 +159,17 @@ class LoadJob(Job):
 
 
 class EraseJob(Job):
-    """A removal of blocks, without a report. Blocks that could not be removed expire."""
+    """A removal of blocks. `done` does not learn the result: blocks that could not be removed expire."""
 
-    def __init__(self, keys: Sequence[bytes], layout: BlockFormat) -> None:
+    def __init__(self, keys: Sequence[bytes], layout: BlockFormat, done: Callable[[], None]) -> None:
         self._keys = keys
         self._layout = layout
+        self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
         """Remove the blocks with one command."""
         erase_blocks(connection, self._keys, self._layout)
 
     def finish(self) -> None:
-        """Do nothing: there is no callback."""
+        """Report that the removal was attempted, or will not be."""
+        self._done()

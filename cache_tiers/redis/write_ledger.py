@@ -1,4 +1,4 @@
-"""Write lag: the blocks that were committed to the CPU tier and that Redis has not acknowledged yet."""
+"""Write lag: what Redis has not acknowledged yet of the blocks that were committed to the CPU tier, or erased."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ _HANDOVER_SECONDS = 10.0
 
 
 class WriteLedger:
-    """Blocks in transit to Redis. An entry lives from `commit` to `settle`. Thread-safe.
+    """Blocks in transit to Redis, and erasures. An entry lives from `commit` to `settle`. Thread-safe.
 
     After `handed_over` the writer must call `settle`. An entry that is not handed over is given up after ten seconds.
     """
@@ -21,6 +21,7 @@ class WriteLedger:
         self._unclaimed: dict[bytes, float] = {}
         self._stored = 0
         self._failed = 0
+        self._erasures = 0
 
     def commit(self, keys: Sequence[bytes]) -> None:
         """Add blocks that have been committed and will be written."""
@@ -50,6 +51,17 @@ class WriteLedger:
             for key in keys:
                 if self._unclaimed.pop(key, None) is not None:
                     del self._since[key]
+            self._condition.notify_all()
+
+    def begin_erasure(self) -> None:
+        """Count an erasure that was queued. `end_erasure` must follow."""
+        with self._condition:
+            self._erasures += 1
+
+    def end_erasure(self) -> None:
+        """Note that an erasure was attempted."""
+        with self._condition:
+            self._erasures -= 1
             self._condition.notify_all()
 
     def settle(self, key: bytes, *, stored: bool) -> None:
@@ -88,12 +100,12 @@ class WriteLedger:
         return self._failed
 
     def wait_until_empty(self, timeout: float) -> bool:
-        """Block until no block is in transit. Return False after `timeout` seconds."""
+        """Block until no block is in transit, and no erasure. Return False after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         with self._condition:
             while True:
                 self._give_up_unclaimed()
-                if not self._since:
+                if not (self._since or self._erasures):
                     return True
                 left = deadline - time.monotonic()
                 if left <= 0:

@@ -117,3 +117,15 @@ def test_flush_does_not_wait_for_erased_blocks(redis_server: RedisServer, rigs: 
         erase(rig, [key(number)])
     assert rig.store.flush(10), "the flush waited for an erased block"
     until(lambda: not in_redis(redis_server))
+
+
+def test_flush_waits_for_erasures(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.put([key(0)])
+    assert rig.store.flush(10)
+    redis_server.freeze()
+    erase(rig, [key(0)])
+    assert not rig.store.flush(0.05)
+    redis_server.thaw()
+    assert rig.store.flush(10)
+    assert not in_redis(redis_server)

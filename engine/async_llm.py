@@ -65,8 +65,15 @@ class AsyncLLMEngine:
         chat_format: ChatFormat,
         sampling_defaults: Mapping[str, float],
         tier_notes: Mapping[TierId, str],
-        on_close: Callable[[float], None],
+        flush: Callable[[float], bool],
+        on_close: Callable[[], None],
     ) -> None:
+        """Prepare the engine.
+
+        flush: waits at most the given seconds, on another thread, until the lower tiers have all blocks and erased what
+            had to be. Returns whether they have.
+        on_close: called on another thread once the tiers are flushed.
+        """
         self.config = config
         self.tokenizer = tokenizer
         self.chat_format = chat_format
@@ -78,12 +85,14 @@ class AsyncLLMEngine:
         self.keys = engine.processor.keys
         self.max_model_len = engine.processor.limits.window
         self._engine = engine
+        self._flush = flush
         self._on_close = on_close
         self._streams: dict[str, RequestStream] = {}
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._deadline: asyncio.TimerHandle | None = None
         self._stopping = False
+        self._closed = False
         self.gave_up = asyncio.Event()
         self.why_gave_up = ""
         self._checked = time.monotonic()
@@ -202,10 +211,11 @@ class AsyncLLMEngine:
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
         """Erase from all available tiers the blocks that only these trails use.
 
-        Return without waiting for blocks that are being copied, loaded or written. Each is erased once that has ended.
+        Return without waiting for blocks that are being copied, loaded or written. Each is erased once that has ended,
+        also while the engine stops.
         """
         keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
-        if not (self.is_broken or self._stopping):
+        if not (self.is_broken or self._closed):
             self._engine.core.erase(keys)
             self._wake.set()
 
@@ -256,7 +266,23 @@ class AsyncLLMEngine:
         self._expire()
         if self._deadline is not None:
             self._deadline.cancel()
-        await asyncio.to_thread(self._on_close, FLUSH_SECONDS)
+        await self._flush_tiers()
+        self._closed = True
+        await asyncio.to_thread(self._on_close)
+
+    async def _flush_tiers(self) -> None:
+        """Let the lower tiers receive all blocks, and erase those that were erased while they were being written."""
+        ends = time.monotonic() + FLUSH_SECONDS
+        is_flushed = await asyncio.to_thread(self._flush, FLUSH_SECONDS)
+        while not (self.is_broken or self.is_idle) and (left := ends - time.monotonic()) > 0:
+            await asyncio.sleep(STALLED_POLL_SECONDS)
+            self._engine.core.erase(())
+            is_flushed = await asyncio.to_thread(self._flush, left) and is_flushed
+        if not is_flushed:
+            logger.warning(
+                "the lower tiers did not receive every KV block within %g s; some prefixes will be recomputed",
+                FLUSH_SECONDS,
+            )
 
     def drain_replica(self, index: int) -> None:
         """Raise NotFoundError: the engine is in this process."""

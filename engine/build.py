@@ -1,6 +1,5 @@
 """Construction of the engine from an EngineConfig: worker, tiers, scheduler and the loop around them."""
 
-import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -58,8 +57,6 @@ STORE_REST_SECONDS = 0.03
 MIB = 1 << 20
 
 Progress = Callable[[str], None]
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,14 +270,6 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
         engine.grammars.load()
         to_close = closing.pop_all()
 
-    def on_close(flush_seconds: float) -> None:
-        if tiers.store is not None and not tiers.store.flush(flush_seconds):
-            logger.warning(
-                "the lower tiers did not receive every KV block within %g s; some prefixes will be recomputed",
-                flush_seconds,
-            )
-        to_close.close()
-
     return AsyncLLMEngine(
         engine,
         config=config,
@@ -288,7 +277,8 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
         chat_format=chat_format,
         sampling_defaults=ModelFolder(config.model_path).sampling_defaults(),
         tier_notes=tiers.notes,
-        on_close=on_close,
+        flush=tiers.store.flush if tiers.store is not None else lambda _: True,
+        on_close=to_close.close,
     )
 
 

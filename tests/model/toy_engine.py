@@ -164,7 +164,8 @@ class ToyEngine:
             chat_format=chat_format,
             sampling_defaults={},
             tier_notes={},
-            on_close=lambda _: None,
+            flush=lambda _: True,
+            on_close=lambda: None,
         )
 
     @property

@@ -1,0 +1,97 @@
+"""Blocks that are erased while the engine stops: they are in no tier afterwards."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.redis.block_client import REDIS
+from cache_tiers.redis.block_commands import redis_key
+from engine.async_llm import AsyncLLMEngine
+from engine.build import build_engine
+from engine.generate_request import GenerateRequest
+from engine.sampling_params import SamplingParams
+from engine.trail import Trail
+from tests.integration.engine_rig import BLOCK, engine_config
+from tests.redis_server import RedisServer
+
+SECONDS = 20.0
+DELETED = [500 + at for at in range(3 * BLOCK)]
+KEPT = [900 + at for at in range(3 * BLOCK)]
+SHORT = SamplingParams(temperature=0.0, max_tokens=1)
+LONG = SamplingParams(temperature=0.0, max_tokens=100, ignore_eos=True)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    """Redis server of this test alone."""
+    server = RedisServer(tmp_path)
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+async def engine(shallow_model: Path, tmp_path: Path, server: RedisServer) -> AsyncLLMEngine:
+    """Run an engine with every tier, which the test stops."""
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{server.socket}")
+    engine = await asyncio.to_thread(build_engine, config, print)
+    await engine.start()
+    return engine
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(SECONDS):
+        # Tiers have no event that a test can wait for.
+        while not is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+async def compute(engine: AsyncLLMEngine, prompt: list[int], params: SamplingParams) -> int:
+    """Generate an answer to a prompt, and return the number of its tokens."""
+    [stream] = await engine.generate(GenerateRequest(prompt, params))
+    return sum([len(output.token_ids) async for output in stream])
+
+
+def num_pending(engine: AsyncLLMEngine) -> int:
+    tiers = engine.stats().tiers
+    assert tiers is not None
+    return tiers.lower[REDIS.id].pending_writes
+
+
+def in_redis(server: RedisServer, engine: AsyncLLMEngine, prompt: list[int]) -> list[bool]:
+    """Return for each full block of a prompt whether Redis has it."""
+    with server.client() as client:
+        return [bool(client.exists(redis_key(key))) for key in engine.keys.of(prompt, "local")]
+
+
+async def test_erasure_while_answers_end_reaches_every_tier(engine: AsyncLLMEngine, server: RedisServer) -> None:
+    for prompt in (DELETED, KEPT):
+        await compute(engine, prompt, SHORT)
+    await until(lambda: all(in_redis(server, engine, DELETED) + in_redis(server, engine, KEPT)))
+    answer = asyncio.create_task(compute(engine, DELETED[::-1], LONG))
+    await until(lambda: engine.stats().running > 0)
+    stopping = asyncio.create_task(engine.stop(SECONDS))
+    await asyncio.sleep(0)
+    await engine.erase([Trail(DELETED, 0, [len(DELETED)])])
+    await stopping
+    assert await answer == LONG.max_tokens
+    assert in_redis(server, engine, DELETED) == [False] * 3
+    assert in_redis(server, engine, KEPT) == [True] * 3
+
+
+async def test_block_erased_during_the_flush_is_not_in_redis(engine: AsyncLLMEngine, server: RedisServer) -> None:
+    with server.client() as client:
+        client.client_pause(60_000, all=False)
+        for prompt in (DELETED, KEPT):
+            await compute(engine, prompt, SHORT)
+        stopping = asyncio.create_task(engine.stop(SECONDS))
+        assert engine._task is not None
+        await asyncio.wait([engine._task])
+        # All blocks are on their way to Redis, which takes no writes.
+        assert num_pending(engine) >= 6
+        await engine.erase([Trail(DELETED, 0, [len(DELETED)])])
+        client.client_unpause()
+    await stopping
+    assert in_redis(server, engine, DELETED) == [False] * 3
+    assert in_redis(server, engine, KEPT) == [True] * 3

@@ -127,6 +127,8 @@ class Link:
 
         Nothing stays queued if the call raises or is cancelled. Raise ReplicaLostError, or the replica's refusal.
         """
+        if self.is_draining:
+            raise ReplicaLostError(f"replica {self.index} is drained")
         numbers = [next(self._stream_numbers) for _ in answers]
         for answer, number in zip(answers, numbers, strict=True):
             if answer.ticket is not None:
@@ -159,8 +161,11 @@ class Link:
         )
 
     async def call(self, make: Callable[[int], Call]) -> Any:
-        """Send the call that `make` makes of its number, and return the answer. Raise as `begin`."""
-        if self.is_lost or self.is_draining:
+        """Send the call that `make` makes of its number, and return the answer. Raise as `begin`.
+
+        A replica that is drained still answers: what is erased must not survive it.
+        """
+        if self.is_lost:
             raise ReplicaLostError(f"replica {self.index} is gone")
         number = next(self._call_numbers)
         answer = self._calls[number] = asyncio.get_running_loop().create_future()

@@ -97,6 +97,7 @@ class RemoteEngine:
         self._takeovers: dict[str, asyncio.Task[None]] = {}
         self._moves = Moves(self.generate, self._move, computes_ahead=config.prefix_cache)
         self._moving: set[asyncio.Task[None]] = set()
+        self._draining: set[Link] = set()
         self._ids = itertools.count()
         self._stats_before: EngineStats | None = None
         self._is_stopping = False
@@ -305,9 +306,14 @@ class RemoteEngine:
         link.send(AdoptDeletions(self._salts.generations))
 
     async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Erase the blocks that only these trails use from the tiers of every replica. See `AsyncLLMEngine.erase`."""
+        """Erase the blocks that only these trails use from the tiers of every replica. See `AsyncLLMEngine.erase`.
+
+        Replicas that are drained are included: they flush their tiers later.
+        """
         plain = [Trail(list(each.token_ids), each.num_shared, list(each.ends)) for each in trails]
-        links = await self._keeper.serving()
+        # First, since the others then erase from Redis what these have just written there.
+        await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in self._draining))
+        links = {*await self._keeper.serving(), *self._draining}
         await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in links))
 
     async def _erase_at(self, link: Link, trails: list[Trail], tenant: str) -> None:
@@ -327,6 +333,7 @@ class RemoteEngine:
         return replace(summed(each), replicas=self._stand_ins.shown(self._keeper.states), routes=self._counts.stats)
 
     def _on_drained(self, link: Link) -> None:
+        self._draining.add(link)
         self._router.leave(link.seat)
         self._note_roles()
         task = asyncio.create_task(self._moves.all_of(link), name=f"move-from-{link.index}")
@@ -334,6 +341,7 @@ class RemoteEngine:
         task.add_done_callback(self._moving.discard)
 
     def _on_gone(self, link: Link) -> None:
+        self._draining.discard(link)
         self._router.leave(link.seat)
         self._note_roles()
         self.prefixes.forget(link)

@@ -14,7 +14,10 @@ from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
 
 MAX_FRUITLESS: Final = 2
-"""Replicas that may die in a row while they compute an answer and before it gains a token: it may be the cause."""
+"""Replicas that may die in a row while they admit an answer, or compute it before it gains a token.
+
+The answer may be the cause.
+"""
 
 AHEAD: Final = SamplingParams(temperature=0.0, max_tokens=1)
 """Parameters of a request whose token is not needed."""
@@ -70,6 +73,7 @@ class RemoteAnswer:
         self._is_placed = False
         self._num_before = len(self._tokens)
         self._fruitless = 0
+        self._lost_admissions = 0
         self._usage_before: Usage | None = None
 
     @property
@@ -94,6 +98,7 @@ class RemoteAnswer:
 
     def accept(self, begun: Begun) -> None:
         """Make the stream, unless a former replica began it."""
+        self._lost_admissions = 0
         if self._stream is None:
             self._stream = RequestStream(
                 self.request_id, begun.params, self._abort, begun.text_before, begun.reasoning_before
@@ -152,6 +157,10 @@ class RemoteAnswer:
             total_ms=(time.monotonic() - self._arrived) * 1e3,
         )
 
+    def lose_admission(self) -> None:
+        """Note that a replica died which had been asked to compute the answer, and had not accepted it."""
+        self._lost_admissions += 1
+
     def lose_replica(self) -> None:
         """Note that the replica which computed the answer is gone."""
         gained = len(self._tokens) > self._num_before
@@ -180,7 +189,7 @@ class RemoteAnswer:
     @property
     def may_continue(self) -> bool:
         """Whether another replica should try the answer."""
-        return self._fruitless < MAX_FRUITLESS
+        return max(self._fruitless, self._lost_admissions) < MAX_FRUITLESS
 
     def continuation(self) -> GenerateRequest:
         """Return the request with which a replica begins the answer, or continues it from the last token received."""

@@ -232,6 +232,9 @@ class Link:
         """Give up all calls, and all answers. Return the answers that the replica had accepted."""
         calls, self._calls = self._calls, {}
         accepted = self.accepted
+        if not self.is_draining:
+            for answer in set(self._answers.values()).difference(accepted):
+                answer.lose_admission()
         self._answers.clear()
         for call in calls.values():
             if not call.done():

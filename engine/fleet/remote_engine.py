@@ -133,7 +133,8 @@ class RemoteEngine:
     async def generate(self, request: GenerateRequest) -> list[RequestStream]:
         """Queue a request on the replica that the router chooses, and return a stream for each of its answers.
 
-        Nothing stays queued if the call is cancelled. Raise the replica's refusal, or NotReadyError.
+        Nothing stays queued if the call is cancelled. Raise the replica's refusal, NotReadyError, or EngineError if
+        replicas died while they admitted the request.
         """
         self._check_serving()
         ids = [f"{request.request_id or 'req'}-{next(self._ids)}" for _ in range(request.num_answers)]
@@ -144,8 +145,10 @@ class RemoteEngine:
                 try:
                     await self._begin(request, answers)
                     break
-                except ReplicaLostError:
+                except ReplicaLostError as error:
                     self._check_serving()
+                    if not answers[0].may_continue:
+                        raise EngineError(FRUITLESS) from error
         except BaseException:
             for answer in answers:
                 if answer.is_accepted:
@@ -253,7 +256,9 @@ class RemoteEngine:
                         self._counts.on_takeover()
                     return
                 except ReplicaLostError:
-                    continue
+                    if not answer.may_continue:
+                        self._end(answer, FRUITLESS)
+                        return
                 except OverloadedError as error:
                     await asyncio.sleep(error.retry_after)
         except NotReadyError:

@@ -64,6 +64,15 @@ def test_answer_that_kills_replicas_in_a_row_is_given_up() -> None:
     assert not answer.may_continue
 
 
+def test_losses_at_admission_end_with_an_admission() -> None:
+    answer = accepted()
+    # The requests that a frozen replica has not read yet are innocent, and later losses should not end them.
+    for _ in range(2 * MAX_FRUITLESS):
+        answer.lose_admission()
+        assert answer.may_continue
+        answer.accept(BEGUN)
+
+
 def test_answer_with_progress_is_never_given_up() -> None:
     gaining, waiting = accepted(), accepted()
     for at in range(2 * MAX_FRUITLESS):

@@ -1,13 +1,15 @@
-"""Erasures while a replica is drained."""
+"""Requests that kill replica after replica, and erasures while a replica is drained."""
 
 import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
+from engine.errors import EngineError
 from engine.fleet import keeper as keeper_module
+from engine.fleet.answer import FRUITLESS, MAX_FRUITLESS
 from engine.trail import Trail
-from tests.unit.engine.fleet.memory_fleet import MemoryFleet, settled
+from tests.unit.engine.fleet.memory_fleet import ASKED, MemoryFleet, settled
 
 
 @pytest.fixture
@@ -19,6 +21,38 @@ async def fleet(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MemoryFleet]:
     await fleet.engine.start()
     yield fleet
     await fleet.engine.stop(0.0)
+
+
+async def test_request_that_kills_replicas_at_admission_fails(fleet: MemoryFleet) -> None:
+    for link in fleet.links:
+        fleet.of(link).admits.clear()
+    generating = asyncio.create_task(fleet.engine.generate(ASKED))
+    for _ in range(MAX_FRUITLESS):
+        await fleet.lose_busy()
+    with pytest.raises(EngineError) as failure:
+        await asyncio.wait_for(generating, 5)
+    assert failure.value.message == FRUITLESS
+    # The next epochs serve other requests.
+    await settled()
+    [stream] = await fleet.engine.generate(ASKED)
+    fleet.of(fleet.busy()).produce(7, end="stop")
+    assert tuple((await anext(stream)).token_ids) == (7,)
+
+
+async def test_answer_that_kills_replicas_at_takeover_ends(fleet: MemoryFleet) -> None:
+    [stream] = await fleet.engine.generate(ASKED)
+    fleet.of(fleet.busy()).produce(7)
+    assert tuple((await anext(stream)).token_ids) == (7,)
+    await asyncio.sleep(0)
+    for link in fleet.links:
+        fleet.of(link).admits.clear()
+    # The first loss is no attempt to continue the answer.
+    for _ in range(1 + MAX_FRUITLESS):
+        await fleet.lose_busy()
+        for link in fleet.links:
+            fleet.of(link).admits.clear()
+    last = await asyncio.wait_for(anext(stream), 5)
+    assert (last.finish_reason, last.error) == ("error", FRUITLESS)
 
 
 async def test_erasure_reaches_a_replica_that_is_drained(fleet: MemoryFleet) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from engine.async_llm import AsyncLLMEngine
 from engine.errors import ConflictError, NotFoundError
+from engine.fleet.local import LocalReplica
 from engine.fleet.remote_engine import RemoteEngine
 from engine.sampling_params import Pooling, SamplingParams
 from tests.integration.engine.fleet.answers import (
@@ -41,6 +42,27 @@ async def test_answers_continue_on_another_replica(
     with pytest.raises(ProcessLookupError):
         os.kill(hit.pid or 0, 0)
     assert sum(each.answers for each in after) == 0
+
+
+async def test_replica_that_wakes_up_after_its_loss_changes_nothing(
+    fleet: RemoteEngine, alone: AsyncLLMEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, woken = await until_states(fleet, "ok", "ok"), list[int]()
+
+    def wake(self: LocalReplica) -> None:
+        """Let the frozen process continue at the moment of its loss, instead of killing it."""
+        woken.append(self.pid)
+        os.kill(self.pid, signal.SIGCONT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalReplica, "kill", wake)
+        got, hit = await answers_through(fleet, signalled(signal.SIGSTOP), 700)
+    assert woken == [hit.pid]
+    assert got == await answers_alone(alone, 700)
+    # The process ends by itself, since its gateway is gone, and the other replica is not disturbed.
+    after = await until_states(fleet, "ok", "ok")
+    for state, former in zip(after, before, strict=True):
+        assert state.restarts - former.restarts == (state.index == hit.index)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "last"])

@@ -43,6 +43,10 @@ PROMPTS = (500, 1000, 2000)
 PAUSE_SECONDS = (0.2, 2.0)
 """Time between the start of the last replica and the next fault."""
 CONTINUED_SECONDS = 300
+NOTICED_SECONDS = {"killed": 0.05, "frozen": 1.25}
+"""Time within which a loss is noticed while the gateway has a core."""
+BUSY = 4
+"""Times that much is allowed, since the gateway, the clients and the other replicas share the machine's cores."""
 
 GREEDY = SamplingParams(temperature=0.0, max_tokens=120, ignore_eos=True)
 TIDES = '{"type": "array", "items": {"enum": ["spring tide", "neap tide"]}, "minItems": 30, "maxItems": 40}'
@@ -231,6 +235,9 @@ async def test_no_answer_differs_after_any_fault(
     with suppress(asyncio.CancelledError):
         await clients
     print_table(faults, alone)
+    for fault in faults:
+        most = NOTICED_SECONDS.get(fault.kind.removesuffix(", without Redis"))
+        assert most is None or fault.detection <= BUSY * most, f"{fault.kind}: noticed after {fault.detection:.3f} s"
 
 
 async def seconds_alone(engine: RemoteEngine) -> dict[int, float]:

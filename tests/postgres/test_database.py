@@ -95,6 +95,20 @@ async def test_frozen_transaction_gives_its_lock_back(store: Store, url: str, mo
     await frozen.close()
 
 
+async def test_writes_work_again_after_a_lock_came_too_late(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SERVER", ("SET lock_timeout = '50ms'",))
+    store = await Store.open_postgres(url)
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute(module.BEGIN.encode())
+        with pytest.raises(StorageUnavailableError):
+            await store.database.probe()
+        assert store.database.health.reason is not None
+        other.execute("ROLLBACK")
+    await store.conversations.create({"title": "Tides"})
+    assert store.database.health.reason is None
+    await store.close()
+
+
 async def test_lost_connections_are_made_again_unnoticed(store: Store, tmp_path: Path) -> None:
     await store.conversations.create({"title": "Tides"})
     end_connections(schema_of(tmp_path))

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 
@@ -81,6 +82,13 @@ class PostgresConnection:
         """End the statement that another thread runs, if there is one."""
         if not self._raw.closed:
             self._raw.cancel()
+
+    def roll_back(self) -> None:
+        """End the transaction in progress without its changes, if there is one."""
+        # A connection that was lost has rolled back.
+        if not self._raw.closed:
+            with suppress(psycopg.Error):
+                self._raw.execute("ROLLBACK")
 
     def execute(self, statement: str, parameters: Parameters = (), /) -> int:
         """Execute a statement, and return the number of rows that it changed."""

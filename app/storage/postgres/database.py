@@ -13,7 +13,7 @@ Transactions that are not durable do not wait for the disk (`synchronous_commit 
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -127,18 +127,17 @@ class PostgresDatabase(Database):
 
     def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
         with self.health.write(), translated_errors():
-            self._writer.execute(BEGIN)
-            raw = self._writer.raw
             try:
+                # Waits for the transactions of other servers. After LOCK_SECONDS it fails within the new transaction.
+                self._writer.execute(BEGIN)
+                raw = self._writer.raw
                 if not durable:
                     raw.execute("SET LOCAL synchronous_commit = off")
                 result = work(self._writer)
                 index_queue(self._writer)
                 raw.execute("COMMIT")
             except BaseException:
-                # A connection that was lost has rolled back.
-                with suppress(psycopg.Error):
-                    raw.execute("ROLLBACK")
+                self._writer.roll_back()
                 raise
             return result
 

@@ -1,15 +1,23 @@
 """`ebb migrate`: a file becomes a database with the same rows, also after an interruption."""
 
 import asyncio
+import select
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any, Final
 
+import psycopg
 import pytest
 
 from app.cli.main import main
 from app.domain.folder import Folder
-from app.storage.errors import UnusableDatabaseError
+from app.storage.errors import DatabaseError, UnusableDatabaseError
+from app.storage.postgres import copying
+from app.storage.postgres import database as module
+from app.storage.postgres.connection import PostgresConnection
 from app.storage.postgres.copying import TABLES, FileCopy, Progress
 from app.storage.postgres.database import PostgresDatabase
 from app.storage.sqlite.database import SqliteDatabase
@@ -18,6 +26,8 @@ from app.storage.upkeep import Upkeep
 from app.tenants.name import LOCAL
 from tests.on_postgres import url_of
 from tests.unit.stored_chats import answered, imported
+
+TIME_LIMIT: Final = "SET idle_in_transaction_session_timeout = '500ms'"
 
 
 async def store_at(path: Path) -> Store:
@@ -110,6 +120,55 @@ async def test_copy_of_changed_file_or_into_used_database_is_refused(tmp_path: P
     await store.close()
     with pytest.raises(UnusableDatabaseError, match="holds rows already"):
         await copy(path, used)
+
+
+async def test_comparison_may_take_longer_than_a_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, url, waits = tmp_path / "conversations.db", url_of(tmp_path), ["file", "database"]
+    await filled(path)
+    monkeypatch.setattr(module, "ALONE", (TIME_LIMIT, module.ALONE[-1]))
+    digest = copying._digest
+
+    def slow(rows: Iterator[list[Any]]) -> str:
+        # The first table with rows, first in the file and then in the database.
+        beginning = list(islice(rows, 1))
+        if beginning and waits:
+            waits.pop()
+            outlast_a_transaction(url)
+        return digest(chain(beginning, rows))
+
+    monkeypatch.setattr(copying, "_digest", slow)
+    await copy(path, url)
+    assert waits == []
+    await (await Store.open_postgres(url)).close()
+
+
+def outlast_a_transaction(url: str) -> None:
+    """Wait until PostgreSQL has ended a session whose transaction was idle for TIME_LIMIT."""
+    with closing(psycopg.connect(url)) as witness:
+        witness.execute(TIME_LIMIT)
+        ended, _, _ = select.select([witness.fileno()], [], [], 20)
+        assert ended
+
+
+async def test_transactions_of_a_copy_have_no_time_limit(tmp_path: Path) -> None:
+    target = await PostgresDatabase.open(url_of(tmp_path), for_copy=True)
+    [[limit]] = await target.write(lambda connection: connection.fetch_all("SHOW idle_in_transaction_session_timeout"))
+    assert limit == "0"
+    await target.close()
+
+
+async def test_compared_rows_arrive_before_the_last_one_is_read(tmp_path: Path) -> None:
+    target = await PostgresDatabase.open(url_of(tmp_path), for_copy=True)
+    seen = list[int]()
+
+    def read(connection: PostgresConnection) -> None:
+        for [number] in connection.stream("SELECT 1 / (100000 - number) FROM generate_series(1, 100000) AS number"):
+            seen.append(number)
+
+    with pytest.raises(DatabaseError, match="division by zero"):
+        await target.apart(read)
+    assert len(seen) == 99_999
+    await target.close()
 
 
 async def test_every_table_of_the_file_is_copied_or_made_by_triggers(tmp_path: Path) -> None:

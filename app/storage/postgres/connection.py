@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
@@ -113,6 +113,13 @@ class PostgresConnection:
     def iterate(self, statement: str, parameters: Parameters = (), /) -> Iterator[Row]:
         """Yield the rows of a statement one at a time."""
         return iter(self._executed(statement, parameters))
+
+    def stream(self, statement: str) -> Generator[Row, None, None]:
+        """Yield the rows of a SELECT one at a time, as the server sends them. Only one of them is in memory.
+
+        No other statement can run on the connection before the generator has ended or is closed.
+        """
+        yield from self.raw.cursor().stream(_as_query(statement))
 
     def _executed(self, statement: str, parameters: Parameters) -> psycopg.Cursor[Row]:
         raw, given = self.raw, _sendable(parameters) or None

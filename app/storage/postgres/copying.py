@@ -10,13 +10,14 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from app.storage.connection import Connection
 from app.storage.errors import UnusableDatabaseError
-from app.storage.postgres.connection import without_nul
+from app.storage.postgres.connection import PostgresConnection, without_nul
 from app.storage.postgres.database import COPY_TABLE, PostgresDatabase
 from app.storage.sqlite.file_rows import FileRows
 
@@ -141,7 +142,7 @@ class FileCopy:
         columns = await self._columns(table)
         expected = _digest(_converted(row, columns.values()) for row in source.rows(table, columns, key))
         sql = f"SELECT {', '.join(columns)} FROM {table} ORDER BY {key}"
-        copied = await self._target.write(lambda connection: _digest(list(row) for row in connection.iterate(sql)))
+        copied = await self._target.apart(partial(_digest_of, sql=sql))
         if copied != expected:
             raise UnusableDatabaseError(f"The copy of {table} differs from {self._file}: remove it, and begin again")
 
@@ -203,6 +204,11 @@ def _converted(row: tuple[Any, ...], types: Any) -> list[Any]:
         bool(value) if of_type == "boolean" and value is not None else without_nul(value)
         for value, of_type in zip(row, types, strict=True)
     ]
+
+
+def _digest_of(connection: PostgresConnection, sql: str) -> str:
+    with closing(connection.stream(sql)) as rows:
+        return _digest(list(row) for row in rows)
 
 
 def _digest(rows: Any) -> str:

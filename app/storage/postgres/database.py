@@ -61,7 +61,12 @@ COMMAND: Final = (
 """A server that has just ended may hold a lock for a moment: PostgreSQL notices the end of its connection."""
 
 SERVER: Final = (*COMMAND, f"SELECT pg_advisory_lock_shared({LOCK})")
-ALONE: Final = (*COMMAND, f"SELECT pg_advisory_lock({LOCK})")
+ALONE: Final = (
+    f"SET lock_timeout = '{LOCK_SECONDS}s'",
+    "SET idle_in_transaction_session_timeout = 0",
+    f"SELECT pg_advisory_lock({LOCK})",
+)
+"""For a copy, whose transactions keep no server waiting."""
 
 BEGIN: Final = "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('ebb write ' || current_schema(), 0))"
 
@@ -124,6 +129,18 @@ class PostgresDatabase(Database):
 
     async def erase_history(self) -> None:
         """Leave earlier versions of rows to PostgreSQL, whose vacuum removes them."""
+
+    async def apart(self, work: Callable[[PostgresConnection], T]) -> T:
+        """Run `work` in the writer's thread outside of a transaction, for statements that may take long.
+
+        Raises OutageError, DatabaseError.
+        """
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._apart, work)
+        return await asyncio.shield(running)
+
+    def _apart(self, work: Callable[[PostgresConnection], T]) -> T:
+        with translated_errors():
+            return work(self._writer)
 
     def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
         with self.health.write(), translated_errors():

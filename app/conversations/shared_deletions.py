@@ -9,6 +9,7 @@ A deleted tenant gets another salt. Salts follow from the number of deletions, w
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final
@@ -17,7 +18,7 @@ from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.runs.service import RunRegistry
 from app.storage.connection import MISSED
-from app.storage.erasures import ERASED
+from app.storage.erasures import ERASED, Erasure
 from app.storage.store import Store
 from app.storage.tenant_deletions import DELETED
 from engine.errors import OutageError
@@ -41,6 +42,8 @@ class SharedDeletions:
         self._runs = runs
         self._leads = leads
         self._seen = 0
+        self._due = deque[Erasure]()
+        """Erasures that have been read and not done. The database may have dropped their notes."""
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -80,12 +83,15 @@ class SharedDeletions:
         """Follow all deletions since the last call."""
         await self._adopt_deletions(engine)
         while erasures := await self._store.erasures.after(self._seen):
-            for erasure in erasures:
-                self._seen = erasure.number
-                self._runs.forget_prefixes(erasure.tenant)
-                await engine.erase(erasure.trails, tenant=erasure.tenant)
+            self._due.extend(erasures)
+            self._seen = erasures[-1].number
         if self._leads():
             await self._store.erasures.forget()
+        while self._due:
+            erasure = self._due[0]
+            self._runs.forget_prefixes(erasure.tenant)
+            await engine.erase(erasure.trails, tenant=erasure.tenant)
+            self._due.popleft()
 
     async def _adopt_deletions(self, engine: Backend) -> None:
         for tenant, deletions in (await self._store.tenant_deletions.all()).items():

@@ -16,6 +16,7 @@ from app.storage.postgres.listener import Listener
 from app.storage.servers import LEASE_SECONDS, RELEASED
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
+from engine.errors import EngineError
 from engine.trail import Trail
 from tests.on_postgres import schema_of
 from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
@@ -421,6 +422,28 @@ async def test_removed_chat_leaves_the_memory_of_all_servers(first: Server, seco
     # The server that has erased the blocks does not do so again.
     await first.services.shared_deletions.catch_up(first.engine)
     assert len(first.engine.erased) == 1
+
+
+async def test_erasure_that_failed_is_repeated_until_done(
+    first: Server, second: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = first.services.store
+    for tenant in ("local", "alice"):
+        await first.services.shared_deletions.share(tenant, [Trail([1, 2, 3])])
+
+    async def fail(_trails: object, **_given: object) -> None:
+        raise EngineError("away")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(second.engine, "erase", fail)
+        with pytest.raises(EngineError):
+            await second.services.shared_deletions.catch_up(second.engine)
+    # Notes are dropped after a minute.
+    await store.database.write(lambda connection: connection.execute("DELETE FROM erasure"))
+    await second.services.shared_deletions.catch_up(second.engine)
+    assert second.engine.erased_of == ["local", "alice"]
+    await second.services.shared_deletions.catch_up(second.engine)
+    assert len(second.engine.erased) == 2
 
 
 async def test_erased_tokens_stay_in_the_database_for_a_minute(first: Server, second: Server) -> None:

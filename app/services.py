@@ -220,7 +220,17 @@ class Services:
             else None
         )
         runs = RunRegistry(store.runs, announce=changes.announce, bus=shared_runs)
-        resumption = Resumption(host, store, runs, PlaceLog(database_path.with_name("resumed-places")))
+        gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
+        gate = gates.of(store.tenant)
+        turns = Turns(host, store, runs, gate)
+        titles = TitleMaker(host, store, turns, announce=changes.announce) if model_titles else None
+        resumption = Resumption(
+            host,
+            store,
+            runs,
+            PlaceLog(database_path.with_name("resumed-places")),
+            on_resumed=titles.after if titles is not None else lambda _: None,
+        )
         lease = Lease(store.database, store.servers, runs, resumption.take_over, database_path.with_name("server-name"))
         await lease.begin(secret_digest)
         shared_changes = SharedChanges(store.database, changes, lambda: lease.is_alone)
@@ -235,9 +245,7 @@ class Services:
         await store.database.listen(partial(_heed, lease, shared_runs, directory, shared_changes, shared_deletions))
         erasure = KVErasure(host, store.tokens, shared_deletions.share)
         metrics = Metrics(host, lambda: runs.live)
-        gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         daily_use = DailyUse(gates, store.daily_use)
-        gate = gates.of(store.tenant)
         deletions = Deletions(
             host,
             store,
@@ -247,8 +255,6 @@ class Services:
             deleted_days=deleted_days,
             leads=lambda: lease.leads,
         )
-        turns = Turns(host, store, runs, gate)
-        titles = TitleMaker(host, store, turns, announce=changes.announce) if model_titles else None
         next_prefixes = NextPromptPrefill(host, store, turns, erasure)
         answers = AnswerMemory(store.answers, Owners(tenant_weights))
         prompts = WholePrompts(host, answers, prefix_rules)

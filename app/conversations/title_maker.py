@@ -3,6 +3,9 @@
 answer ends -> wait until the engine is idle -> ask -> keep the title
                     ^--- a request came: abort ---'
 
+An answer that another process began is titled by the server that continues it. A title that was due when its server
+ended is not made: the chat keeps the beginning of its first message.
+
 The request follows the conversation's own tokens, so its prefix is cached. The request keeps no KV itself, so the next
 turn finds the cache unchanged.
 """

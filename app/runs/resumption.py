@@ -11,7 +11,7 @@ that, and the write is repeated until it succeeds. If several servers find a run
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -56,12 +56,25 @@ class NotResumedError(ServerError):
 class Resumption:
     """Owner of the runs that were found at the start, until the engine has them."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, places: PlaceLog) -> None:
-        """Prepare the resumption; `begin` starts it. places: the log of the former process, then of this one."""
+    def __init__(
+        self,
+        host: EngineHost,
+        store: Store,
+        runs: RunRegistry,
+        places: PlaceLog,
+        *,
+        on_resumed: Callable[[Run], None],
+    ) -> None:
+        """Prepare the resumption; `begin` starts it.
+
+        places: the log of the former process, then of this one.
+        on_resumed: called with each run that this server continues.
+        """
         self._host = host
         self._store = store
         self._runs = runs
         self._places = places
+        self._on_resumed = on_resumed
         self._task: asyncio.Task[None] | None = None
         self._takeovers: set[asyncio.Task[None]] = set()
 
@@ -131,6 +144,8 @@ class Resumption:
         engine = await self._host.until_ready()
         if found:
             logger.info("resuming %d answers that the stop of a server interrupted", len(found))
+        for _, run in found:
+            self._on_resumed(run)
         # At once, because an engine in other processes answers each request only after a moment.
         await asyncio.gather(*(self._resume_one(engine, record, run) for record, run in found))
 

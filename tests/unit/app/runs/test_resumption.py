@@ -22,6 +22,7 @@ from app.schemas.parsing import parse_object
 from app.services import Services
 from engine.errors import NotReadyError, OverloadedError
 from engine.generate_request import GenerateRequest
+from tests.unit.app.conversations.test_title_maker import TITLE, NamingEngine
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
@@ -59,8 +60,11 @@ def path(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def process(path: Path, engine: FakeEngine | None = None, *, ready: bool = True) -> AsyncIterator[Process]:
-    made = Process(await Services.open(path, EngineHost()), engine or FakeEngine())
+async def process(
+    path: Path, engine: FakeEngine | None = None, *, ready: bool = True, model_titles: bool = False
+) -> AsyncIterator[Process]:
+    services = await Services.open(path, EngineHost(), model_titles=model_titles)
+    made = Process(services, engine or FakeEngine())
     await made.engine.start()
     if ready:
         made.ready()
@@ -88,6 +92,21 @@ async def test_interrupted_answer_continues_and_ends_as_without_stop(path: Path)
     assert resumed.prompt == asked.prompt
     assert resumed.produced[:5] == asked.produced[:5]
     assert replace(resumed.params, max_tokens=None) == replace(asked.params, max_tokens=None)
+
+
+async def test_resumed_first_answer_is_followed_by_title(path: Path) -> None:
+    async with process(path) as first:
+        run = await first.interrupted(3, content="What is a tide?")
+    async with process(path, NamingEngine(), ready=False, model_titles=True) as second:
+        titles = second.services.titles
+        assert titles is not None
+        titles._poll_seconds = 0.001
+        second.ready()
+        await end_of(second.run(run.id))
+        async with asyncio.timeout(20):
+            await titles.join()
+        conversation = await second.services.store.conversations.get(run.answer.conversation_id)
+    assert (conversation.title, conversation.title_source) == (TITLE, "model")
 
 
 async def test_client_back_before_engine_is_ready_misses_nothing(path: Path) -> None:

@@ -8,6 +8,7 @@ from playwright.async_api import FilePayload, Page, expect
 
 from tests.document_files import docx, docx_paragraph, epub, pptx_file, xlsx
 from tests.e2e.chat_page import ChatPage
+from tests.e2e.conftest import NewPage
 from tests.e2e.file_drag import FileDrag
 from tests.e2e.pdf_files import chinese, latin, pdf_of
 from tests.e2e.test_chat_accessibility import ALL, violations
@@ -157,6 +158,24 @@ PASTE_TEXT = """(field, text) => {
     clipboardData.setData("text/plain", text);
     field.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
 }"""
+
+
+COPY_CELLS = """async text => {
+    const canvas = Object.assign(document.createElement("canvas"), {width: 2, height: 2});
+    const picture = await new Promise((resolve) => canvas.toBlob(resolve));
+    const forms = {"text/plain": new Blob([text], {type: "text/plain"}), "image/png": picture};
+    await navigator.clipboard.write([new ClipboardItem(forms)]);
+}"""
+"""Copies cells as an office program does: with a picture of them."""
+
+
+async def test_pasted_cells_are_text_and_not_their_picture(new_page: NewPage) -> None:
+    chat = await new_page(permissions=["clipboard-read", "clipboard-write"])
+    await chat.open_new_chat(tokens=1)
+    await chat.page.evaluate(COPY_CELLS, "day\twind\nmonday\t4")
+    await chat.composer.press("Control+V")
+    await expect(chat.composer).to_have_value("day\twind\nmonday\t4")
+    await expect(chat.page.get_by_role("alert").filter(has_text="image.png")).to_have_count(0)
 
 
 async def test_long_paste_is_a_file_until_inserted_as_text(chat: ChatPage) -> None:

@@ -15,3 +15,12 @@ export function pastedFile(
   while (names.has(nameOf(number))) number++;
   return { name: nameOf(number), text: pasted.replace(/\r\n?/g, "\n"), pasted: true };
 }
+
+/**
+ * Return the pasted files; none if they are a picture of the pasted text, which office programs add. File managers add the
+ * names of the files as a text.
+ */
+export function pastedFiles(pasted: string, files: readonly File[]): readonly File[] {
+  const lines = pasted.split(/[\r\n]+/).filter((line) => line.trim() !== "");
+  return lines.every((line) => files.some(({ name }) => line.trimEnd().endsWith(name))) ? files : [];
+}

@@ -148,9 +148,10 @@ export class Chat {
     await this.load(this.id, this.following.signal);
   }
 
-  /** Switch to the branch of a sibling. Rejects like the API. */
+  /** Switch to the branch of a sibling. Rejects like the API, also if the chat is left before the branch is shown. */
   async show(siblingId: string): Promise<void> {
-    await this.reshape((id, signal) => this.api.showBranch(id, siblingId, signal));
+    const signal = await this.reshape((id, signal) => this.api.showBranch(id, siblingId, signal));
+    signal?.throwIfAborted();
   }
 
   /** Delete a message and everything after it, and show the branch that the server chooses. Rejects like the API. */
@@ -308,9 +309,9 @@ export class Chat {
     return this.following.signal;
   }
 
-  /** Have the server change the shown path, and reload it. */
-  private async reshape(change: (id: string, signal: AbortSignal) => Promise<unknown>): Promise<void> {
-    if (this.id === null) return;
+  /** Have the server change the shown path, and reload it. Return the abort signal of the requests; null without a chat. */
+  private async reshape(change: (id: string, signal: AbortSignal) => Promise<unknown>): Promise<AbortSignal | null> {
+    if (this.id === null) return null;
     const { id } = this;
     const signal = this.leave();
     this.phase = "loading";
@@ -321,6 +322,7 @@ export class Chat {
       throw error;
     }
     await this.load(id, signal);
+    return signal;
   }
 
   /** Read the conversation, again if an answer was rated in the meantime. */

@@ -80,8 +80,12 @@ export class Notices {
     this.show(text, { label: t().undo, act }, about);
   }
 
-  /** Show a failure, as in "The chat was not renamed.", with its reason; about: as in `show`. An empty failure leaves the reason. */
+  /**
+   * Show a failure, as in "The chat was not renamed.", with its reason; about: as in `show`. An empty failure leaves the
+   * reason. A request that the page aborted, as when the chat is left, is no failure.
+   */
   failed(failure: string, error: unknown, about: AboutChat | null = null): void {
+    if (error instanceof Error && error.name === "AbortError") return;
     const { what, todo } = describeError(error);
     this.show(sentences(failure, what, todo), null, about);
   }

@@ -219,6 +219,9 @@ async def test_unknown_address_shows_a_view_of_its_own(browser: Browser, server:
     await chat.page.get_by_role("main").get_by_role("button", name="New chat").click()
     await expect(chat.composer).to_be_visible()
     assert chat.page.url == f"{server.url}/"
+
+    await chat.page.goto("/c/%ff")
+    await expect(chat.page.get_by_text("There is nothing at this address.")).to_be_visible()
     await context.close()
 
 

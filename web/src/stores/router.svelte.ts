@@ -67,12 +67,17 @@ export function pathOf(id: string | null, messageId: string | null = null): stri
 }
 
 function viewOf(path: string): View {
-  return VIEW_PATHS[path] ?? (CHAT_PATH.test(path) ? "chat" : "unknown");
+  return VIEW_PATHS[path] ?? (idOf(path) === null ? "unknown" : "chat");
 }
 
 function idOf(path: string): string | null {
   const id = CHAT_PATH.exec(path)?.[1];
-  return id === undefined ? null : decodeURIComponent(id);
+  try {
+    return id === undefined ? null : decodeURIComponent(id);
+  } catch {
+    // Escapes that are no UTF-8.
+    return null;
+  }
 }
 
 function messageOf(search: string): string | null {

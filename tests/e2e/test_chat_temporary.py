@@ -31,10 +31,18 @@ async def test_temporary_chat_is_listed_once_it_is_kept(chat: ChatPage) -> None:
     await expect(chat.chats.filter(has_text="Name a fish.")).to_have_count(1)
 
 
-async def test_temporary_chat_is_deleted_at_once(chat: ChatPage) -> None:
+async def test_temporary_chat_is_deleted_once_confirmed(chat: ChatPage) -> None:
     await begin(chat, "Name a bird.")
     conversation = chat.page.url.rpartition("/")[2]
     await chat.button("Delete now").click()
+    assert await violations(chat, ALL) == []
+    await chat.button("Cancel").click()
+    await expect(chat.button("Delete now")).to_be_focused()
+    await expect(chat.questions).to_have_text(["Name a bird."])
+    await chat.stored(conversation)
+
+    await chat.button("Delete now").click()
+    await chat.button("Delete for good").click()
     await expect(chat.page.get_by_text("The temporary chat was deleted for good.")).to_be_visible()
     await expect(chat.page).not_to_have_url(CHAT_URL)
     response = await chat.page.request.get(f"/api/conversations/{conversation}")

@@ -245,6 +245,8 @@ KINDS: dict[str, tuple[bytes, str]] = {
     ),
     "utf16.txt": ("Hochwasser um sechs: 潮汐".encode("utf-16"), "Hochwasser um sechs: 潮汐"),
     "cp1252.txt": ("Ebbe über Büsum".encode("cp1252"), "Ebbe über Büsum"),
+    "gbk.txt": ("六点涨潮，请在码头等我们。".encode("gbk"), "六点涨潮，请在码头等我们。"),
+    "koi8.txt": ("Прилив в шесть часов утра.".encode("koi8-r"), "Прилив в шесть часов утра."),
 }
 
 

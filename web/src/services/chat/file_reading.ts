@@ -3,6 +3,7 @@ import { sentences } from "../../services/format/sentences";
 import type { ApiClient } from "../api/client";
 import { ApiError, describeError } from "../api/errors";
 import type { Attachment } from "./attachments";
+import { legacyText } from "./legacy_text";
 import { UnreadableFileError } from "./unreadable_file_error";
 
 /** Maximum size of a text file, and of the text of other files. */
@@ -73,7 +74,7 @@ async function readText(file: File): Promise<string> {
   return text;
 }
 
-/** Decode UTF-16, UTF-8, or else Windows-1252, which text never fills with control characters. */
+/** Decode UTF-16, UTF-8, or else an encoding from before Unicode; null if the bytes are no text. */
 function decoded(bytes: Uint8Array): string | null {
   const utf16 = utf16Of(bytes);
   try {
@@ -81,8 +82,7 @@ function decoded(bytes: Uint8Array): string | null {
   } catch {
     if (utf16 !== null) return null;
   }
-  const text = new TextDecoder("windows-1252").decode(bytes);
-  return /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]/.test(text) ? null : text;
+  return legacyText(bytes);
 }
 
 /** Return the order of the bytes of a UTF-16 text: by its mark, or by its zeros, which Latin letters have on one side. */

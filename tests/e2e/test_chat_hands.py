@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.async_api import expect
+from playwright.async_api import FilePayload, expect
 
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
@@ -62,6 +62,29 @@ async def test_phone_shows_chat_list_as_drawer_without_overflow(new_page: NewPag
     await chat.chats.get_by_text("Another chat on the phone", exact=True).tap()
     await expect(chat.page.get_by_role("heading", name="Another chat on the phone")).to_be_visible()
     await expect(chat.chats).to_have_count(0)
+
+
+async def test_many_files_on_a_phone_leave_room_for_the_chat(new_page: NewPage) -> None:
+    chat = await new_page(**PHONE)
+    await chat.open_new_chat(tokens=8)
+    await chat.composer.fill("Name a fish.")
+    await chat.button("Send").tap()
+    await chat.expect_status("incomplete")
+    files: list[FilePayload] = [
+        {"name": f"a log of the tides, page {number}.txt", "mimeType": "text/plain", "buffer": b"High water at six."}
+        for number in range(1, 12)
+    ]
+    await chat.page.get_by_label("Attach files").first.set_input_files(files)
+    await expect(chat.page.get_by_role("list", name="Files of this message").get_by_role("listitem")).to_have_count(11)
+
+    await expect(chat.answers.last).to_be_in_viewport()
+    await expect(chat.button("Send")).to_be_in_viewport(ratio=1)
+    removal = chat.button("Remove a log of the tides, page 11.txt")
+    await expect(removal).not_to_be_in_viewport()
+    await chat.composer.focus()
+    await chat.page.keyboard.press("Shift+Tab")
+    await expect(removal).to_be_focused()
+    await expect(removal).to_be_in_viewport(ratio=1)
 
 
 async def test_enter_sends_except_with_shift_or_during_composition(chat: ChatPage) -> None:

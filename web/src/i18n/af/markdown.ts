@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Laai af as ${name}`,
   preview: "Voorskou",
   previewProblem: (reason) => `Hierdie komponent kon nie gewys word nie: ${reason}`,
+  previewModule: (name) => `Die module ${name} is nie deel van voorskoue nie; hulle het slegs react en react-dom.`,
+  previewEmpty: "Daar is geen komponent om te wys nie. Voer een as die verstek uit.",
   previewOf: (language) => `Voorskou van ${language}`,
   showCode: "Kode",
   showDiagram: "Diagram",

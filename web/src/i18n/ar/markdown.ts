@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `تنزيل باسم ${name}`,
   preview: "معاينة",
   previewProblem: (reason) => `تعذّر عرض هذا المكوّن: ${reason}`,
+  previewModule: (name) => `الوحدة ${name} ليست جزءًا من المعاينات، ففيها react وreact-dom فقط.`,
+  previewEmpty: "لا يوجد مكوّن لعرضه. صدِّر مكوّنًا بوصفه الافتراضي.",
   previewOf: (language) => `معاينة ${language}`,
   showCode: "الكود",
   showDiagram: "المخطط",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} kimi endir`,
   preview: "Önbaxış",
   previewProblem: (reason) => `Bu komponenti göstərmək olmadı: ${reason}`,
+  previewModule: (name) => `${name} modulu önbaxışlarda yoxdur: onlarda yalnız react və react-dom var.`,
+  previewEmpty: "Göstəriləcək komponent yoxdur. Birini standart olaraq ixrac edin.",
   previewOf: (language) => `Önbaxış: ${language}`,
   showCode: "Kod",
   showDiagram: "Diaqram",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Спампаваць як ${name}`,
   preview: "Перадпрагляд",
   previewProblem: (reason) => `Не ўдалося паказаць гэты кампанент: ${reason}`,
+  previewModule: (name) => `Модуля ${name} няма ў перадпраглядах: у іх ёсць толькі react і react-dom.`,
+  previewEmpty: "Няма кампанента, які можна паказаць. Экспартуйце адзін як прадвызначаны.",
   previewOf: (language) => `Перадпрагляд ${language}`,
   showCode: "Код",
   showDiagram: "Дыяграма",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Изтегляне като ${name}`,
   preview: "Преглед",
   previewProblem: (reason) => `Този компонент не може да бъде показан: ${reason}`,
+  previewModule: (name) => `Модулът ${name} не е част от прегледите: в тях има само react и react-dom.`,
+  previewEmpty: "Няма компонент за показване. Експортирайте един като подразбиращ се.",
   previewOf: (language) => `Преглед на ${language}`,
   showCode: "Код",
   showDiagram: "Диаграма",

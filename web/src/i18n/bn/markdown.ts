@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} হিসেবে ডাউনলোড করুন`,
   preview: "প্রিভিউ",
   previewProblem: (reason) => `এই কম্পোনেন্ট দেখানো যায়নি: ${reason}`,
+  previewModule: (name) => `${name} মডিউলটি প্রিভিউয়ে নেই, সেখানে শুধু react ও react-dom আছে।`,
+  previewEmpty: "দেখানোর মতো কোনো কম্পোনেন্ট নেই। একটি কম্পোনেন্ট ডিফল্ট হিসেবে এক্সপোর্ট করুন।",
   previewOf: (language) => `${language}-এর প্রিভিউ`,
   showCode: "কোড",
   showDiagram: "ডায়াগ্রাম",

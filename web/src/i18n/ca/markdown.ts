@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Baixa com a ${name}`,
   preview: "Previsualitza",
   previewProblem: (reason) => `No s’ha pogut mostrar aquest component: ${reason}`,
+  previewModule: (name) => `El mòdul ${name} no forma part de les previsualitzacions, que només tenen react i react-dom.`,
+  previewEmpty: "No hi ha cap component per mostrar. Exporta’n un per defecte.",
   previewOf: (language) => `Previsualització de ${language}`,
   showCode: "Codi",
   showDiagram: "Diagrama",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Stáhnout jako ${name}`,
   preview: "Náhled",
   previewProblem: (reason) => `Tuto komponentu se nepodařilo zobrazit: ${reason}`,
+  previewModule: (name) => `Modul ${name} není součástí náhledů, ty mají jen react a react-dom.`,
+  previewEmpty: "Není tu žádná komponenta k zobrazení. Exportujte jednu jako výchozí.",
   previewOf: (language) => `Náhled: ${language}`,
   showCode: "Kód",
   showDiagram: "Diagram",

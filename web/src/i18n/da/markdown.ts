@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Download som ${name}`,
   preview: "Forhåndsvisning",
   previewProblem: (reason) => `Komponenten kunne ikke vises: ${reason}`,
+  previewModule: (name) => `Modulet ${name} er ikke en del af forhåndsvisninger, som kun har react og react-dom.`,
+  previewEmpty: "Der er ingen komponent at vise. Eksportér en som standard.",
   previewOf: (language) => `Forhåndsvisning af ${language}`,
   showCode: "Kode",
   showDiagram: "Diagram",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Als ${name} herunterladen`,
   preview: "Vorschau",
   previewProblem: (reason) => `Diese Komponente konnte nicht angezeigt werden: ${reason}`,
+  previewModule: (name) => `Das Modul ${name} gibt es in Vorschauen nicht. Sie haben nur react und react-dom.`,
+  previewEmpty: "Es gibt keine Komponente zum Anzeigen. Exportiere eine als Standard.",
   previewOf: (language) => `Vorschau von ${language}`,
   showCode: "Code",
   showDiagram: "Diagramm",

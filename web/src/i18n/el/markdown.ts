@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Λήψη ως ${name}`,
   preview: "Προεπισκόπηση",
   previewProblem: (reason) => `Αυτό το στοιχείο δεν μπόρεσε να εμφανιστεί: ${reason}`,
+  previewModule: (name) => `Το άρθρωμα ${name} δεν περιλαμβάνεται στις προεπισκοπήσεις, που έχουν μόνο react και react-dom.`,
+  previewEmpty: "Δεν υπάρχει στοιχείο για εμφάνιση. Εξαγάγετε ένα ως προεπιλογή.",
   previewOf: (language) => `Προεπισκόπηση ${language}`,
   showCode: "Κώδικας",
   showDiagram: "Διάγραμμα",

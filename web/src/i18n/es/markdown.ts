@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Descargar como ${name}`,
   preview: "Vista previa",
   previewProblem: (reason) => `No se ha podido mostrar este componente: ${reason}`,
+  previewModule: (name) => `El módulo ${name} no forma parte de las vistas previas, que solo tienen react y react-dom.`,
+  previewEmpty: "No hay ningún componente que mostrar. Exporta uno por defecto.",
   previewOf: (language) => `Vista previa de ${language}`,
   showCode: "Código",
   showDiagram: "Diagrama",

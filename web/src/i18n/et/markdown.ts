@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Laadi alla kui ${name}`,
   preview: "Eelvaade",
   previewProblem: (reason) => `Seda komponenti ei saanud kuvada: ${reason}`,
+  previewModule: (name) => `Moodulit ${name} eelvaadetes pole, neis on ainult react ja react-dom.`,
+  previewEmpty: "Pole ühtegi komponenti, mida näidata. Ekspordi üks vaikimisi.",
   previewOf: (language) => `Eelvaade: ${language}`,
   showCode: "Kood",
   showDiagram: "Diagramm",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Deskargatu honela: ${name}`,
   preview: "Aurrebista",
   previewProblem: (reason) => `Ezin izan da osagai hau erakutsi: ${reason}`,
+  previewModule: (name) => `${name} modulua ez dago aurrebistetan: react eta react-dom baino ez dituzte.`,
+  previewEmpty: "Ez dago erakusteko osagairik. Esportatu bat lehenetsi gisa.",
   previewOf: (language) => `Aurrebista: ${language}`,
   showCode: "Kodea",
   showDiagram: "Diagrama",

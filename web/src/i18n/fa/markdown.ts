@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `دانلود با نام ${name}`,
   preview: "پیش‌نمایش",
   previewProblem: (reason) => `این مؤلفه نمایش داده نشد: ${reason}`,
+  previewModule: (name) => `ماژول ${name} در پیش‌نمایش‌ها نیست؛ آن‌ها فقط react و react-dom دارند.`,
+  previewEmpty: "مؤلفه‌ای برای نمایش وجود ندارد. یکی را به‌عنوان پیش‌فرض صادر کنید.",
   previewOf: (language) => `پیش‌نمایش ${language}`,
   showCode: "کد",
   showDiagram: "نمودار",

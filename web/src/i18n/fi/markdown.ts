@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Lataa nimellä ${name}`,
   preview: "Esikatselu",
   previewProblem: (reason) => `Komponenttia ei voitu näyttää: ${reason}`,
+  previewModule: (name) => `Moduuli ${name} ei kuulu esikatseluihin, joissa on vain react ja react-dom.`,
+  previewEmpty: "Näytettävää komponenttia ei ole. Vie yksi oletuksena.",
   previewOf: (language) => `Esikatselu: ${language}`,
   showCode: "Koodi",
   showDiagram: "Kaavio",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `I-download bilang ${name}`,
   preview: "Preview",
   previewProblem: (reason) => `Hindi maipakita ang component na ito: ${reason}`,
+  previewModule: (name) => `Hindi kasama sa mga preview ang module na ${name}: react at react-dom lang ang mayroon sila.`,
+  previewEmpty: "Walang component na maipapakita. Mag-export ng isa bilang default.",
   previewOf: (language) => `Preview ng ${language}`,
   showCode: "Code",
   showDiagram: "Diagram",

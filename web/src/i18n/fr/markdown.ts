@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Télécharger sous le nom ${name}`,
   preview: "Aperçu",
   previewProblem: (reason) => `Ce composant n’a pas pu être affiché : ${reason}`,
+  previewModule: (name) => `Le module ${name} ne fait pas partie des aperçus, qui n’ont que react et react-dom.`,
+  previewEmpty: "Il n’y a aucun composant à afficher. Exportez-en un par défaut.",
   previewOf: (language) => `Aperçu de ${language}`,
   showCode: "Code",
   showDiagram: "Diagramme",

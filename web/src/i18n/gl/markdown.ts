@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Descargar como ${name}`,
   preview: "Vista previa",
   previewProblem: (reason) => `Non se puido mostrar este compoñente: ${reason}`,
+  previewModule: (name) => `O módulo ${name} non forma parte das vistas previas, que só teñen react e react-dom.`,
+  previewEmpty: "Non hai ningún compoñente que mostrar. Exporta un por defecto.",
   previewOf: (language) => `Vista previa de ${language}`,
   showCode: "Código",
   showDiagram: "Diagrama",

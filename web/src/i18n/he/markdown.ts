@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `הורדה בשם ${name}`,
   preview: "תצוגה מקדימה",
   previewProblem: (reason) => `לא ניתן להציג את הרכיב הזה: ${reason}`,
+  previewModule: (name) => `המודול ${name} אינו חלק מהתצוגות המקדימות, שיש בהן רק react ו־react-dom.`,
+  previewEmpty: "אין רכיב להצגה. יש לייצא רכיב כברירת מחדל.",
   previewOf: (language) => `תצוגה מקדימה של ${language}`,
   showCode: "קוד",
   showDiagram: "תרשים",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} के रूप में डाउनलोड करें`,
   preview: "प्रीव्यू",
   previewProblem: (reason) => `यह कॉम्पोनेंट नहीं दिखाया जा सका: ${reason}`,
+  previewModule: (name) => `मॉड्यूल ${name} प्रीव्यू में नहीं है, उनमें सिर्फ़ react और react-dom हैं।`,
+  previewEmpty: "दिखाने के लिए कोई कॉम्पोनेंट नहीं है। किसी एक को डिफ़ॉल्ट के रूप में एक्सपोर्ट करें।",
   previewOf: (language) => `${language} का प्रीव्यू`,
   showCode: "कोड",
   showDiagram: "डायग्राम",

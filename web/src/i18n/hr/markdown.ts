@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Preuzmi kao ${name}`,
   preview: "Pregled",
   previewProblem: (reason) => `Ovu komponentu nije bilo moguće prikazati: ${reason}`,
+  previewModule: (name) => `Modul ${name} nije dio pregleda, koji imaju samo react i react-dom.`,
+  previewEmpty: "Nema komponente za prikaz. Izvezi jednu kao zadanu.",
   previewOf: (language) => `Pregled: ${language}`,
   showCode: "Kod",
   showDiagram: "Dijagram",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Letöltés: ${name}`,
   preview: "Előnézet",
   previewProblem: (reason) => `Ezt az összetevőt nem sikerült megjeleníteni: ${reason}`,
+  previewModule: (name) => `A(z) ${name} modul nem része az előnézeteknek, azokban csak a react és a react-dom van meg.`,
+  previewEmpty: "Nincs megjeleníthető összetevő. Exportálj egyet alapértelmezettként.",
   previewOf: (language) => `Előnézet: ${language}`,
   showCode: "Kód",
   showDiagram: "Diagram",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Unduh sebagai ${name}`,
   preview: "Pratinjau",
   previewProblem: (reason) => `Komponen ini tidak bisa ditampilkan: ${reason}`,
+  previewModule: (name) => `Modul ${name} bukan bagian dari pratinjau, yang hanya memiliki react dan react-dom.`,
+  previewEmpty: "Tidak ada komponen untuk ditampilkan. Ekspor satu sebagai default.",
   previewOf: (language) => `Pratinjau ${language}`,
   showCode: "Kode",
   showDiagram: "Diagram",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Sækja sem ${name}`,
   preview: "Forskoðun",
   previewProblem: (reason) => `Ekki var hægt að sýna þennan hluta: ${reason}`,
+  previewModule: (name) => `Einingin ${name} er ekki hluti af forskoðunum, þær hafa aðeins react og react-dom.`,
+  previewEmpty: "Það er enginn hluti til að sýna. Flyttu einn út sem sjálfgefinn.",
   previewOf: (language) => `Forskoðun: ${language}`,
   showCode: "Kóði",
   showDiagram: "Skýringarmynd",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Scarica come ${name}`,
   preview: "Anteprima",
   previewProblem: (reason) => `Non è stato possibile mostrare questo componente: ${reason}`,
+  previewModule: (name) => `Il modulo ${name} non fa parte delle anteprime, che hanno solo react e react-dom.`,
+  previewEmpty: "Non c’è alcun componente da mostrare. Esportane uno come predefinito.",
   previewOf: (language) => `Anteprima di ${language}`,
   showCode: "Codice",
   showDiagram: "Diagramma",

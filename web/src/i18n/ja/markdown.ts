@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} としてダウンロード`,
   preview: "プレビュー",
   previewProblem: (reason) => `このコンポーネントを表示できませんでした：${reason}`,
+  previewModule: (name) => `モジュール ${name} はプレビューに含まれていません。使えるのは react と react-dom だけです。`,
+  previewEmpty: "表示するコンポーネントがありません。コンポーネントを 1 つデフォルトとしてエクスポートしてください。",
   previewOf: (language) => `${language} のプレビュー`,
   showCode: "コード",
   showDiagram: "図",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `ჩამოტვირთვა: ${name}`,
   preview: "გადახედვა",
   previewProblem: (reason) => `ეს კომპონენტი ვერ გამოჩნდა: ${reason}`,
+  previewModule: (name) => `მოდული ${name} გადახედვებში არ არის: მათში მხოლოდ react და react-dom არის.`,
+  previewEmpty: "საჩვენებელი კომპონენტი არ არის. ერთი ნაგულისხმევად დაიექსპორტეთ.",
   previewOf: (language) => `${language}: გადახედვა`,
   showCode: "კოდი",
   showDiagram: "დიაგრამა",

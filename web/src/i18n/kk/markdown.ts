@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} ретінде жүктеп алу`,
   preview: "Алдын ала қарау",
   previewProblem: (reason) => `Бұл компонент көрсетілмеді: ${reason}`,
+  previewModule: (name) => `${name} модулі алдын ала қарауларда жоқ: оларда тек react пен react-dom бар.`,
+  previewEmpty: "Көрсететін компонент жоқ. Біреуін әдепкі ретінде экспорттаңыз.",
   previewOf: (language) => `Алдын ала қарау: ${language}`,
   showCode: "Код",
   showDiagram: "Диаграмма",

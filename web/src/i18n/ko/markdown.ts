@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} 파일로 다운로드`,
   preview: "미리 보기",
   previewProblem: (reason) => `이 구성 요소를 표시하지 못했습니다: ${reason}`,
+  previewModule: (name) => `${name} 모듈은 미리 보기에 없습니다. react와 react-dom만 있습니다.`,
+  previewEmpty: "표시할 구성 요소가 없습니다. 하나를 기본값으로 내보내세요.",
   previewOf: (language) => `${language} 미리 보기`,
   showCode: "코드",
   showDiagram: "다이어그램",

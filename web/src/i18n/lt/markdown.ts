@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Atsisiųsti kaip ${name}`,
   preview: "Peržiūra",
   previewProblem: (reason) => `Šio komponento parodyti nepavyko: ${reason}`,
+  previewModule: (name) => `Modulio ${name} peržiūrose nėra, jose yra tik react ir react-dom.`,
+  previewEmpty: "Nėra komponento, kurį būtų galima parodyti. Eksportuokite vieną kaip numatytąjį.",
   previewOf: (language) => `Peržiūra: ${language}`,
   showCode: "Kodas",
   showDiagram: "Diagrama",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Lejupielādēt kā ${name}`,
   preview: "Priekšskatījums",
   previewProblem: (reason) => `Šo komponentu neizdevās parādīt: ${reason}`,
+  previewModule: (name) => `Moduļa ${name} priekšskatījumos nav, tajos ir tikai react un react-dom.`,
+  previewEmpty: "Nav komponenta, ko parādīt. Eksportējiet vienu kā noklusējumu.",
   previewOf: (language) => `Priekšskatījums: ${language}`,
   showCode: "Kods",
   showDiagram: "Diagramma",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Преземи како ${name}`,
   preview: "Преглед",
   previewProblem: (reason) => `Оваа компонента не можеше да се прикаже: ${reason}`,
+  previewModule: (name) => `Модулот ${name} не е дел од прегледите: тие имаат само react и react-dom.`,
+  previewEmpty: "Нема компонента за прикажување. Извези една како стандардна.",
   previewOf: (language) => `Преглед на ${language}`,
   showCode: "Код",
   showDiagram: "Дијаграм",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} म्हणून डाउनलोड करा`,
   preview: "पूर्वावलोकन",
   previewProblem: (reason) => `हा घटक दाखवता आला नाही: ${reason}`,
+  previewModule: (name) => `${name} हे मॉड्यूल पूर्वावलोकनांत नाही, त्यांत फक्त react आणि react-dom आहेत.`,
+  previewEmpty: "दाखवण्यासाठी कोणताही घटक नाही. एक डीफॉल्ट म्हणून एक्स्पोर्ट करा.",
   previewOf: (language) => `${language} चे पूर्वावलोकन`,
   showCode: "कोड",
   showDiagram: "आकृती",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Muat turun sebagai ${name}`,
   preview: "Pratonton",
   previewProblem: (reason) => `Komponen ini tidak dapat ditunjukkan: ${reason}`,
+  previewModule: (name) => `Modul ${name} bukan sebahagian daripada pratonton, yang hanya mempunyai react dan react-dom.`,
+  previewEmpty: "Tiada komponen untuk ditunjukkan. Eksport satu sebagai lalai.",
   previewOf: (language) => `Pratonton ${language}`,
   showCode: "Kod",
   showDiagram: "Rajah",

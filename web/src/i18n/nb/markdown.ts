@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Last ned som ${name}`,
   preview: "Forhåndsvisning",
   previewProblem: (reason) => `Komponenten kunne ikke vises: ${reason}`,
+  previewModule: (name) => `Modulen ${name} er ikke med i forhåndsvisninger, som bare har react og react-dom.`,
+  previewEmpty: "Det finnes ingen komponent å vise. Eksporter en som standard.",
   previewOf: (language) => `Forhåndsvisning av ${language}`,
   showCode: "Kode",
   showDiagram: "Diagram",

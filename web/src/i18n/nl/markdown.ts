@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Downloaden als ${name}`,
   preview: "Voorbeeld",
   previewProblem: (reason) => `Dit onderdeel kon niet worden getoond: ${reason}`,
+  previewModule: (name) => `De module ${name} hoort niet bij voorbeelden, die alleen react en react-dom hebben.`,
+  previewEmpty: "Er is geen onderdeel om te tonen. Exporteer er een als standaard.",
   previewOf: (language) => `Voorbeeld van ${language}`,
   showCode: "Code",
   showDiagram: "Diagram",

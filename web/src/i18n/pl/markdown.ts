@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Pobierz jako ${name}`,
   preview: "Podgląd",
   previewProblem: (reason) => `Nie udało się pokazać tego komponentu: ${reason}`,
+  previewModule: (name) => `Moduł ${name} nie jest częścią podglądów, które mają tylko react i react-dom.`,
+  previewEmpty: "Nie ma komponentu do pokazania. Wyeksportuj jeden jako domyślny.",
   previewOf: (language) => `Podgląd: ${language}`,
   showCode: "Kod",
   showDiagram: "Diagram",

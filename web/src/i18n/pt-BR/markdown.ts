@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Baixar como ${name}`,
   preview: "Visualizar",
   previewProblem: (reason) => `Não foi possível mostrar este componente: ${reason}`,
+  previewModule: (name) => `O módulo ${name} não faz parte das visualizações, que têm apenas react e react-dom.`,
+  previewEmpty: "Não há componente para mostrar. Exporte um como padrão.",
   previewOf: (language) => `Visualização de ${language}`,
   showCode: "Código",
   showDiagram: "Diagrama",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Transferir como ${name}`,
   preview: "Pré-visualizar",
   previewProblem: (reason) => `Não foi possível mostrar este componente: ${reason}`,
+  previewModule: (name) => `O módulo ${name} não faz parte das pré-visualizações, que têm apenas react e react-dom.`,
+  previewEmpty: "Não há nenhum componente para mostrar. Exporte um como predefinido.",
   previewOf: (language) => `Pré-visualização de ${language}`,
   showCode: "Código",
   showDiagram: "Diagrama",

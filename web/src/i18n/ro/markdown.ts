@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Descarcă ca ${name}`,
   preview: "Previzualizare",
   previewProblem: (reason) => `Această componentă nu a putut fi afișată: ${reason}`,
+  previewModule: (name) => `Modulul ${name} nu face parte din previzualizări, care au doar react și react-dom.`,
+  previewEmpty: "Nu există nicio componentă de afișat. Exportă una ca implicită.",
   previewOf: (language) => `Previzualizare ${language}`,
   showCode: "Cod",
   showDiagram: "Diagramă",

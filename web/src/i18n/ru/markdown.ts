@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Скачать как ${name}`,
   preview: "Предпросмотр",
   previewProblem: (reason) => `Этот компонент показать не удалось: ${reason}`,
+  previewModule: (name) => `Модуля ${name} в предпросмотрах нет: в них есть только react и react-dom.`,
+  previewEmpty: "Нет компонента, который можно показать. Экспортируйте один по умолчанию.",
   previewOf: (language) => `Предпросмотр ${language}`,
   showCode: "Код",
   showDiagram: "Диаграмма",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Stiahnuť ako ${name}`,
   preview: "Ukážka",
   previewProblem: (reason) => `Tento komponent sa nepodarilo zobraziť: ${reason}`,
+  previewModule: (name) => `Modul ${name} nie je súčasťou ukážok, tie majú iba react a react-dom.`,
+  previewEmpty: "Nie je tu žiadny komponent na zobrazenie. Exportujte jeden ako predvolený.",
   previewOf: (language) => `Ukážka: ${language}`,
   showCode: "Kód",
   showDiagram: "Diagram",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Prenesi kot ${name}`,
   preview: "Predogled",
   previewProblem: (reason) => `Te komponente ni bilo mogoče prikazati: ${reason}`,
+  previewModule: (name) => `Modul ${name} ni del predogledov, ki imajo samo react in react-dom.`,
+  previewEmpty: "Ni komponente za prikaz. Izvozi eno kot privzeto.",
   previewOf: (language) => `Predogled: ${language}`,
   showCode: "Koda",
   showDiagram: "Diagram",

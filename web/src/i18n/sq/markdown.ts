@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Shkarko si ${name}`,
   preview: "Pamje paraprake",
   previewProblem: (reason) => `Ky komponent nuk mund të shfaqej: ${reason}`,
+  previewModule: (name) => `Moduli ${name} nuk është pjesë e pamjeve paraprake, që kanë vetëm react dhe react-dom.`,
+  previewEmpty: "Nuk ka komponent për të shfaqur. Eksporto një si të parazgjedhur.",
   previewOf: (language) => `Pamje paraprake e ${language}`,
   showCode: "Kodi",
   showDiagram: "Diagrami",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Преузми као ${name}`,
   preview: "Преглед",
   previewProblem: (reason) => `Ова компонента није могла да се прикаже: ${reason}`,
+  previewModule: (name) => `Модул ${name} није део прегледа, који имају само react и react-dom.`,
+  previewEmpty: "Нема компоненте за приказ. Извези једну као подразумевану.",
   previewOf: (language) => `Преглед: ${language}`,
   showCode: "Кôд",
   showDiagram: "Дијаграм",

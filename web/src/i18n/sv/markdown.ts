@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Ladda ner som ${name}`,
   preview: "Förhandsvisning",
   previewProblem: (reason) => `Komponenten kunde inte visas: ${reason}`,
+  previewModule: (name) => `Modulen ${name} ingår inte i förhandsvisningar, som bara har react och react-dom.`,
+  previewEmpty: "Det finns ingen komponent att visa. Exportera en som standard.",
   previewOf: (language) => `Förhandsvisning av ${language}`,
   showCode: "Kod",
   showDiagram: "Diagram",

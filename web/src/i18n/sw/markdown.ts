@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Pakua kama ${name}`,
   preview: "Onyesho la kukagua",
   previewProblem: (reason) => `Kijenzi hiki hakikuweza kuonyeshwa: ${reason}`,
+  previewModule: (name) => `Moduli ${name} si sehemu ya maonyesho ya kukagua, ambayo yana react na react-dom pekee.`,
+  previewEmpty: "Hakuna kijenzi cha kuonyesha. Hamisha kimoja kama chaguo-msingi.",
   previewOf: (language) => `Onyesho la kukagua la ${language}`,
   showCode: "Msimbo",
   showDiagram: "Mchoro",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name}-ஆகப் பதிவிறக்கு`,
   preview: "மாதிரிக்காட்சி",
   previewProblem: (reason) => `இந்தக் கூறைக் காட்ட முடியவில்லை: ${reason}`,
+  previewModule: (name) => `${name} தொகுதி மாதிரிக்காட்சிகளில் இல்லை; அவற்றில் react, react-dom மட்டுமே உள்ளன.`,
+  previewEmpty: "காட்டுவதற்குக் கூறு எதுவும் இல்லை. ஒன்றை இயல்புநிலையாக ஏற்றுமதி செய்யவும்.",
   previewOf: (language) => `${language} மாதிரிக்காட்சி`,
   showCode: "குறியீடு",
   showDiagram: "வரைபடம்",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `ดาวน์โหลดเป็น ${name}`,
   preview: "แสดงตัวอย่าง",
   previewProblem: (reason) => `แสดงองค์ประกอบนี้ไม่ได้: ${reason}`,
+  previewModule: (name) => `โมดูล ${name} ไม่มีในตัวอย่าง ซึ่งมีเพียง react และ react-dom`,
+  previewEmpty: "ไม่มีองค์ประกอบให้แสดง โปรดส่งออกหนึ่งรายการเป็นค่าเริ่มต้น",
   previewOf: (language) => `ตัวอย่างของ ${language}`,
   showCode: "โค้ด",
   showDiagram: "แผนภาพ",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} olarak indir`,
   preview: "Önizleme",
   previewProblem: (reason) => `Bu bileşen gösterilemedi: ${reason}`,
+  previewModule: (name) => `${name} modülü önizlemelerde yok: önizlemelerde yalnızca react ve react-dom var.`,
+  previewEmpty: "Gösterilecek bileşen yok. Birini varsayılan olarak dışa aktarın.",
   previewOf: (language) => `${language} önizlemesi`,
   showCode: "Kod",
   showDiagram: "Diyagram",

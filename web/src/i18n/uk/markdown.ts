@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Завантажити як ${name}`,
   preview: "Попередній перегляд",
   previewProblem: (reason) => `Не вдалося показати цей компонент: ${reason}`,
+  previewModule: (name) => `Модуля ${name} у попередніх переглядах немає: у них є лише react і react-dom.`,
+  previewEmpty: "Немає компонента, який можна показати. Експортуйте один як типовий.",
   previewOf: (language) => `Попередній перегляд ${language}`,
   showCode: "Код",
   showDiagram: "Діаграма",

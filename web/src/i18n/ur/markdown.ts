@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} کے نام سے ڈاؤن لوڈ کریں`,
   preview: "پیش منظر",
   previewProblem: (reason) => `یہ جزو نہیں دکھایا جا سکا: ${reason}`,
+  previewModule: (name) => `ماڈیول ${name} پیش منظر میں شامل نہیں، ان میں صرف react اور react-dom ہیں۔`,
+  previewEmpty: "دکھانے کے لیے کوئی جزو نہیں۔ کسی ایک کو ڈیفالٹ کے طور پر ایکسپورٹ کریں۔",
   previewOf: (language) => `${language} کا پیش منظر`,
   showCode: "کوڈ",
   showDiagram: "خاکہ",

@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `${name} sifatida yuklab olish`,
   preview: "Oldindan koʻrish",
   previewProblem: (reason) => `Bu komponentni koʻrsatib boʻlmadi: ${reason}`,
+  previewModule: (name) => `${name} moduli oldindan koʻrishda yoʻq: unda faqat react va react-dom bor.`,
+  previewEmpty: "Koʻrsatiladigan komponent yoʻq. Bittasini standart sifatida eksport qiling.",
   previewOf: (language) => `Oldindan koʻrish: ${language}`,
   showCode: "Kod",
   showDiagram: "Diagramma",

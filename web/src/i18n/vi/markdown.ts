@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `Tải xuống dưới dạng ${name}`,
   preview: "Xem trước",
   previewProblem: (reason) => `Không hiển thị được thành phần này: ${reason}`,
+  previewModule: (name) => `Mô-đun ${name} không có trong bản xem trước, nơi chỉ có react và react-dom.`,
+  previewEmpty: "Không có thành phần nào để hiển thị. Hãy xuất một thành phần làm mặc định.",
   previewOf: (language) => `Xem trước ${language}`,
   showCode: "Mã",
   showDiagram: "Sơ đồ",

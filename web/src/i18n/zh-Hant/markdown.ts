@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `下載為 ${name}`,
   preview: "預覽",
   previewProblem: (reason) => `無法顯示此元件：${reason}`,
+  previewModule: (name) => `預覽中沒有模組 ${name}，只有 react 和 react-dom。`,
+  previewEmpty: "沒有可顯示的元件，請將一個元件設為預設匯出。",
   previewOf: (language) => `${language} 預覽`,
   showCode: "程式碼",
   showDiagram: "圖表",

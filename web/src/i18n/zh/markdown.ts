@@ -8,6 +8,8 @@ export const texts: MarkdownTexts = {
   download: (name) => `下载为 ${name}`,
   preview: "预览",
   previewProblem: (reason) => `无法显示此组件：${reason}`,
+  previewModule: (name) => `预览中没有模块 ${name}，只有 react 和 react-dom。`,
+  previewEmpty: "没有可显示的组件，请将一个组件设为默认导出。",
   previewOf: (language) => `${language} 预览`,
   showCode: "代码",
   showDiagram: "图表",

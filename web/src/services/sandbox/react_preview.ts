@@ -1,3 +1,4 @@
+import { markdownTexts } from "../../i18n/markdown";
 import type { FrameContent } from "./frame";
 
 const HTML = '<!doctype html><style>body { margin: 8px; font-family: system-ui, sans-serif }</style><body><div id="root"></div></body>';
@@ -23,8 +24,9 @@ export function componentsOf(code: string): string[] {
   return names.includes("App") ? ["App", ...names.filter((name) => name !== "App")] : names;
 }
 
-/** Return the script that runs compiled code, and renders its component. */
+/** Return the script that runs compiled code, and renders its component. Its texts are in the language of the page. */
 function programOf(compiled: string, components: readonly string[]): string {
+  const { previewModule, previewEmpty } = markdownTexts();
   const found = components.map((name) => `typeof ${name} === "function" ? ${name} : `).join("");
   return `{
   const fail = (error) => {
@@ -35,7 +37,7 @@ function programOf(compiled: string, components: readonly string[]): string {
   };
   const require = (name) => {
     if (Object.hasOwn(previewModules, name)) return previewModules[name];
-    throw new Error("The module " + name + " is not part of previews, which have react and react-dom only.");
+    throw new Error(${JSON.stringify(previewModule("{name}"))}.replace("{name}", () => name));
   };
   const module = { exports: {} };
   const React = previewModules.react;
@@ -52,7 +54,7 @@ ${compiled}
     const isRendered = Object.keys(root).some((key) => key.startsWith("__reactContainer"));
     if (typeof Component === "function" && !isRendered) {
       ReactDOM.createRoot(root, { onUncaughtError: fail }).render(React.createElement(Component));
-    } else if (!isRendered) fail("There is no component to show: export one as the default.");
+    } else if (!isRendered) fail(${JSON.stringify(previewEmpty)});
   } catch (error) {
     fail(error);
   }

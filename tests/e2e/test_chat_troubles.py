@@ -31,7 +31,7 @@ async def test_refused_message_is_kept_and_can_be_retried(chat: ChatPage) -> Non
     assert (await chat.stored(conversation))["messages"] == []
 
     await chat.page.unroute(MESSAGES)
-    await alert.get_by_role("button", name="Retry").click()
+    await alert.get_by_role("button", name="Try again").click()
 
     await chat.expect_status("incomplete")
     await expect(alert).to_have_count(0)

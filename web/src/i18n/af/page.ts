@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Kanselleer",
   close: "Maak toe",
   save: "Stoor",
-  retry: "Probeer weer",
   edit: "Wysig",
   send: "Stuur",
   stop: "Stop",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "إلغاء",
   close: "إغلاق",
   save: "حفظ",
-  retry: "إعادة المحاولة",
   edit: "تعديل",
   send: "إرسال",
   stop: "إيقاف",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "Ləğv et",
   close: "Bağla",
   save: "Yadda saxla",
-  retry: "Təkrar cəhd et",
   edit: "Redaktə et",
   send: "Göndər",
   stop: "Dayandır",

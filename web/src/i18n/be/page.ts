@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Скасаваць",
   close: "Закрыць",
   save: "Захаваць",
-  retry: "Паўтарыць",
   edit: "Рэдагаваць",
   send: "Адправіць",
   stop: "Спыніць",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Отказ",
   close: "Затваряне",
   save: "Запазване",
-  retry: "Повторен опит",
   edit: "Редактиране",
   send: "Изпращане",
   stop: "Спиране",

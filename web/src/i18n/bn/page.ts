@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "বাতিল করুন",
   close: "বন্ধ করুন",
   save: "সেভ করুন",
-  retry: "আবার করুন",
   edit: "এডিট করুন",
   send: "পাঠান",
   stop: "থামান",

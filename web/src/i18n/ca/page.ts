@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Cancel·la",
   close: "Tanca",
   save: "Desa",
-  retry: "Reintenta",
   edit: "Edita",
   send: "Envia",
   stop: "Atura",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Zrušit",
   close: "Zavřít",
   save: "Uložit",
-  retry: "Opakovat",
   edit: "Upravit",
   send: "Odeslat",
   stop: "Zastavit",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Annullér",
   close: "Luk",
   save: "Gem",
-  retry: "Prøv igen",
   edit: "Redigér",
   send: "Send",
   stop: "Stop",

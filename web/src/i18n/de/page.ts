@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Abbrechen",
   close: "Schließen",
   save: "Speichern",
-  retry: "Wiederholen",
   edit: "Bearbeiten",
   send: "Senden",
   stop: "Stopp",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Ακύρωση",
   close: "Κλείσιμο",
   save: "Αποθήκευση",
-  retry: "Επανάληψη",
   edit: "Επεξεργασία",
   send: "Αποστολή",
   stop: "Διακοπή",

@@ -72,7 +72,6 @@ export const texts = {
   cancel: "Cancel",
   close: "Close",
   save: "Save",
-  retry: "Retry",
   edit: "Edit",
   send: "Send",
   stop: "Stop",

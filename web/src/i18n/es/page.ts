@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Cancelar",
   close: "Cerrar",
   save: "Guardar",
-  retry: "Reintentar",
   edit: "Editar",
   send: "Enviar",
   stop: "Detener",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Loobu",
   close: "Sulge",
   save: "Salvesta",
-  retry: "Proovi uuesti",
   edit: "Muuda",
   send: "Saada",
   stop: "Peata",

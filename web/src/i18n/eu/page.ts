@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Utzi",
   close: "Itxi",
   save: "Gorde",
-  retry: "Saiatu berriro",
   edit: "Editatu",
   send: "Bidali",
   stop: "Gelditu",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "لغو",
   close: "بستن",
   save: "ذخیره",
-  retry: "تلاش دوباره",
   edit: "ویرایش",
   send: "ارسال",
   stop: "توقف",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Peruuta",
   close: "Sulje",
   save: "Tallenna",
-  retry: "Yritä uudelleen",
   edit: "Muokkaa",
   send: "Lähetä",
   stop: "Pysäytä",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "Kanselahin",
   close: "Isara",
   save: "I-save",
-  retry: "Subukan ulit",
   edit: "I-edit",
   send: "Ipadala",
   stop: "Ihinto",

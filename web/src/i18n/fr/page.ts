@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Annuler",
   close: "Fermer",
   save: "Enregistrer",
-  retry: "Réessayer",
   edit: "Modifier",
   send: "Envoyer",
   stop: "Arrêter",

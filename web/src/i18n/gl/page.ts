@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Cancelar",
   close: "Pechar",
   save: "Gardar",
-  retry: "Reintentar",
   edit: "Editar",
   send: "Enviar",
   stop: "Deter",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "ביטול",
   close: "סגירה",
   save: "שמירה",
-  retry: "ניסיון חוזר",
   edit: "עריכה",
   send: "שליחה",
   stop: "עצירה",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "रद्द करें",
   close: "बंद करें",
   save: "सेव करें",
-  retry: "फिर से करें",
   edit: "एडिट करें",
   send: "भेजें",
   stop: "रोकें",

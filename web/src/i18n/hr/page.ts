@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Odustani",
   close: "Zatvori",
   save: "Spremi",
-  retry: "Ponovi",
   edit: "Uredi",
   send: "Pošalji",
   stop: "Zaustavi",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "Mégse",
   close: "Bezárás",
   save: "Mentés",
-  retry: "Újra",
   edit: "Szerkesztés",
   send: "Küldés",
   stop: "Leállítás",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "Batal",
   close: "Tutup",
   save: "Simpan",
-  retry: "Coba lagi",
   edit: "Edit",
   send: "Kirim",
   stop: "Hentikan",

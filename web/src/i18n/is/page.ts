@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Hætta við",
   close: "Loka",
   save: "Vista",
-  retry: "Reyna aftur",
   edit: "Breyta",
   send: "Senda",
   stop: "Stöðva",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Annulla",
   close: "Chiudi",
   save: "Salva",
-  retry: "Riprova",
   edit: "Modifica",
   send: "Invia",
   stop: "Ferma",

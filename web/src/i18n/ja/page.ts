@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "キャンセル",
   close: "閉じる",
   save: "保存",
-  retry: "再試行",
   edit: "編集",
   send: "送信",
   stop: "停止",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "გაუქმება",
   close: "დახურვა",
   save: "შენახვა",
-  retry: "თავიდან ცდა",
   edit: "რედაქტირება",
   send: "გაგზავნა",
   stop: "შეჩერება",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "Бас тарту",
   close: "Жабу",
   save: "Сақтау",
-  retry: "Қайталау",
   edit: "Өңдеу",
   send: "Жіберу",
   stop: "Тоқтату",

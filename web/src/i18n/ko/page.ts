@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "취소",
   close: "닫기",
   save: "저장",
-  retry: "다시 시도",
   edit: "편집",
   send: "보내기",
   stop: "중지",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Atšaukti",
   close: "Uždaryti",
   save: "Išsaugoti",
-  retry: "Kartoti",
   edit: "Redaguoti",
   send: "Siųsti",
   stop: "Stabdyti",

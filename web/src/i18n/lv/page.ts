@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Atcelt",
   close: "Aizvērt",
   save: "Saglabāt",
-  retry: "Mēģināt vēlreiz",
   edit: "Rediģēt",
   send: "Sūtīt",
   stop: "Apturēt",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Откажи",
   close: "Затвори",
   save: "Зачувај",
-  retry: "Повтори",
   edit: "Уреди",
   send: "Испрати",
   stop: "Запри",

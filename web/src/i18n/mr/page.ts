@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "रद्द करा",
   close: "बंद करा",
   save: "सेव्ह करा",
-  retry: "पुन्हा करा",
   edit: "संपादित करा",
   send: "पाठवा",
   stop: "थांबवा",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "Batal",
   close: "Tutup",
   save: "Simpan",
-  retry: "Cuba semula",
   edit: "Edit",
   send: "Hantar",
   stop: "Henti",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Avbryt",
   close: "Lukk",
   save: "Lagre",
-  retry: "Prøv på nytt",
   edit: "Rediger",
   send: "Send",
   stop: "Stopp",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Annuleren",
   close: "Sluiten",
   save: "Opslaan",
-  retry: "Opnieuw",
   edit: "Bewerken",
   send: "Verzenden",
   stop: "Stoppen",

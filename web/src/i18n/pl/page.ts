@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Anuluj",
   close: "Zamknij",
   save: "Zapisz",
-  retry: "Ponów",
   edit: "Edytuj",
   send: "Wyślij",
   stop: "Zatrzymaj",

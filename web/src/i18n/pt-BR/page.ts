@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Cancelar",
   close: "Fechar",
   save: "Salvar",
-  retry: "Repetir",
   edit: "Editar",
   send: "Enviar",
   stop: "Parar",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Cancelar",
   close: "Fechar",
   save: "Guardar",
-  retry: "Repetir",
   edit: "Editar",
   send: "Enviar",
   stop: "Parar",

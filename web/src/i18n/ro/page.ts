@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Anulează",
   close: "Închide",
   save: "Salvează",
-  retry: "Reîncearcă",
   edit: "Editează",
   send: "Trimite",
   stop: "Oprește",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Отмена",
   close: "Закрыть",
   save: "Сохранить",
-  retry: "Повторить",
   edit: "Изменить",
   send: "Отправить",
   stop: "Остановить",

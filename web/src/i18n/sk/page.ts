@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Zrušiť",
   close: "Zavrieť",
   save: "Uložiť",
-  retry: "Zopakovať",
   edit: "Upraviť",
   send: "Odoslať",
   stop: "Zastaviť",

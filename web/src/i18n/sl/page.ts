@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Prekliči",
   close: "Zapri",
   save: "Shrani",
-  retry: "Ponovi",
   edit: "Uredi",
   send: "Pošlji",
   stop: "Ustavi",

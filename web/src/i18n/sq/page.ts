@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Anulo",
   close: "Mbyll",
   save: "Ruaj",
-  retry: "Riprovo",
   edit: "Redakto",
   send: "Dërgo",
   stop: "Ndal",

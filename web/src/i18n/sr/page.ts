@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Откажи",
   close: "Затвори",
   save: "Сачувај",
-  retry: "Понови",
   edit: "Измени",
   send: "Пошаљи",
   stop: "Заустави",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Avbryt",
   close: "Stäng",
   save: "Spara",
-  retry: "Försök igen",
   edit: "Redigera",
   send: "Skicka",
   stop: "Stoppa",

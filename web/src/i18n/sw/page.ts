@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Ghairi",
   close: "Funga",
   save: "Hifadhi",
-  retry: "Jaribu tena",
   edit: "Badilisha",
   send: "Tuma",
   stop: "Simamisha",

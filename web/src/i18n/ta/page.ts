@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "ரத்துசெய்",
   close: "மூடு",
   save: "சேமி",
-  retry: "மீண்டும் முயல்",
   edit: "திருத்து",
   send: "அனுப்பு",
   stop: "நிறுத்து",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "ยกเลิก",
   close: "ปิด",
   save: "บันทึก",
-  retry: "ลองใหม่",
   edit: "แก้ไข",
   send: "ส่ง",
   stop: "หยุด",

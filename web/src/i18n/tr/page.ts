@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "İptal",
   close: "Kapat",
   save: "Kaydet",
-  retry: "Yeniden dene",
   edit: "Düzenle",
   send: "Gönder",
   stop: "Durdur",

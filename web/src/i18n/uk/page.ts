@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "Скасувати",
   close: "Закрити",
   save: "Зберегти",
-  retry: "Повторити",
   edit: "Редагувати",
   send: "Надіслати",
   stop: "Зупинити",

@@ -79,7 +79,6 @@ export const texts: Catalogue = {
   cancel: "منسوخ کریں",
   close: "بند کریں",
   save: "محفوظ کریں",
-  retry: "دوبارہ کوشش کریں",
   edit: "ترمیم کریں",
   send: "بھیجیں",
   stop: "روکیں",

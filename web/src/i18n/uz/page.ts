@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "Bekor qilish",
   close: "Yopish",
   save: "Saqlash",
-  retry: "Qayta urinish",
   edit: "Tahrirlash",
   send: "Yuborish",
   stop: "Toʻxtatish",

@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "Hủy",
   close: "Đóng",
   save: "Lưu",
-  retry: "Thử lại",
   edit: "Chỉnh sửa",
   send: "Gửi",
   stop: "Dừng",

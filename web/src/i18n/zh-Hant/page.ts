@@ -76,7 +76,6 @@ export const texts: Catalogue = {
   cancel: "取消",
   close: "關閉",
   save: "儲存",
-  retry: "重試",
   edit: "編輯",
   send: "傳送",
   stop: "停止",

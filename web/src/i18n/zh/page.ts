@@ -6,7 +6,6 @@ export const texts: Catalogue = {
   cancel: "取消",
   close: "关闭",
   save: "保存",
-  retry: "重试",
   edit: "编辑",
   send: "发送",
   stop: "停止",

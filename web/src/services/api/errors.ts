@@ -40,11 +40,14 @@ export class ApiError extends Error {
   }
 }
 
-/** Texts for the page: what happened, and what to do next. */
+/** Texts for the page: what happened, and what to do next; empty if there is nothing to do. */
 export interface Problem {
   what: string;
   todo: string;
 }
+
+/** Codes of refusals that another login may lift. Any other 403 stays the same after it. */
+const LIFTED_BY_LOGIN: readonly (string | null)[] = ["admin_scope_required", "password_required", "person_required"];
 
 /** Return the texts for an error. */
 export function describeError(error: unknown): Problem {
@@ -70,7 +73,8 @@ function textOf(status: number, code: string | null, message: string): string {
 
 function advice(status: number, code: string | null): string {
   if (code === "context_length_exceeded") return t().errors.tooLong;
-  if (status === 401 || status === 403) return t().errors.signIn;
+  if (status === 401 || LIFTED_BY_LOGIN.includes(code)) return t().errors.signIn;
+  if (status === 403) return "";
   if (code === "conversations_limit" || code === "stored_bytes_limit") return t().errors.makeRoom;
   if (status === 429 || status === 503) return t().errors.wait;
   if (status >= 500) return t().errors.twice;

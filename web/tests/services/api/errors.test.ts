@@ -17,6 +17,14 @@ describe("a refusal of the server", () => {
     expect(refused(400, "new_code")).toBe("服务器没有接受此请求（new_code）。");
   });
 
+  it("advises to log in again only where that helps", () => {
+    const advised = (status: number, code: string) => describeError(new ApiError(status, { message: "", code })).todo;
+    expect(advised(401, "invalid_api_key")).toBe("Reload the page to log in again.");
+    expect(advised(403, "admin_scope_required")).toBe("Reload the page to log in again.");
+    expect(advised(403, "share_links_off")).toBe("");
+    expect(advised(403, "right_required")).toBe("");
+  });
+
   it("advises to make room where waiting is no help", () => {
     const advised = (code: string) => describeError(new ApiError(429, { message: "", code, param: null, type: "" })).todo;
     expect(advised("stored_bytes_limit")).toBe("Delete chats for good, then try again.");

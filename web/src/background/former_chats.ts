@@ -4,6 +4,9 @@ import type { ApiClient } from "../services/api/client";
 import type { Conversations } from "../stores/conversations.svelte";
 import type { Notices } from "../stores/notices.svelte";
 
+/** Mark of the browser's session that the offer was made in it. */
+const OFFERED = "ebb-former-chats-offered";
+
 /** The stores that an offer needs. */
 export interface Offering {
   api: Pick<ApiClient, "formerChats" | "takeFormerChats" | "refuseFormerChats">;
@@ -11,10 +14,15 @@ export interface Offering {
   notices: Pick<Notices, "show" | "failed">;
 }
 
-/** Offer chats from before the first key to the person with the first key, until the person accepts or refuses. */
+/**
+ * Offer chats from before the first key to the person with the first key, once in each session of the browser until the
+ * person accepts or refuses. A notice that is closed is no refusal, but it should not return with every reload.
+ */
 export async function offerFormerChats({ api, conversations, notices }: Offering): Promise<void> {
+  if (sessionStorage.getItem(OFFERED) !== null) return;
   const chats = await api.formerChats().catch(() => 0);
   if (chats === 0) return;
+  sessionStorage.setItem(OFFERED, "");
   const { offer, take, refuse, taken, notTaken, notRefused } = accountTexts().former;
   const act = () =>
     void api.takeFormerChats().then(

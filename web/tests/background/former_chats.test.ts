@@ -8,6 +8,7 @@ const api = { formerChats: vi.fn(), takeFormerChats: vi.fn(), refuseFormerChats:
 const conversations = { load: vi.fn() };
 
 beforeEach(() => {
+  sessionStorage.clear();
   notices = new Notices();
   api.formerChats.mockReset().mockResolvedValue(2);
   api.refuseFormerChats.mockReset().mockResolvedValue(undefined);
@@ -33,4 +34,15 @@ it("tells the server of a refusal, and offers nothing if there are no chats", as
   await offerFormerChats({ api, conversations, notices });
   notices.action!.refusal!.act();
   expect([api.refuseFormerChats.mock.calls.length, api.takeFormerChats.mock.calls]).toEqual([1, []]);
+});
+
+it("repeats an offer that was closed in the next session of the browser only", async () => {
+  await offerFormerChats({ api, conversations, notices });
+  notices.dismiss();
+  await offerFormerChats({ api, conversations, notices });
+  expect(notices.current).toBe(null);
+  expect(api.refuseFormerChats).not.toHaveBeenCalled();
+  sessionStorage.clear();
+  await offerFormerChats({ api, conversations, notices });
+  expect(notices.current).toBe("2 chats from before the first key belong to no key. Take them over?");
 });

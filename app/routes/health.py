@@ -84,7 +84,7 @@ def _workers(engine: Backend) -> dict[str, Any] | None:
         "size": len(workers.pids),
         "state": workers.state,
         "restarts": workers.restarts,
-        "last_loss": workers.last_loss or None,
+        "last_loss": without_folders(workers.last_loss) or None,
         "ranks": [{"rank": rank, "pid": pid, "state": workers.state} for rank, pid in enumerate(workers.pids)],
     }
 
@@ -100,7 +100,7 @@ def _replicas(engine: Backend) -> list[ReplicaHealth] | None:
             "pid": each.pid,
             "answers": each.answers,
             "restarts": each.restarts,
-            "last_loss": each.last_loss or None,
+            "last_loss": without_folders(each.last_loss) or None,
             "role": each.role,
             "prefilled_tokens": each.prefilled_tokens,
             "serves_as": each.serves_as,
@@ -122,9 +122,10 @@ def _reason(host: EngineHost) -> str | None:
             return f"The engine could not be started: {host.progress}"
         case "failed":
             assert host.engine is not None
-            return f"The engine has failed, and the server is restarting: {host.engine.why_gave_up}"
+            return f"The engine has failed, and the server is restarting: {without_folders(host.engine.why_gave_up)}"
         case "recovering":
-            return f"The processes that compute the model are being restarted: {host.lost_workers}"
+            assert host.lost_workers is not None
+            return f"The processes that compute the model are being restarted: {without_folders(host.lost_workers)}"
         case "degraded":
             assert host.storage.reason is not None
             return f"Nothing can be stored: {without_folders(host.storage.reason)}"
@@ -136,7 +137,7 @@ def _model(engine: Backend) -> ModelHealth:
         "name": engine.model_name,
         "dtype": engine.config.dtype,
         "device": engine.config.device,
-        "device_note": engine.config.device_note or None,
+        "device_note": without_folders(engine.config.device_note) or None,
         "max_model_len": engine.max_model_len,
         "sampling": dict(sampling_of_chats(engine)),
         "thinking": list(thinking.modes) if thinking is not None else [],

@@ -3,13 +3,16 @@
 import gzip
 import io
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.domain.bounds import MAX_BODY_BYTES
+from engine.executor.workers import WorkersState
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.unit.fake_engine import FakeEngine
 
@@ -114,6 +117,26 @@ async def test_health_reports_the_model_and_each_tier(http: aiohttp.ClientSessio
     assert body["unindexed"] == 0
     assert body["suggested_model"] is None
     assert (await http.get("/ready")).status == 200
+
+
+async def test_reasons_in_health_name_no_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = FakeEngine()
+    engine.config = replace(engine.config, device_note="cuda failed: /opt/npu/lib/driver.so is missing.")
+    async with running_server(tmp_path, engine) as server, api_client(server.url) as http:
+
+        async def health() -> Any:
+            return await (await http.get("/health")).json()
+
+        assert (await health())["model"]["device_note"] == "cuda failed: driver.so is missing."
+        lost = WorkersState("starting", (7,), restarts=1, last_loss="rank 0: [Errno 2] '/srv/models/tide.bin'")
+        stats = replace(engine.stats(), workers=lost)
+        monkeypatch.setattr(engine, "stats", lambda: stats)
+        recovering = await health()
+        assert recovering["status"] == "recovering"
+        assert recovering["reason"].endswith("are being restarted: rank 0: [Errno 2] 'tide.bin'")
+        assert recovering["workers"]["last_loss"] == "rank 0: [Errno 2] 'tide.bin'"
+        engine.give_up("/srv/models/tide.bin is gone")
+        assert (await health())["reason"].endswith("is restarting: tide.bin is gone")
 
 
 async def test_metrics_count_in_prometheus_format(http: aiohttp.ClientSession) -> None:

@@ -140,6 +140,7 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
     await chat.page.keyboard.press("Control+k")
     await chat.page.keyboard.type("appearance")
     await chat.page.keyboard.press("Enter")
+    await expect(chat.page.get_by_text("require HTTPS")).to_have_count(0)
     await chat.page.get_by_label("Notify me when an answer ends").check()
     # The browser's permission arrives later than the mark in the checkbox.
     await chat.page.wait_for_function("() => localStorage.getItem('ebb-notify') === 'on'")

@@ -11,12 +11,12 @@ const receipt = () => document.querySelector("[data-testid=receipt]")?.textConte
 const text = () => document.querySelector("pre")?.textContent;
 
 /** Show an answer. Return its message, which may change, and a function that draws the next frame. */
-function show(changes: Parameters<typeof message>[0]) {
+function show(changes: Parameters<typeof message>[0], last = true) {
   let due: FrameRequestCallback[] = [];
   vi.stubGlobal("requestAnimationFrame", (frame: FrameRequestCallback) => due.push(frame));
   vi.stubGlobal("cancelAnimationFrame", (frame: number) => void (due[frame - 1] = () => undefined));
   const shown = $state({ ...message(changes), key: "msg_2", sibling_ids: ["msg_2"] });
-  mountWith({} as never, Answer as never, { message: shown, Markdown: null, last: true, phase: "idle", waiting: null });
+  mountWith({} as never, Answer as never, { message: shown, Markdown: null, last, phase: "idle", waiting: null });
   const passFrame = () => {
     const frames = due;
     due = [];
@@ -58,4 +58,15 @@ it.each(["before", "after"])("draws the receipt a frame after the end of an answ
 it("draws a stored answer with its receipt", () => {
   show({ status: "complete", content: "low tide", usage });
   expect([text(), receipt()]).toEqual(["low tide", "91% cached · 0.26 s"]);
+});
+
+it("names the actions of the last answer alone", () => {
+  const shown = () => [...document.querySelectorAll(".actions button")].map(({ textContent }) => textContent.trim().split(/\s+/)[0]);
+  const labels = () => [...document.querySelectorAll(".actions button")].map(({ ariaLabel }) => ariaLabel);
+  const all = ["Copy answer", "Regenerate", "Good answer", "Bad answer", "More about this answer"];
+  show({ status: "complete", content: "low tide" }, false);
+  expect([shown(), labels()]).toEqual([["", "", "", "", ""], all]);
+  document.body.replaceChildren();
+  show({ status: "complete", content: "low tide" });
+  expect([shown(), labels()]).toEqual([["Copy", "Regenerate", "", "", ""], all]);
 });

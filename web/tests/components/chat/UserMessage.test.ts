@@ -1,9 +1,43 @@
-import { expect, it } from "vitest";
+import { flushSync } from "svelte";
+import { beforeEach, expect, it, vi } from "vitest";
 
 import UserMessage from "../../../src/components/chat/UserMessage.svelte";
 import { Notices } from "../../../src/stores/notices.svelte";
 import { message } from "../../fake_server";
-import { mountWith } from "../mounting";
+import { mountWith, press } from "../mounting";
+
+const FILE = '<file name="tides.txt">\nHigh at six.\n</file>';
+
+beforeEach(() => void vi.stubGlobal("matchMedia", () => ({ matches: false })));
+
+/** Open the editor of a question with a file. Return its field, and the handler of edited questions. */
+async function edit() {
+  const onedit = vi.fn();
+  const asked = { ...message({ role: "user", content: `When?\n\n${FILE}` }), key: "msg_1", sibling_ids: ["msg_1"], unsent: null };
+  const ebb = { api: { countTokens: () => Promise.resolve(4) }, notices: new Notices(), session: { may: () => false } };
+  mountWith(ebb as never, UserMessage as never, { message: asked, busy: false, last: false, menu: "menu", onedit });
+  press("Edit question");
+  await vi.waitFor(() => expect(document.querySelector("textarea")).not.toBeNull());
+  flushSync();
+  return { field: document.querySelector("textarea")!, onedit };
+}
+
+it("shows the files of an edited question, apart from its text", async () => {
+  const { field } = await edit();
+  expect(field.value).toBe("When?");
+  const files = [...document.querySelectorAll("ul[aria-label='Files of this message'] .name")].map(({ textContent }) => textContent);
+  expect(files).toEqual(["tides.txt"]);
+});
+
+it("sends an edited question and its files on Enter, and not on Shift+Enter", async () => {
+  const { field, onedit } = await edit();
+  field.value = "When is it low?";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", shiftKey: true, bubbles: true }));
+  expect(onedit).not.toHaveBeenCalled();
+  field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+  expect(onedit.mock.calls.map(([, content]) => content as string)).toEqual([`When is it low?\n\n${FILE}`]);
+});
 
 it("shows the actions of a question as icons with tooltips", () => {
   const nothing = () => undefined;

@@ -272,9 +272,9 @@ class PredictingRouter:
     def _settle(self, seat: Seat | None) -> None:
         """Enter into the table what is known of a seat that has joined.
 
-        Answers of the report end one after the other, within the time of a mean answer. The older the report is, the more
-        this gateway's own answers count instead, and those of the others as many. If all gateways kept to an old report,
-        they would crowd the replicas that had little work then.
+        Answers of the report end one after the other, within the time of a mean answer. The older the report is, the
+        more this gateway's own answers count instead, and those of the others as many. If all gateways kept to an old
+        report, they would crowd the replicas that had little work then.
         """
         if seat is None or seat.row is None:
             return

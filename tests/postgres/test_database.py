@@ -102,7 +102,8 @@ async def test_writes_work_again_after_a_lock_came_too_late(url: str, monkeypatc
         other.execute(module.BEGIN.encode())
         with pytest.raises(StorageUnavailableError):
             await store.database.probe()
-        assert store.database.health.reason is not None
+        reason = store.database.health.reason
+        assert reason is not None
         other.execute("ROLLBACK")
     await store.conversations.create({"title": "Tides"})
     assert store.database.health.reason is None

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from app.conversations.formats.checked import Checked, wrong
-from app.conversations.formats.registry import FORMATS, READ_APART, ForeignName, Format, format_of
+from app.conversations.formats.checked import Checked, malformed, wrong
+from app.conversations.formats.registry import READ_APART, ForeignName, Format, format_of
 from app.conversations.formats.tree import LeftOut, imported_from
 from app.conversations.importing import is_own, read_own
 from app.conversations.json_reader import JsonReader
@@ -28,7 +28,7 @@ MAX_UNREADABLE: Final = 10_000
 
 UNKNOWN_FORMAT: Final = (
     "The file is no export that Ebb can read. Choose the JSON file that Ebb, ChatGPT, Claude, LibreChat or Open WebUI "
-    "exported"
+    "exported."
 )
 
 
@@ -49,7 +49,7 @@ class ReadChat:
 class Unreadable:
     """A conversation of the file that cannot be imported.
 
-    problem: the reason, with the place in the file.
+    problem: the reason and the remedy in sentences, with the place in the file.
     """
 
     index: int
@@ -123,21 +123,20 @@ class _Foreign:
 
     def _add(self, index: int, place: str, value: Any) -> None:
         if not isinstance(value, dict):
-            raise wrong(place, "Input should be a JSON object")
+            raise malformed(place, "a JSON object")
         found = format_of(value)
         if found is None:
-            names = ", ".join(each.name for each in FORMATS)
-            raise wrong(place, f"is not a conversation in any known format ({names})")
+            raise wrong(place, "This is no chat of ChatGPT, Claude, LibreChat or Open WebUI, so it is left out.")
         self._format = self._format or found
         if found is not self._format:
-            raise wrong(place, f"has the format {found.name}, and the conversations before it {self._format.name}")
+            raise wrong(place, "The chats before it are of another application. Import this one in a file of its own.")
         chat = found.read(Checked(value, place), self._now)
         imported = imported_from(chat, place, self._room)
         if not imported.messages:
-            raise wrong(place, "has no messages that can be imported")
+            raise wrong(place, "The chat has no questions or answers, so it is left out.", code="conversation_empty")
         source = self._source(found, chat.source, imported)
         if source in self._sources:
-            raise wrong(place, "another conversation of the file has the same id")
+            raise wrong(place, "The file has another chat with the same id, which is imported instead.")
         self._count(imported)
         self._sources.add(source)
         left_out = {kind: count for kind, count in chat.left_out.items() if count}
@@ -152,7 +151,10 @@ class _Foreign:
         self._room -= sum(len(each.content) + len(each.reasoning or "") for each in imported.messages)
         self._num_imported += 1 + len(imported.messages)
         if self._num_imported > MAX_IMPORTED:
-            raise TooManyError(f"The file has more than {MAX_IMPORTED} conversations and messages")
+            raise TooManyError(
+                f"The file has more than {MAX_IMPORTED} chats and messages. Export them in several files.",
+                code="body_too_complex",
+            )
 
     def _reject(self, index: int, value: Any, error: InvalidRequestError) -> None:
         if isinstance(error, TooManyError) or len(self._unreadable) == MAX_UNREADABLE:

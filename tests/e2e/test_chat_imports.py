@@ -118,3 +118,23 @@ async def test_dialogs_keep_dropped_files_from_the_composer(chat: ChatPage, tmp_
     await chat.page.keyboard.press("Escape")
     await expect(dialog).to_have_count(0)
     await expect(chat.page.get_by_role("list", name="Files of this message")).to_have_count(0)
+
+
+async def test_every_bad_file_is_listed_with_its_name(chat: ChatPage, tmp_path: Path) -> None:
+    texts = {"notes.json": "[1]", "broken.json": '[{"mapping": ', "good.json": json.dumps(open_webui())}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
+        archive.writestr("photos/tide.txt", "x")
+    await chat.page.goto("/")
+    await chat.open_menu_item("Import chats…")
+    dialog = chat.page.get_by_role("dialog", name="Import chats")
+    await dialog.locator("input[type=file]").set_input_files([tmp_path / name for name in (*texts, "photos.zip")])
+    problems = dialog.get_by_role("alert")
+    await expect(problems).to_contain_text(
+        ["notes.json was not read.", "broken.json is damaged and cannot be read.", "photos.zip contains no"]
+    )
+    await expect(problems.filter(has_text="settings")).to_have_count(0)
+    await expect(dialog.get_by_role("button", name="Import 1 chat")).to_be_focused()
+    await dialog.get_by_role("button", name="Choose another file").click()
+    await expect(problems).to_have_count(0)

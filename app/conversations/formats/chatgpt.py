@@ -6,7 +6,7 @@ The format is not documented. This module follows files of 2023 to 2026.
 import re
 from typing import Any, Final
 
-from app.conversations.formats.checked import Checked, wrong
+from app.conversations.formats.checked import Checked, malformed
 from app.conversations.formats.tree import ForeignChat, LeftOut, Node
 
 NAME: Final = "chatgpt"
@@ -73,7 +73,7 @@ def _left_out(message: Checked, role: str, content: Checked) -> LeftOut | None:
     if role == "tool" or kind in _OF_TOOLS or (role == "assistant" and message.text("recipient") not in ("", "all")):
         return "tools"
     if role not in ("user", "assistant"):
-        raise wrong(message.child("author").at("role"), "Input should be user, assistant, system or tool")
+        raise malformed(message.child("author").at("role"), "user, assistant, system or tool")
     return None
 
 
@@ -107,7 +107,7 @@ def _part(chat: ForeignChat, content: Checked, index: int, part: Any) -> str:
         return part.replace("\0", "")
     place = f"{content.at('parts')}[{index}]"
     if not isinstance(part, dict):
-        raise wrong(place, "Input should be a text or a JSON object")
+        raise malformed(place, "a text or a JSON object")
     given = Checked(part, place)
     if given.text("content_type") == "audio_transcription":
         return given.text("text")

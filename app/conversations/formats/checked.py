@@ -16,9 +16,14 @@ SHOWN_PLACE = 160
 """Maximum length of a member's name and of a place in an error, in characters. A tree may have thousands of levels."""
 
 
-def wrong(place: str, problem: str) -> InvalidRequestError:
-    """Build the error for the value at `place`."""
-    return InvalidRequestError(f"{place}: {problem}", param=place)
+def wrong(place: str, problem: str, *, code: str | None = None) -> InvalidRequestError:
+    """Build the error for a chat. problem: a sentence, and what its reader can do; the place in the file follows."""
+    return InvalidRequestError(f"{problem} ({place})", param=place, code=code)
+
+
+def malformed(place: str, expected: str) -> InvalidRequestError:
+    """Build the error for the value at `place`, which is not the `expected` one."""
+    return wrong(place, f"The chat is damaged: one of its values should be {expected}. Export the chat again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +43,14 @@ class Checked:
         if value is None:
             return ""
         if not isinstance(value, str):
-            raise wrong(self.at(name), "Input should be a text")
+            raise malformed(self.at(name), "a text")
         return value.replace("\0", "")
 
     def flag(self, name: str) -> bool:
         """Return a member that is true or false."""
         value = self.members.get(name)
         if value is not None and not isinstance(value, bool):
-            raise wrong(self.at(name), "Input should be true or false")
+            raise malformed(self.at(name), "true or false")
         return bool(value)
 
     def child(self, name: str) -> "Checked":
@@ -56,7 +61,7 @@ class Checked:
         """Return a member that is a list."""
         value = self.members.get(name)
         if value is not None and not isinstance(value, list):
-            raise wrong(self.at(name), "Input should be a list")
+            raise malformed(self.at(name), "a list")
         return value or []
 
     def objects(self, name: str) -> Iterator["Checked"]:
@@ -76,7 +81,7 @@ class Checked:
             return None
         found = _seconds(value)
         if found is None:
-            raise wrong(self.at(name), "Input should be a time")
+            raise malformed(self.at(name), "a time")
         return found
 
     def at(self, name: str) -> str:
@@ -89,7 +94,7 @@ class Checked:
         if value is None and not required:
             return Checked({}, place)
         if not isinstance(value, dict):
-            raise wrong(place, "Input should be a JSON object")
+            raise malformed(place, "a JSON object")
         return Checked(value, place)
 
 

@@ -5,7 +5,7 @@ The format is not documented. Newer files name the message before each message, 
 
 from typing import Any, Final
 
-from app.conversations.formats.checked import Checked, wrong
+from app.conversations.formats.checked import Checked, malformed, wrong
 from app.conversations.formats.tree import ForeignChat, Node, Speaker
 
 NAME: Final = "claude"
@@ -35,7 +35,7 @@ def read(given: Checked, now: float) -> ForeignChat:
     for index, message in enumerate(messages):
         name = message.text("uuid") or str(index)
         if name in chat.nodes:
-            raise wrong(message.at("uuid"), "two messages have the same uuid")
+            raise wrong(message.at("uuid"), "Two messages of the chat have the same id. Export the chat again.")
         # The parent of a first message is an id that no message has.
         chat.nodes[name] = _node(chat, message, message.text("parent_message_uuid") if is_tree else previous)
         previous = name
@@ -46,7 +46,7 @@ def read(given: Checked, now: float) -> ForeignChat:
 def _node(chat: ForeignChat, message: Checked, parent: str | None) -> Node:
     speaker = _SPEAKERS.get(message.text("sender"))
     if speaker is None:
-        raise wrong(message.at("sender"), "Input should be human or assistant")
+        raise malformed(message.at("sender"), "human or assistant")
     texts, thoughts = list[str](), list[str]()
     for block in message.objects("content"):
         match block.text("type"):

@@ -33,7 +33,7 @@ def read(given: Checked, now: float) -> ForeignChat:
     for message, above in _flat(given, name):
         own = message.text("messageId")
         if not own or own in chat.nodes:
-            raise wrong(message.at("messageId"), "every message needs an id of its own")
+            raise wrong(message.at("messageId"), "A message of the chat has no id of its own. Export the chat again.")
         chat.nodes[own] = _node(chat, message, above)
     times = [node.created_at for node in chat.nodes.values() if node.created_at is not None]
     chat.created_at, chat.updated_at = min(times, default=now), max(times, default=now)

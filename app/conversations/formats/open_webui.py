@@ -4,7 +4,7 @@ import html
 import re
 from typing import Any, Final
 
-from app.conversations.formats.checked import Checked, wrong
+from app.conversations.formats.checked import Checked, malformed
 from app.conversations.formats.tree import ForeignChat, Node
 from app.domain.records import Rating
 
@@ -49,7 +49,7 @@ def _node(chat: ForeignChat, message: Checked) -> Node:
         chat.left_out["system"] += 1
         return Node(parent)
     if role not in ("user", "assistant"):
-        raise wrong(message.at("role"), "Input should be user, assistant or system")
+        raise malformed(message.at("role"), "user, assistant or system")
     _count_files(chat, message)
     text, reasoning = _texts(chat, message)
     if not text and not reasoning:

@@ -104,7 +104,8 @@ def imported_from(chat: ForeignChat, place: str, room: int) -> Imported:
     kept = [turn for turn in turns.values() if turn is not None and not turn.is_dropped]
     kept = list(dict.fromkeys(kept))
     if sum(turn.num_characters for turn in kept) > room:
-        raise wrong(place, f"the branches have more than {room} characters together")
+        problem = f"The branches of the chat have more than {room} characters together. Delete some of them first."
+        raise wrong(place, problem, code="body_too_complex")
     title = " ".join(chat.title.split())[:MAX_TITLE_LENGTH]
     conversation_id = new_id("conv")
     ids = {turn: new_id("msg") for turn in kept}
@@ -174,7 +175,8 @@ def _in_order(nodes: dict[str, Node], place: str) -> Iterator[str]:
         todo += below[name][::-1]
     if len(seen) < len(nodes):
         first = next(name for name in nodes if name not in seen)
-        raise wrong(place, f"the messages form a cycle, with {first[:80]!r} in it or below it")
+        problem = f"The messages of the chat follow each other in a circle around {first[:80]!r}. Export it again."
+        raise wrong(place, problem)
 
 
 def _message(turn: _Turn, ids: dict[_Turn, str], conversation_id: str, created_at: float) -> Message:

@@ -235,7 +235,8 @@ async def test_preview_tells_what_an_import_does(http: aiohttp.ClientSession) ->
     assert preview["format"] == "chatgpt"
     [chat], [broken] = preview["conversations"], preview["unreadable"]
     assert (chat["index"], chat["title"], chat["num_messages"], chat["is_here"]) == (0, "Tides at night", 1, False)
-    assert broken == {"index": 1, "title": "Broken", "problem": "chats[1].mapping.q.parent: Input should be a text"}
+    problem = "The chat is damaged: one of its values should be a text. Export the chat again."
+    assert broken == {"index": 1, "title": "Broken", "problem": f"{problem} (chats[1].mapping.q.parent)"}
     assert (await read(http, "/api/conversations"))["data"] == []
     none = await (await http.post("/api/import?chosen=1", json=CHATGPT)).json()
     assert none["imported"] == []

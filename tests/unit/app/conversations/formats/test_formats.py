@@ -98,16 +98,16 @@ def test_tools_and_pictures_of_chatgpt_are_counted() -> None:
     [
         (
             {"a": gpt_node("b", "user", "x"), "b": gpt_node("a", "assistant", "y")},
-            "chats[0]: the messages form a cycle",
+            "The messages of the chat follow each other in a circle",
         ),
-        ({"a": gpt_node("a", "user", "x")}, "form a cycle, with 'a'"),
-        ({"a": 5}, "chats[0].mapping.a: Input should be a JSON object"),
-        ({"a": {"message": {"author": 1}}}, "chats[0].mapping.a.message.author: Input should be a JSON object"),
-        ({"a": gpt_node(None, "captain", "x")}, "chats[0].mapping.a.message.author.role: Input should be user"),
-        ({"a": gpt_node(None, "user", 5)}, "chats[0].mapping.a.message.content.parts[0]: Input should be a text"),
-        ({"a b": gpt_node(None, "user", "x", create_time="soon")}, "mapping['a b'].message.create_time: Input should"),
-        ([], "chats[0].mapping: Input should be a JSON object"),
-        ({}, "chats[0]: has no messages"),
+        ({"a": gpt_node("a", "user", "x")}, "in a circle around 'a'. Export it again. (chats[0])"),
+        ({"a": 5}, "should be a JSON object. Export the chat again. (chats[0].mapping.a)"),
+        ({"a": {"message": {"author": 1}}}, "Export the chat again. (chats[0].mapping.a.message.author)"),
+        ({"a": gpt_node(None, "captain", "x")}, "one of its values should be user, assistant, system or tool."),
+        ({"a": gpt_node(None, "user", 5)}, "(chats[0].mapping.a.message.content.parts[0])"),
+        ({"a b": gpt_node(None, "user", "x", create_time="soon")}, "(chats[0].mapping['a b'].message.create_time)"),
+        ([], "should be a JSON object. Export the chat again. (chats[0].mapping)"),
+        ({}, "The chat has no questions or answers"),
     ],
 )
 def test_hostile_chat_is_refused_with_its_place(mapping: Any, words: str) -> None:
@@ -132,8 +132,12 @@ def test_one_broken_chat_does_not_stop_the_others() -> None:
     assert [chat.index for chat in file.chats] == [0]
     assert [(each.index, each.title) for each in file.unreadable] == [(1, "Tides"), (2, None), (3, "Tides"), (4, None)]
     problems = [each.problem for each in file.unreadable]
-    assert "same id" in problems[2]
-    assert "has the format claude" in problems[3]
+    assert problems == [
+        "The chat is damaged: one of its values should be a JSON object. Export the chat again. (chats[1].mapping.a)",
+        "The chat is damaged: one of its values should be a JSON object. Export the chat again. (chats[2])",
+        "The file has another chat with the same id, which is imported instead. (chats[3])",
+        "The chats before it are of another application. Import this one in a file of its own. (chats[4])",
+    ]
 
 
 def test_branches_that_repeat_too_much_are_refused() -> None:

@@ -1,8 +1,7 @@
 """The page of a shared chat: HTML without scripts, in which nothing that a message contains becomes markup of the page.
 
-Questions are shown as they were typed. Answers are rendered from Markdown without raw HTML and without images, so that
-a reader's browser sends no request to anyone. Formulas stay as they are written. Reasoning, system prompts and other
-branches are not part of the page.
+Questions are shown as they were typed, and answers as their Markdown means. A reader's browser sends no request to
+anyone. Reasoning, system prompts and other branches are not part of the page.
 """
 
 import base64
@@ -13,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from markdown_it import MarkdownIt
-
+from app.conversations.shared_markdown import SharedMarkdown
 from app.conversations.shared_page_texts import SharedPageTexts
 from app.domain.records import Message
 from app.domain.share import Share
@@ -23,7 +21,6 @@ MAX_RENDERED: Final = 200_000
 """Characters of all answers that are rendered. Longer text is shown as it is written, which costs less."""
 
 _FILES: Final = re.compile(r'(?:^|\n\n)<file name="([^"\n]*)">\n(.*?)\n</file>(?=$|\n\n<file name=")', re.DOTALL)
-_SAFE_LINK: Final = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --text: #16232b; --soft: #52646e; --page: #fbfcfd; --low: #eef4f6; --line: #cfdbe0; }
@@ -46,6 +43,12 @@ th, td { padding: 4px 10px; border: 1px solid var(--line); text-align: start; }
 .right { text-align: end; }
 blockquote { margin-inline: 0; padding-inline-start: 14px; border-inline-start: 3px solid var(--line); }
 a { color: inherit; }
+kbd { padding: 1px 5px; border: 1px solid var(--line); border-radius: 4px; font: 14px/1.5 ui-monospace, monospace; }
+mark { border-radius: 2px; }
+summary { cursor: pointer; }
+math[display="block"] { overflow-x: auto; }
+.footnotes { color: var(--soft); font-size: 13.5px; }
+.footnotes-sep { border: 0; border-top: 1px solid var(--line); }
 details { margin-top: 8px; }
 footer { margin-top: 48px; border-top: 1px solid var(--line); padding-top: 12px; }
 """
@@ -64,7 +67,7 @@ HEADERS: Final[Mapping[str, str]] = {
 
 def shared_page(share: Share, messages: Sequence[Message], texts: SharedPageTexts) -> str:
     """Render the page of a link. Takes a while for long chats, so call it in a thread."""
-    renderer, room = _renderer(), MAX_RENDERED
+    renderer, room = SharedMarkdown(), MAX_RENDERED
     parts = list[str]()
     for message in messages:
         if message.role == "user" and message.tool_use is None:
@@ -137,30 +140,6 @@ def _receipt(usage: Mapping[str, Any] | None, texts: SharedPageTexts) -> str | N
             )
         case _:
             return None
-
-
-def _renderer() -> MarkdownIt:
-    """Build a renderer of Markdown whose output has no markup of the author's and loads nothing."""
-    renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
-    renderer.validateLink = lambda url: _SAFE_LINK.match(url) is not None  # type: ignore[method-assign]
-    renderer.add_render_rule("link_open", _link_open)
-    for name in ("th_open", "td_open"):
-        renderer.add_render_rule(name, _cell_open)
-    return renderer
-
-
-def _link_open(self: Any, tokens: Any, index: int, options: Any, environment: Any) -> str:
-    tokens[index].attrSet("rel", "noopener noreferrer nofollow")
-    rendered: str = self.renderToken(tokens, index, options, environment)
-    return rendered
-
-
-def _cell_open(self: Any, tokens: Any, index: int, options: Any, environment: Any) -> str:
-    """Render the beginning of a cell. The policy of the page allows no style attribute, so a class aligns the text."""
-    if (style := tokens[index].attrs.pop("style", None)) is not None:
-        tokens[index].attrSet("class", str(style).removeprefix("text-align:"))
-    rendered: str = self.renderToken(tokens, index, options, environment)
-    return rendered
 
 
 def _day(seconds: float) -> str:

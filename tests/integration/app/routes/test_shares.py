@@ -20,6 +20,13 @@ HOSTILE = (
     '<script>alert(1)</script> [a](javascript:alert(1)) [b](https://example.org/"onclick=x) ![c](https://example.org/i)'
 )
 
+RICH = (
+    "H<sub>2</sub>O<br>Press <kbd>Ctrl</kbd>, <mark>*soft*</mark>: $x^2$ costs $5 and \\(\\frac{a}{b}\\).\n\n"
+    "$$\n\\sum_{i=1}^n i\n= y\n$$\n\n"
+    "<details><summary>More **about** it</summary>\n\n| a |\n|-|\n| cell |\n\n</details>\n\n"
+    "Said.[^1] ![chart](https://example.org/c.png)\n\n[^1]: A *note*."
+)
+
 
 async def shared(http: aiohttp.ClientSession, conversation: str, **fields: Any) -> dict[str, Any]:
     response = await http.post(f"/api/conversations/{conversation}/shares", json=fields)
@@ -120,6 +127,27 @@ async def test_hostile_messages_stay_text_on_the_page(http: aiohttp.ClientSessio
     [link] = re.findall(r"<a [^>]*>b</a>", text)
     assert 'rel="noopener noreferrer nofollow"' in link
     assert not re.search(r"\son\w+=", link)
+
+
+async def test_answer_on_the_page_means_what_it_does_in_the_chat(http: aiohttp.ClientSession, api: Api) -> None:
+    conversation = await created(http)
+    answer = await said(http, conversation, "one")
+    await http.post(f"/api/messages/{answer['id']}/edit", json={"content": RICH})
+    _, text, response = await page_of(api, (await shared(http, conversation))["path"])
+    for shown in (
+        "H<sub>2</sub>O<br />\nPress <kbd>Ctrl</kbd>, <mark><em>soft</em></mark>: <math",
+        "costs $5 and <math",
+        "<mfrac><mrow><mi>a</mi></mrow><mrow><mi>b</mi></mrow></mfrac>",
+        '<p><math display="block">',
+        "<summary>More <strong>about</strong> it</summary>",
+        "<td>cell</td>",
+        'Said.<sup class="footnote-ref"><a href="#fn-1-1"',
+        '<li id="fn-1-1" class="footnote-item"><p>A <em>note</em>.',
+        '<a href="https://example.org/c.png" rel="noopener noreferrer nofollow">chart</a>',
+    ):
+        assert shown in text
+    assert "<img" not in text
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'none'; style-src 'sha256-")
 
 
 async def test_link_ends_with_its_chat_its_owner_or_time(

@@ -98,9 +98,15 @@ async def test_selected_chats_are_exported_archived_and_deleted(chat: ChatPage, 
     await expect(bar.get_by_text("2 selected")).to_be_visible()
     async with chat.page.expect_download() as download:
         await bar.get_by_role("button", name="Export as JSON").click()
+    assert (await download.value).suggested_filename == "conversations.json"
     file = tmp_path / "ropes.json"
     await (await download.value).save_as(file)
     assert {each["title"] for each in json.loads(file.read_text())["conversations"]} == {"Rope one", "Rope two"}
+    await chat.page.get_by_label("Select Rope two").uncheck()
+    async with chat.page.expect_download() as download:
+        await bar.get_by_role("button", name="Export as JSON").click()
+    assert (await download.value).suggested_filename == "Rope one.json"
+    await chat.page.get_by_label("Select Rope two").check()
 
     await bar.get_by_role("button", name="Archive").click()
     await expect(chat.page.get_by_text("2 chats were archived.")).to_be_visible()

@@ -58,6 +58,19 @@ async def test_phone_shows_chat_list_as_drawer_without_overflow(new_page: NewPag
     await expect(chat.chats).to_have_count(0)
     await expect(chat.button("Open the list of chats")).to_be_focused()
 
+
+async def test_full_window_is_a_number_on_a_phone(new_page: NewPage) -> None:
+    chat = await new_page(**PHONE)
+    await chat.open_new_chat(tokens=1, title="A chat with a title that takes all the room that there is")
+    meter = chat.page.get_by_title("How much of the model's window").locator(".short")
+    log: FilePayload = {"name": "log.txt", "mimeType": "text/plain", "buffer": b"The tide is out.\n" * 12_000}
+    await chat.page.get_by_label("Attach files").first.set_input_files(log)
+    await expect(meter).to_have_text(re.compile(r"\d%$"))
+    box = await meter.bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= 360
+    assert not await overflows(chat)
+
     await chat.button("Open the list of chats").tap()
     await chat.chats.get_by_text("Another chat on the phone", exact=True).tap()
     await expect(chat.page.get_by_role("heading", name="Another chat on the phone")).to_be_visible()

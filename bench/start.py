@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from app.config.settings import load_settings
-from app.doctor.memory_plan import weight_bytes
+from app.doctor.memory_plan import weights_of
 from bench.server import EBB_SERVE, server_pid
 from bench.stats import median
 from models.resolve import find_model
@@ -189,7 +189,7 @@ def _weights() -> int:
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
         raise SystemExit(f"{settings.model} is not on this machine")
-    return weight_bytes(folder, settings.dtype)
+    return weights_of(folder, settings).held
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from models.folder import ModelFolder
 from models.hub.download import Meter, fetch, fill, partial_of, present_bytes
@@ -13,9 +13,11 @@ from models.hub.folder import HubFolder
 from models.hub.repository import HubName, RepoFile, Repository
 from models.hub.selection import description_files, gguf_file, weight_files
 from models.staging import Progress, exclusive, no_room, private_folder
+from models.stored_weights import StoredWeights, holds_quantized, text_part
 
 if TYPE_CHECKING:
     from models.attention_call import AttentionCall
+    from models.decoder.config import DecoderConfig
     from models.hub.client import Hub
 
 _GGUF_HEAD: Final = 48_000_000
@@ -30,7 +32,7 @@ class HubPlan:
 
     files: the files that the model needs.
     missing: bytes that are still to be downloaded.
-    parameters: number of weights.
+    decoder: shape of the network; None if transformers computes it.
     max_position_embeddings: longest context window, in tokens.
     has_experts: a token uses only some of the weights.
     """
@@ -39,7 +41,8 @@ class HubPlan:
     repository: Repository
     files: tuple[RepoFile, ...]
     missing: int
-    parameters: int
+    stored: StoredWeights
+    decoder: "DecoderConfig | None"
     attention: "tuple[AttentionCall, ...]"
     max_position_embeddings: int
     code: str
@@ -51,8 +54,10 @@ class HubPlan:
         return sum(file.nbytes for file in self.files)
 
 
-def plan_download(name: HubName, cache_dir: Path, hub: "Hub", progress: Progress) -> HubPlan:
+def plan_download(name: HubName, cache_dir: Path, hub: "Hub", progress: Progress, *, device: str) -> HubPlan:
     """Download what describes the model, and judge it.
+
+    device: kind of the device that will compute the model: "cpu", "cuda" or "npu".
 
     Raise UnsupportedModelError, ConversionError or TokenizerError for a model that cannot be served, ModelNotFoundError
     if there is none of that name, DownloadError, ChecksumError or DiskFullError.
@@ -62,7 +67,7 @@ def plan_download(name: HubName, cache_dir: Path, hub: "Hub", progress: Progress
     fetching = _Fetching(HubFolder.of(name, cache_dir), hub, repository, progress)
     private_folder(cache_dir)
     with exclusive(fetching.kept.root, progress):
-        return fetching.plan_gguf(name) if name.choice else fetching.plan_folder(name)
+        return fetching.plan_gguf(name) if name.choice else fetching.plan_folder(name, device)
 
 
 def download(plan: HubPlan, cache_dir: Path, hub: "Hub", progress: Progress) -> Path:
@@ -91,7 +96,7 @@ class _Fetching:
     repository: Repository
     progress: Progress
 
-    def plan_folder(self, name: HubName) -> HubPlan:
+    def plan_folder(self, name: HubName, device: str) -> HubPlan:
         """Plan the download of the safetensors files."""
         # Imported here because these need torch, and finding a finished model does not.
         import torch
@@ -103,7 +108,7 @@ class _Fetching:
         folder = self.kept.snapshot(self.repository.commit)
         # config.json is the first, and judged alone: other files may be large for a description.
         self.fetch_all(description[:1])
-        network = summarize(folder, torch.bfloat16, "cuda" if torch.cuda.is_available() else "cpu")
+        network = summarize(folder, torch.bfloat16, device)
         weights = weight_files(self.repository, self._fetched(description))
         load_tokenizer(folder)
         return HubPlan(
@@ -111,7 +116,8 @@ class _Fetching:
             self.repository,
             files=(*description, *weights),
             missing=self.missing(weights),
-            parameters=self.repository.parameters or sum(file.nbytes for file in weights) // _itemsize(folder),
+            stored=self._stored(ModelFolder(folder).config(), network.decoder, sum(file.nbytes for file in weights)),
+            decoder=network.decoder,
             attention=network.attention,
             max_position_embeddings=network.max_position_embeddings,
             code=network.code,
@@ -141,7 +147,8 @@ class _Fetching:
             self.repository,
             files=(file,),
             missing=self.missing([file]),
-            parameters=found.parameters,
+            stored=found.stored,
+            decoder=found.decoder,
             attention=found.decoder.attention_calls(),
             max_position_embeddings=found.decoder.max_position_embeddings,
             code="shared decoder",
@@ -162,6 +169,16 @@ class _Fetching:
         """Count the bytes of `files` that are not on this disk."""
         return sum(max(0, file.nbytes - present_bytes(self.kept.blob(file))) for file in files)
 
+    def _stored(self, config: Mapping[str, Any], decoder: "DecoderConfig | None", nbytes: int) -> StoredWeights:
+        """Estimate the weights of `nbytes` bytes of safetensors files from config.json."""
+        part = text_part(config)
+        count = self.repository.parameters or nbytes // _itemsize(config)
+        embedding = part.get("vocab_size", 0) * part.get("hidden_size", 0)
+        is_tied = part.get("tie_word_embeddings", True) if decoder is None else decoder.tie_word_embeddings
+        head = 0 if is_tied else embedding
+        layers = count - embedding - head
+        return StoredWeights(layers, embedding, head, {}, nbytes, is_quantized=holds_quantized(config))
+
     def _fetched(self, files: Sequence[RepoFile]) -> Path:
         self.fetch_all(files)
         return self.kept.snapshot(self.repository.commit)
@@ -172,7 +189,6 @@ class _Fetching:
             raise no_room(self.kept.root, f"{(missing + _SPARE) // 10**6} MB are needed, {free // 10**6} MB are free")
 
 
-def _itemsize(folder: Path) -> int:
-    """Return the bytes per weight in the files of `folder`, as its config.json states them."""
-    config = ModelFolder(folder).config()
+def _itemsize(config: Mapping[str, Any]) -> int:
+    """Return the bytes per weight in the files of a folder, as its config.json states them."""
     return 4 if config.get("dtype", config.get("torch_dtype")) == "float32" else 2

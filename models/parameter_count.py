@@ -1,6 +1,6 @@
 """Number of a model's parameters, read from the headers of its weight files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
 
@@ -9,17 +9,23 @@ from safetensors import SafetensorError, safe_open
 from models.block_types import shape_of_weights, tensor_types
 from models.errors import WeightsError
 
+NamedShape = tuple[str, tuple[int, ...], str | None]
+"""Name of a tensor, shape of its weights, and type of its blocks; None for a tensor that is not in blocks."""
+
 
 def count_parameters(files: Sequence[Path]) -> int:
     """Count the numbers in all tensors of `files`. Raise WeightsError for a file that cannot be read."""
-    count = 0
+    return sum(prod(shape) for _, shape, _ in named_shapes(files))
+
+
+def named_shapes(files: Sequence[Path]) -> Iterator[NamedShape]:
+    """Yield the tensors of `files`. Raise WeightsError for a file that cannot be read."""
     for file in files:
         try:
             with safe_open(file, framework="np") as tensors:
                 types = tensor_types(tensors.metadata())
                 for name in tensors.keys():  # noqa: SIM118 - safe_open is not a mapping
-                    shape = tensors.get_slice(name).get_shape()
-                    count += prod(shape_of_weights(types[name], shape) if name in types else shape)
+                    type_, shape = types.get(name), tuple(tensors.get_slice(name).get_shape())
+                    yield name, shape if type_ is None else shape_of_weights(type_, shape), type_
         except (SafetensorError, OSError) as error:
             raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
-    return count

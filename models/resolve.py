@@ -22,7 +22,7 @@ _CONVERSION = "vocabularies"
 """Name of the form of converted files. A folder in an earlier form is not found."""
 
 
-def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
+def resolve_model(name: str, cache_dir: Path, progress: Progress, *, device: str = "cpu") -> Path:
     """Return the folder of the model `name`, and fetch or convert the model if necessary.
 
     A model that is not on this machine is fetched into `cache_dir`. One that is there is used without asking the hub
@@ -30,6 +30,7 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
 
     name: the default model's alias, a folder, a GGUF file, a name of the catalogue, or a hub id such as "org/model" or
         "org/model:Q4_K_M".
+    device: kind of the device that will compute the model. One that it cannot compute is refused before the download.
 
     Raise ModelNotFoundError if there is no such model, and the errors of `pull` and `plan_download` if fetching or
     converting fails.
@@ -59,7 +60,7 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress) -> Path:
     from models.hub_model import plan_download
 
     hub = Hub()
-    return fetched(plan_download(hub_name, cache_dir, hub, progress), cache_dir, hub, progress)
+    return fetched(plan_download(hub_name, cache_dir, hub, progress, device=device), cache_dir, hub, progress)
 
 
 def fetched(plan: "HubPlan", cache_dir: Path, hub: "Hub", progress: Progress) -> Path:

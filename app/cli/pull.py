@@ -16,6 +16,7 @@ from models.errors import ModelError
 from models.resolve import DEFAULT_MODEL, at_hub, fetched, resolve_model
 
 if TYPE_CHECKING:
+    from engine.worker.native.weight_memory import WeightMemory
     from models.hub.repository import HubName
     from models.hub_model import HubPlan
 
@@ -26,9 +27,6 @@ _FOOTER: Final = """\
 `ebb pull NAME` shows licence, size, memory and speed before the download. Any hub id works: org/model, or
 org/model:Q4_K_M for one GGUF file. `ebb serve --model NAME` serves the model.
 """
-
-_DIVISORS: Final = {"none": 1, "int8": 2, "int4": 3}
-"""Approximate ratios of the weights' size to that of quantized ones."""
 
 
 class PullError(EbbError):
@@ -49,7 +47,7 @@ def pull(settings: Settings, name: str | None = None, yes: bool = False) -> int:
     try:
         hub_name = at_hub(name)
         if hub_name is None:
-            print(resolve_model(name, settings.cache_dir, _say))
+            print(resolve_model(name, settings.cache_dir, _say, device=choose_device(settings.device)))
             return 0
         return _pull_from_hub(settings, hub_name, _no_question if yes or not _has_terminal() else _question)
     except ModelError as error:
@@ -72,7 +70,7 @@ def _pull_from_hub(settings: Settings, name: "HubName", may_download: Callable[[
     from models.hub_model import plan_download
 
     hub = Hub()
-    plan = plan_download(name, settings.cache_dir, hub, _say)
+    plan = plan_download(name, settings.cache_dir, hub, _say, device=choose_device(settings.device))
     if plan.missing:
         _say(plan_text(plan, settings, hub.endpoint))
         if not may_download():
@@ -101,16 +99,16 @@ def _memory(plan: "HubPlan", settings: Settings) -> str:
     from cache_tiers.layout import BlockLayout
     from engine.attention.backend import kv_shapes
 
-    weights = _weight_bytes(plan, settings)
-    per_token = BlockLayout(kv_shapes(plan.attention), 1, _itemsize(settings)).nbytes
+    weights = _weights(plan, settings)
+    per_token = BlockLayout(kv_shapes(plan.attention), 1, 4 if settings.dtype == "float32" else 2).nbytes
     available = available_memory()
     number = settings.dtype if settings.quantization == "none" else settings.quantization
-    kind = "as in the file" if _keeps_blocks(plan, settings) else f"as {number}"
-    text = f"about {format_size(weights)} of weights {kind}, and {format_size(per_token)} of KV per token; "
+    kind = "as in the file" if weights.keeps_blocks or plan.stored.is_quantized else f"as {number}"
+    text = f"about {format_size(weights.held)} of weights {kind}, and {format_size(per_token)} of KV per token; "
     text += f"{format_size(available)} available"
-    if weights < available:
+    if max(weights.held, weights.loading) < available:
         return text
-    return f"{text}: the model does not fit. Choose a smaller one, or --quantization int8 or int4"
+    return f"{text}: the model does not fit. Choose a smaller one, or a GGUF file with fewer bits per weight"
 
 
 def _speed(plan: "HubPlan", settings: Settings) -> str:
@@ -120,26 +118,18 @@ def _speed(plan: "HubPlan", settings: Settings) -> str:
     from app.cli.memory_speed import read_bandwidth
 
     bandwidth = read_bandwidth(usable_cores(), available_memory())
-    rate = bandwidth / _weight_bytes(plan, settings)
+    rate = bandwidth / _weights(plan, settings).held
     how = f"each token reads all weights, and the memory delivered {bandwidth / 1e9:.0f} GB/s just now"
     if plan.has_experts:
         how += "; faster, since this model reads only some of its experts"
     return f"an estimate: at most {rate:.2g} tokens/s for one answer ({how})"
 
 
-def _weight_bytes(plan: "HubPlan", settings: Settings) -> int:
-    if _keeps_blocks(plan, settings):
-        return plan.nbytes
-    return plan.parameters * _itemsize(settings) // _DIVISORS[settings.quantization]
+def _weights(plan: "HubPlan", settings: Settings) -> "WeightMemory":
+    from app.config.trial import trial_config
+    from engine.worker.native.weight_memory import weight_memory
 
-
-def _keeps_blocks(plan: "HubPlan", settings: Settings) -> bool:
-    """Return whether the native step computes with the blocks of a GGUF file. Other code dequantizes them."""
-    return bool(plan.name.choice) and settings.dtype != "float32" and choose_device(settings.device) == "cpu"
-
-
-def _itemsize(settings: Settings) -> int:
-    return 4 if settings.dtype == "float32" else 2
+    return weight_memory(plan.stored, plan.decoder, trial_config(settings, settings.cache_dir))
 
 
 def _has_terminal() -> bool:

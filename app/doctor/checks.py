@@ -177,12 +177,18 @@ def check_memory(settings: Settings) -> Finding:
         return Finding("ok", "memory", "that of the machines of the Ray cluster, which is not checked here")
     try:
         device = None if name == "cpu" else open_device(name).available_memory()
-        folder = find_model(settings.model, settings.cache_dir)
-        plan = plan_memory(settings, folder, free=host if device is None else device, host_free=host)
     except EngineError:
         return Finding("warn", "memory", f"unknown without a {name} device")
+    folder = find_model(settings.model, settings.cache_dir)
+    try:
+        plan = plan_memory(settings, folder, free=host if device is None else device, host_free=host)
+    except EngineError as error:
+        return Finding("fail", "memory", error.message, "choose another --cpu-kernels, or omit the option")
     except ModelError as error:
         return Finding("fail", "memory", str(error), "choose another --model, or run `ebb pull NAME` again")
+    if plan.loading > max(plan.weights, host):
+        text = f"the weights take {format_size(plan.loading)} of {format_size(host)} free until they are quantized"
+        return Finding("fail", "memory", text, "choose another --model, or a GGUF file, which is quantized already")
     weights, pool = ("weights", plan.weights), ("device pool", plan.device_pool)
     below = (("CPU tier", plan.cpu_pool), ("Redis", plan.redis))
     if device is None:

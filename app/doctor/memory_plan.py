@@ -6,13 +6,15 @@ from pathlib import Path
 import torch
 
 from app.config.settings import Settings
+from app.config.trial import trial_config
 from cache_tiers.layout import BlockLayout
 from engine.attention.backend import kv_shapes
 from engine.device_choice import choose_device
 from engine.kv.budget import kv_budget
+from engine.worker.native.weight_memory import WeightMemory, weight_memory
 from models.folder import ModelFolder
-from models.parameter_count import count_parameters
 from models.registry import summarize
+from models.stored_weights import read_stored_weights
 
 STAGING_BYTES = 64 << 20
 """Size of the CPU tier when it is off but Redis is on: blocks pass through it."""
@@ -22,13 +24,15 @@ STAGING_BYTES = 64 << 20
 class MemoryPlan:
     """Memory of a server, in bytes.
 
-    Weights and pools are allocated at the start, while Redis grows up to `redis`.
+    Weights and pools are allocated at the start, while Redis grows up to `redis`. loading: the most that the weights
+    take while they are loaded, before there are pools.
     """
 
     weights: int
     device_pool: int
     cpu_pool: int
     redis: int
+    loading: int = 0
 
     @property
     def at_start(self) -> int:
@@ -50,23 +54,24 @@ def plan_memory(
     host_free: free bytes of the host, for a device with memory of its own.
 
     Raises ModelNotFoundError for a folder without weights, WeightsError for weights that cannot be read,
-    UnsupportedModelError for an unknown configuration.
+    UnsupportedModelError for an unknown configuration, EngineError for an instruction set that this CPU lacks.
     """
     tiers = not settings.no_prefix_cache
     staging = STAGING_BYTES if settings.redis_url != "off" else 0
-    weights = window = 0
+    weights, window = WeightMemory(0, 0), 0
     if model_folder is not None:
-        weights = weight_bytes(model_folder, settings.dtype)
+        weights = weights_of(model_folder, settings)
         window = 0 if settings.kv_memory else window_bytes(model_folder, settings)
     budget = kv_budget(
         settings.kv_memory,
         settings.cpu_kv_memory,
-        free=free - weights,
+        free=max(0, free - weights.held),
         window_nbytes=window,
         host_free=None if choose_device(settings.device) == "cpu" else host_free,
     )
     return MemoryPlan(
-        weights=weights,
+        weights=weights.held,
+        loading=weights.loading,
         device_pool=budget.pool,
         cpu_pool=max(budget.cpu_tier, staging) if tiers else 0,
         redis=settings.redis_memory if tiers and settings.redis_url == "auto" else 0,
@@ -80,12 +85,11 @@ def window_bytes(model_folder: Path, settings: Settings) -> int:
     return BlockLayout(kv_shapes(model.attention), window, _itemsize(settings.dtype)).nbytes
 
 
-def weight_bytes(model_folder: Path, dtype: str) -> int:
-    """Return the size of the loaded weights, in bytes. Reads only the headers of the files.
-
-    dtype: the type that they are loaded as, "bfloat16" or "float32".
-    """
-    return count_parameters(ModelFolder(model_folder).weight_files()) * _itemsize(dtype)
+def weights_of(model_folder: Path, settings: Settings) -> WeightMemory:
+    """Return the memory of the weights on the device that serves. Reads only the headers of the files."""
+    stored = read_stored_weights(ModelFolder(model_folder))
+    network = summarize(model_folder, getattr(torch, settings.dtype), choose_device(settings.device))
+    return weight_memory(stored, network.decoder, trial_config(settings, model_folder))
 
 
 def _itemsize(dtype: str) -> int:

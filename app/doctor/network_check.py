@@ -1,14 +1,13 @@
 """Check of the code that will compute the model: the native step, the shared decoder in torch, or transformers."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from app.config.settings import Settings
+from app.config.trial import trial_config
 from app.doctor.finding import Finding
-from engine.config import EngineConfig
 from engine.device_choice import choose_device
 from engine.errors import EngineError
 from engine.worker.native.selection import matrices_refusal, native_refusal
@@ -27,7 +26,7 @@ def check_network(settings: Settings) -> Finding:
     try:
         network = summarize(folder, getattr(torch, settings.dtype), choose_device(settings.device))
         refusal = why_not_native(settings, folder, network)
-        plain = matrices_refusal(_engine_config(settings, folder))
+        plain = matrices_refusal(trial_config(settings, folder))
     except EngineError as error:
         return Finding("fail", "network", error.message, "choose another --cpu-kernels, or omit the option")
     except ModelError as error:
@@ -66,7 +65,7 @@ def _check_unconverted(settings: Settings) -> Finding:
 
     try:
         head = read_head(file)
-        refusal = native_refusal(_engine_config(settings, file), head.decoder)
+        refusal = native_refusal(trial_config(settings, file), head.decoder)
     except EngineError as error:
         return Finding("fail", "network", error.message, "choose another --cpu-kernels, or omit the option")
     except ModelError as error:
@@ -90,9 +89,4 @@ def why_not_native(settings: Settings, folder: Path, network: NetworkSummary) ->
 
     Raise EngineError if the settings name an instruction set that this CPU does not have.
     """
-    return native_refusal(_engine_config(settings, folder), network.decoder)
-
-
-def _engine_config(settings: Settings, folder: Path) -> EngineConfig:
-    # The public prefix is a file that may be missing, and does not matter here.
-    return replace(settings, public_prefix=None).engine_config(model_path=folder, model_name="", secret=b"")
+    return native_refusal(trial_config(settings, folder), network.decoder)

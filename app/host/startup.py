@@ -17,6 +17,7 @@ from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.hidden_folders import without_folders
 from engine.config import EngineConfig
+from engine.device_choice import choose_device
 from engine.errors import EbbError
 from engine.lasting_objects import objects_that_stay
 from engine.tracing import NO_TRACE, Trace
@@ -46,7 +47,7 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE, directory: "Repl
         from models.fingerprint import model_fingerprint
         from models.resolve import resolve_model
 
-        path = resolve_model(settings.model, settings.cache_dir, report)
+        path = resolve_model(settings.model, settings.cache_dir, report, device=choose_device(settings.device))
         config = serving_config(settings, path, report)
         with objects_that_stay():
             engine = _engine(config, settings, report, trace, directory)

@@ -23,7 +23,7 @@ from models.weights import map_tensor
 
 logger = logging.getLogger(__name__)
 
-_WEIGHTS: Final = MappingProxyType({"none": "bfloat16", "int8": "int8", "int4": "int4"})
+WEIGHTS: Final = MappingProxyType({"none": "bfloat16", "int8": "int8", "int4": "int4"})
 """Format of packed weights per value of the setting `quantization`."""
 
 _ONLY_DECODER: Final = "the native step has kernels only for what the shared decoder computes"
@@ -31,8 +31,8 @@ _ONLY_DECODER: Final = "the native step has kernels only for what the shared dec
 
 def check_quantization(config: EngineConfig) -> None:
     """Raise EngineError for an unknown quantization, or one that no kernels here can multiply, whatever the network."""
-    if config.quantization not in _WEIGHTS:
-        raise EngineError(f"quantization {config.quantization!r} is not one of {', '.join(_WEIGHTS)}")
+    if config.quantization not in WEIGHTS:
+        raise EngineError(f"quantization {config.quantization!r} is not one of {', '.join(WEIGHTS)}")
     if config.quantization != "none":
         try:
             _check_kernels(config)
@@ -86,7 +86,7 @@ def pack_for_native(
             "2 to 4" if packed else "3 to 5",
         )
         return None
-    weights = _WEIGHTS[config.quantization]
+    weights = WEIGHTS[config.quantization]
     logger.info(
         "using the native step: %s, %s weights, %d threads, exact for every batch",
         build.instruction_set.name,
@@ -122,7 +122,7 @@ def _pack_matrices(
     """Let `model` multiply with the kernels. Raise _NotNativeError if they cannot serve."""
     instruction_set, cache_dir = _check_kernels(config)
     build = build_kernels(instruction_set, cache_dir, progress, compilers=compilers)
-    weights = _WEIGHTS[config.quantization]
+    weights = WEIGHTS[config.quantization]
     model.pack_matrices(Multiplier(Kernels(build), threads=threads, weights=weights))
     logger.info(
         "using native matrices in the network of transformers: %s, %s weights, %d threads",

@@ -1,5 +1,6 @@
 """`ebb pull` as a process: the catalogue, what is shown before a download, the question, and errors."""
 
+import json
 import os
 import pty
 import subprocess
@@ -14,11 +15,12 @@ from app.cli.main import main
 from app.cli.pull import plan_text
 from app.config.settings import Settings
 from app.config.sizes import format_size
+from app.doctor.memory_plan import weights_of
 from models.catalogue import CATALOGUE
 from models.hub.client import Hub
 from models.hub.repository import HubName
 from models.hub_model import plan_download
-from models.resolve import DEFAULT_MODEL
+from models.resolve import DEFAULT_MODEL, resolve_model
 from tests.hub_server import HubServer, folder_contents, serve_hub
 from tests.tiny_gguf import write_block_gguf
 from tests.tiny_models import make_tiny_model
@@ -108,11 +110,25 @@ def test_gguf_file_takes_as_much_memory_as_on_the_disk(server: HubServer, tmp_pa
     server.repositories["org/tiny"][file.name] = file.read_bytes()
     state = tmp_path / "state"
     settings = Settings(state_dir=state, secret_file=state / "secret", device="cpu", cache_dir=tmp_path / "cache")
-    plan = plan_download(HubName("org/tiny", "Q4_0"), settings.cache_dir, Hub(server.url), print)
-    size = format_size(file.stat().st_size)
-    assert f"about {size} of weights as in the file" in plan_text(plan, settings, server.url)
+    plan = plan_download(HubName("org/tiny", "Q4_0"), settings.cache_dir, Hub(server.url), print, device="cpu")
+    text = plan_text(plan, settings, server.url)
+    folder = resolve_model(str(file), settings.cache_dir, lambda line: None)
+    held = weights_of(folder, settings).held
+    assert f"about {format_size(held)} of weights as in the file" in text, "ebb doctor counts the same"
+    assert 0.9 < held / (folder / "model.safetensors").stat().st_size <= 1
     dequantized = plan_text(plan, replace(settings, dtype="float32"), server.url)
-    assert f"about {format_size(4 * plan.parameters)} of weights as float32" in dequantized
+    assert f"about {format_size(4 * plan.stored.count)} of weights as float32" in dequantized
+
+
+def test_folder_that_the_device_cannot_compute_is_refused(
+    server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, quantized = server.repositories["org/tiny"], {"quantization_config": {"quant_method": "awq"}}
+    files["config.json"] = json.dumps(json.loads(files["config.json"]) | quantized).encode()
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    assert run_here(server, tmp_path, "org/tiny") == 1
+    assert "on CUDA only, not on cpu" in capsys.readouterr().err
+    assert server.requests_of("model.safetensors") == []
 
 
 def test_short_name_leads_to_its_hub_id(server: HubServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from safetensors.torch import save_file
 from app.cli.main import main
 from app.config.settings import Settings, load_settings
 from app.doctor import checks
-from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weight_bytes, window_bytes
+from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weights_of, window_bytes
 from app.doctor.network_check import check_network
 from models.errors import ModelNotFoundError
 from models.resolve import resolve_model
@@ -190,15 +191,44 @@ def test_tier_that_is_off_takes_no_memory(tmp_path: Path, flags: dict[str, str],
     assert (plan.weights, plan.cpu_pool, plan.redis) == (0, cpu_pool, redis)
 
 
-def test_weights_are_counted_in_the_dtype_they_are_loaded_in(model: Path) -> None:
-    assert weight_bytes(model, "bfloat16") == 60
-    assert weight_bytes(model, "float32") == 120
+def test_weights_are_counted_in_the_dtype_they_are_loaded_in(tmp_path: Path, model: Path) -> None:
+    assert weights_of(model, settings(tmp_path, device="cpu")).held == 60
+    assert weights_of(model, settings(tmp_path, device="cpu", dtype="float32")).held == 120
+
+
+def test_pool_is_not_negative_where_weights_do_not_fit(tmp_path: Path, model: Path) -> None:
+    plan = plan_memory(settings(tmp_path, device="cpu"), model, free=50, host_free=50)
+    assert (plan.weights, plan.device_pool) == (60, 0)
+
+
+def test_blocks_of_a_gguf_file_are_planned_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write_block_gguf(tmp_path / "tiny.gguf", {"": "Q4_K"})
+    chosen = settings(tmp_path, model=str(file), device="cpu", kv_memory="1MiB", cpu_kv_memory="0", redis_url="off")
+    resolve_model(str(file), chosen.cache_dir, lambda line: None)
+    monkeypatch.setattr(
+        "engine.worker.torch.devices.available_memory", lambda: (1 << 20) + file.stat().st_size * 11 // 10
+    )
+    assert checks.check_memory(chosen).level == "ok"
+    assert checks.check_memory(replace(chosen, dtype="float32")).level == "fail"
+
+
+def test_weights_must_fit_before_they_are_quantized(
+    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = settings(tmp_path, model=str(model), device="cpu", quantization="int4", redis_url="off")
+    chosen = replace(chosen, kv_memory=1, cpu_kv_memory=0)
+    monkeypatch.setattr("engine.worker.torch.devices.available_memory", lambda: 50)
+    finding = checks.check_memory(chosen)
+    assert finding.level == "fail"
+    assert finding.text == "the weights take 60 bytes of 50 bytes free until they are quantized"
+    monkeypatch.setattr("engine.worker.torch.devices.available_memory", lambda: 70)
+    assert checks.check_memory(chosen).level == "ok"
 
 
 def test_model_folder_without_weights_fails(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ModelNotFoundError):
-        weight_bytes(tmp_path, "bfloat16")
+        weights_of(tmp_path, settings(tmp_path))
     finding = checks.check_memory(settings(tmp_path, model=str(tmp_path)))
     assert finding.level == "fail"
 

@@ -1,5 +1,6 @@
 """Downloads from a server that speaks the hub's protocol: resumption, digests, faults of network and disk."""
 
+import json
 import os
 import signal
 import subprocess
@@ -53,7 +54,7 @@ def hub_at(server: HubServer) -> Hub:
 
 def pull(server: HubServer, cache: Path, name: HubName = NAME) -> Path:
     hub = hub_at(server)
-    return download(plan_download(name, cache, hub, print), cache, hub, print)
+    return download(plan_download(name, cache, hub, print, device="cpu"), cache, hub, print)
 
 
 def test_pulled_folder_holds_the_model_and_nothing_else(
@@ -87,7 +88,7 @@ def test_failed_pull_is_continued_by_the_next_one(
     with pytest.raises(DownloadError, match=r"hub answered 503 for model\.safetensors of org/tiny: try again"):
         pull(server, tmp_path)
     assert HubFolder.of(NAME, tmp_path).ready("") is None
-    assert plan_download(NAME, tmp_path, hub_at(server), print).missing == len(contents[WEIGHTS]) - 1000
+    assert plan_download(NAME, tmp_path, hub_at(server), print, device="cpu").missing == len(contents[WEIGHTS]) - 1000
     server.asked.clear()
     assert folder_contents(pull(server, tmp_path)) == contents
     assert [asked.range for asked in server.requests_of(WEIGHTS)] == ["bytes=1000-"]
@@ -184,8 +185,8 @@ def test_gguf_file_is_planned_from_its_beginning(
     name, file = HubName("org/tiny", "F32"), write_tiny_gguf(tmp_path / "tiny-F32.gguf")
     server.repositories["org/tiny"][file.name] = file.read_bytes()
     monkeypatch.setattr("models.hub_model._GGUF_HEAD", 1 << 16)
-    plan = plan_download(name, tmp_path / "cache", hub_at(server), print)
-    assert plan.parameters == sum(tensor.numel() for tensor in source_tensors().values())
+    plan = plan_download(name, tmp_path / "cache", hub_at(server), print, device="cpu")
+    assert plan.stored.count == sum(tensor.numel() for tensor in source_tensors().values())
     assert len(plan.attention) == SHAPE["layers"]
     assert 0 < plan.missing < file.stat().st_size
     assert pull(server, tmp_path / "cache", name).read_bytes() == file.read_bytes()
@@ -198,7 +199,7 @@ def test_unsupported_gguf_file_is_refused_by_its_beginning(
     server.repositories["org/tiny"][file.name] = file.read_bytes()
     monkeypatch.setattr("models.hub_model._GGUF_HEAD", 1 << 16)
     with pytest.raises(ConversionError, match="'mamba'"):
-        plan_download(HubName("org/tiny", "F32"), tmp_path / "cache", hub_at(server), print)
+        plan_download(HubName("org/tiny", "F32"), tmp_path / "cache", hub_at(server), print, device="cpu")
     assert sum(path.stat().st_size for path in tmp_path.rglob("*.partial")) < file.stat().st_size
 
 
@@ -207,6 +208,20 @@ def test_unsupported_model_is_refused_before_its_weights(server: HubServer, tmp_
     with pytest.raises(UnsupportedModelError, match="recurrent state"):
         pull(server, tmp_path)
     assert [asked.path.rpartition("/")[2] for asked in server.asked] == ["tiny", "config.json"]
+
+
+@pytest.mark.parametrize("is_gpu_there", [False, True])
+def test_quantized_folder_is_judged_for_the_serving_device(
+    server: HubServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_gpu_there: bool
+) -> None:
+    files, quantized = server.repositories["org/tiny"], {"quantization_config": {"quant_method": "awq"}}
+    files["config.json"] = json.dumps(json.loads(files["config.json"]) | quantized).encode()
+    monkeypatch.setattr("torch.cuda.is_available", lambda: is_gpu_there)
+    monkeypatch.setattr("models.transformers.quantized.missing_packages", lambda method: ["gptqmodel"])
+    for device, words in (("cpu", "on CUDA only, not on cpu"), ("cuda", "pip install gptqmodel")):
+        with pytest.raises(UnsupportedModelError, match=words):
+            plan_download(NAME, tmp_path, hub_at(server), print, device=device)
+    assert not server.requests_of(WEIGHTS)
 
 
 def test_weights_are_those_of_the_index(server: HubServer, contents: dict[str, bytes], tmp_path: Path) -> None:
@@ -252,7 +267,7 @@ from models.hub.client import Hub
 from models.hub.repository import HubName, RepoFile
 from models.hub_model import download, plan_download
 hub, cache, name = Hub(sys.argv[1], pauses=()), Path(sys.argv[2]), HubName("org/tiny")
-plan = plan_download(name, cache, hub, print)
+plan = plan_download(name, cache, hub, print, device="cpu")
 if sys.argv[3] == "killed":
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

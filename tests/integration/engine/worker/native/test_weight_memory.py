@@ -1,0 +1,119 @@
+"""Memory of weights as it is estimated from headers, compared with that of the loaded model."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from engine.config import EngineConfig
+from engine.cpu.multiplier import Multiplier, PackedMatrix
+from engine.cpu.weights import PackedModel
+from engine.worker.native.weight_memory import WeightMemory, weight_memory
+from engine.worker.worker import Worker
+from models.decoder.model import DecoderForCausalLM
+from models.folder import ModelFolder
+from models.gguf_import.convert import convert_gguf
+from models.interface import MatrixRole
+from models.registry import summarize
+from models.stored_weights import read_stored_weights
+from models.transformers.model import TransformersForCausalLM
+from tests.family_models import save_family
+from tests.native_rig import KernelsFor
+from tests.tiny_architectures import tiny_config, tiny_network
+from tests.tiny_gguf import write_block_gguf
+
+MOST = 1.03
+"""Largest accepted ratio of two sizes: the estimate counts no padding of rows, and norms like other weights."""
+Q4_K_M = {"": "Q4_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"}
+
+
+@pytest.fixture
+def config(tmp_path: Path, kernels: KernelsFor) -> EngineConfig:
+    cache_dir = kernels("auto").build.path.parent.parent
+    return EngineConfig(tmp_path / "model", "tiny", None, b"secret", cache_dir=cache_dir)
+
+
+def estimated(config: EngineConfig) -> WeightMemory:
+    decoder = summarize(config.model_path, getattr(torch, config.dtype), config.device).decoder
+    return weight_memory(read_stored_weights(ModelFolder(config.model_path)), decoder, config)
+
+
+def loaded(config: EngineConfig) -> int:
+    """Load the model and return the bytes of its weights."""
+    worker = Worker(config)
+    worker.load()
+    model = worker.model
+    assert isinstance(model, PackedModel | DecoderForCausalLM)
+    nbytes = model.nbytes if isinstance(model, PackedModel) else sum(slot.nbytes for slot in model.slots().values())
+    worker.close()
+    return nbytes
+
+
+def is_near(found: int, expected: int) -> bool:
+    return expected / MOST < found < expected * MOST
+
+
+@pytest.mark.parametrize("quantization", ["none", "int8", "int4"])
+@pytest.mark.parametrize("name", ["qwen2", "qwen2, tied"])
+def test_estimate_is_the_size_of_quantized_weights(config: EngineConfig, name: str, quantization: str) -> None:
+    save_family(config.model_path, name)
+    config = replace(config, quantization=quantization)
+    assert is_near(estimated(config).held, loaded(config))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("types", [{"": "Q4_0"}, {"": "Q5_0"}, Q4_K_M], ids=["Q4_0", "Q5_0", "Q4_K_M"])
+def test_estimate_is_the_size_of_packed_blocks(config: EngineConfig, types: dict[str, str], tied: bool) -> None:
+    config.model_path.mkdir()
+    file = write_block_gguf(config.model_path.with_suffix(".gguf"), types, tied=tied)
+    convert_gguf(file, config.model_path, lambda _: None, keep_blocks=True)
+    memory = estimated(config)
+    assert memory.keeps_blocks
+    assert is_near(memory.held, loaded(config))
+    assert memory.loading == memory.held
+    in_torch = replace(config, dtype="float32")
+    assert is_near(estimated(in_torch).held, loaded(in_torch))
+
+
+def test_weights_are_loaded_as_they_are_before_quantization(config: EngineConfig) -> None:
+    save_family(config.model_path, "qwen2")
+    plain = estimated(config)
+    quantized = estimated(replace(config, quantization="int4"))
+    assert 3 * quantized.held < 2 * plain.held
+    assert quantized.loading == plain.loading == plain.held
+
+
+@pytest.mark.parametrize("weights", ["none", "int4"])
+@pytest.mark.parametrize("tied", [False, True])
+def test_estimate_is_the_size_of_native_matrices(
+    config: EngineConfig, kernels: KernelsFor, tied: bool, weights: str
+) -> None:
+    network = tiny_network(tiny_config("olmo2", tie_word_embeddings=tied), torch.bfloat16)
+    network.save_pretrained(config.model_path)
+    packer = CountingMultiplier(kernels("auto"), threads=1, weights="bfloat16" if weights == "none" else weights)
+    TransformersForCausalLM(network).pack_matrices(packer)
+    left = sum(parameter.nbytes for parameter in network.parameters())
+    assert is_near(estimated(replace(config, quantization=weights)).held, packer.nbytes + left)
+
+
+class CountingMultiplier(Multiplier):
+    """Multiplier that counts the bytes of its matrices."""
+
+    nbytes = 0
+
+    def pack(self, weight: torch.Tensor, bias: torch.Tensor | None, role: MatrixRole) -> PackedMatrix:
+        matrix = super().pack(weight, bias, role)
+        self.nbytes += matrix._memory.nbytes
+        return matrix
+
+
+def test_folder_of_other_quantizers_keeps_its_bytes(config: EngineConfig) -> None:
+    save_family(config.model_path, "qwen2")
+    file = config.model_path / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": {"quant_method": "awq"}}))
+    stored = read_stored_weights(ModelFolder(config.model_path))
+    (weights,) = config.model_path.glob("*.safetensors")
+    held = weights.stat().st_size
+    assert weight_memory(stored, None, replace(config, device="cuda")) == WeightMemory(held, held)

@@ -1,4 +1,4 @@
-"""`python -m engine.device_check`: print the distance between a device's logits and the CPU's. For `check.py`."""
+"""`python -m engine.device_check`: print how far a device's logits are from the expected ones. For `check.py`."""
 
 import argparse
 import json

@@ -13,12 +13,17 @@ from typing import Final
 
 from engine.config import EngineConfig
 from models.fingerprint import model_fingerprint
+from models.folder import ModelFolder
+from models.stored_weights import holds_quantized
 
 TOLERANCE: Final = 0.25
 """Largest accepted distance of the logits (`logits_distance`)."""
 
 LIMIT_SECONDS: Final = 600.0
-"""Time for a check: weights are read twice, kernels are compiled, and the CPU computes 64 tokens."""
+"""Time for a check: weights are read, twice if the CPU computes too, and kernels are compiled."""
+
+PACKAGES: Final = ("torch", "torch_npu", "triton", "transformers", "gptqmodel", "kernels", "ebb-chat")
+"""Packages that compute."""
 
 KILL_SECONDS: Final = 5.0
 """Time for a killed check to end. A process that hangs in a driver may never end, and is left alone."""
@@ -28,6 +33,9 @@ DRIVER_FILES: Final = (
     Path("/usr/local/Ascend/driver/version.info"),
 )
 """Files that name the version of the installed driver."""
+
+GPUS: Final = Path("/proc/driver/nvidia/gpus")
+"""Folder in which the driver describes each GPU: a folder per GPU, with the file `information`."""
 
 
 def device_problem(
@@ -39,15 +47,22 @@ def device_problem(
 ) -> str:
     """Return why `config.device` must not serve `config.model_path`, in a sentence; empty if it passed the check.
 
-    A passed check is remembered in `config.cache_dir`, by model, driver and build. A failed one is repeated at the next
-    start, because its cause may be gone.
+    A passed check is remembered in `config.cache_dir`, by model, devices, driver and build. A failed one is repeated at
+    the next start, because its cause may be gone. A model that several devices divide is not checked: the whole of it
+    may fit none of them.
 
     command: the check, without its arguments. limit: seconds.
     """
+    if config.num_processes > 1:
+        progress(f"not checking {config.device}, because several devices divide the model")
+        return ""
     passed = None if config.cache_dir is None else config.cache_dir / "devices" / f"{_identity(config)}.json"
     if passed is not None and passed.exists():
         return ""
-    progress(f"checking {config.device}: 64 tokens there and on the CPU (once for this model and driver)")
+    # The CPU cannot load such a folder (models/transformers/quantized.py).
+    is_quantized = holds_quantized(ModelFolder(config.model_path).config())
+    how = "64 tokens there, with the cache and without" if is_quantized else "64 tokens there and on the CPU"
+    progress(f"checking {config.device}: {how} (once for this model and driver)")
     arguments = [str(config.model_path), "--device", config.device, "--dtype", config.dtype]
     arguments += ["--attention", config.attention, "--block-size", str(config.block_size)]
     distance = _run([*command, *arguments], limit)
@@ -55,7 +70,8 @@ def device_problem(
         return f"{config.device} failed its check: {distance}"
     # False for NaN too.
     if not distance <= TOLERANCE:
-        found = "are not finite" if math.isnan(distance) else f"differ from the CPU's by {distance:.2f} of their norm"
+        expected = "those without the cache" if is_quantized else "the CPU's"
+        found = "are not finite" if math.isnan(distance) else f"differ from {expected} by {distance:.2f} of their norm"
         return f"{config.device} failed its check: its logits {found}"
     if passed is not None:
         passed.parent.mkdir(parents=True, exist_ok=True)
@@ -82,10 +98,18 @@ def _run(command: Sequence[str], limit: float) -> float | str:
 def _identity(config: EngineConfig) -> str:
     """Return a digest of everything that the result of a check depends on."""
     driver = "".join(path.read_text(encoding="utf-8", errors="replace") for path in DRIVER_FILES if path.exists())
-    builds = [_version(name) for name in ("torch", "torch_npu", "triton", "transformers", "ebb-chat")]
+    builds = [_version(name) for name in PACKAGES]
+    devices = (_gpu_models(), config.accelerators)
     setting = (config.device, config.dtype, config.attention, config.block_size)
-    facts = json.dumps([model_fingerprint(config.model_path), driver, builds, setting])
+    facts = json.dumps([model_fingerprint(config.model_path), driver, devices, builds, setting])
     return hashlib.sha256(facts.encode()).hexdigest()[:32]
+
+
+def _gpu_models() -> list[str]:
+    """Return the models of this machine's GPUs by the driver's files, since CUDA must not be initialized here."""
+    files = sorted(GPUS.glob("*/information"))
+    lines = (line for file in files for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
+    return [line.partition(":")[2].strip() for line in lines if line.startswith("Model:")]
 
 
 def _version(package: str) -> str:

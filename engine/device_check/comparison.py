@@ -1,4 +1,4 @@
-"""Comparison of a model's logits on a device with those on the CPU."""
+"""Comparison of a model's logits on a device with those on the CPU, or with those of another way on the device."""
 
 from pathlib import Path
 from typing import Final
@@ -11,8 +11,11 @@ from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import select_backend
 from engine.worker.torch.device import Device
 from models.dense_context import DenseContext
+from models.folder import ModelFolder
+from models.interface import CausalLM
 from models.layers.kinds import TORCH_LAYERS
 from models.registry import load_model
+from models.stored_weights import holds_quantized
 
 TOKENS: Final = 64
 PROMPT: Final = 40
@@ -22,17 +25,28 @@ PROMPT: Final = 40
 def logits_distance(folder: Path, device: Device, dtype: torch.dtype, *, attention: str, block_size: int) -> float:
     """Return how far a device's logits are from the CPU's, at the worst of 64 positions.
 
-    The distance is the norm of the difference, relative to the norm of the CPU's logits around their mean, or NaN if a
-    logit is not finite. Two correct computations in bfloat16 differ by a few hundredths, and unrelated logits by more
+    A quantized folder is not computed on the CPU. Its logits are compared with those of one pass over all tokens in
+    plain attention on the same device, which does not use the cache.
+
+    The distance is the norm of the difference, relative to the norm of the expected logits around their mean, or NaN if
+    a logit is not finite. Two correct computations in bfloat16 differ by a few hundredths, and unrelated logits by more
     than 1.
 
     attention: the setting of that name. Errors of the model loader, the selector and the device propagate.
     """
-    expected = _on_cpu(folder, dtype)
-    found = _on_device(folder, device, dtype, attention=attention, block_size=block_size)
+    if holds_quantized(ModelFolder(folder).config()):
+        device.prepare()
+        model = load_model(folder, dtype, device.torch_device, device.layers(check=False))
+        expected = _in_one_pass(model, device.torch_device)
+    else:
+        cpu = torch.device("cpu")
+        expected = _in_one_pass(load_model(folder, dtype, cpu, TORCH_LAYERS), cpu)
+        device.prepare()
+        model = load_model(folder, dtype, device.torch_device, device.layers(check=False))
+    found = _as_served(model, device, dtype, attention=attention, block_size=block_size)
     centred = expected - expected.mean(-1, keepdim=True)
     distances = (found - expected).norm(dim=-1) / centred.norm(dim=-1)
-    return float(distances.max()) if bool(found.isfinite().all()) else float("nan")
+    return float(distances.max()) if bool(found.isfinite().all() and expected.isfinite().all()) else float("nan")
 
 
 def _token_ids(vocab_size: int) -> torch.Tensor:
@@ -40,18 +54,16 @@ def _token_ids(vocab_size: int) -> torch.Tensor:
 
 
 @torch.inference_mode()
-def _on_cpu(folder: Path, dtype: torch.dtype) -> torch.Tensor:
-    model = load_model(folder, dtype, torch.device("cpu"), TORCH_LAYERS)
-    ids = _token_ids(model.vocab_size)
-    return model.compute_logits(model.forward(ids, torch.arange(TOKENS), DenseContext(model.attention)))
+def _in_one_pass(model: CausalLM, at: torch.device) -> torch.Tensor:
+    """Compute all tokens at once, with keys and values in no cache."""
+    ids, positions = _token_ids(model.vocab_size).to(at), torch.arange(TOKENS, device=at)
+    return model.compute_logits(model.forward(ids, positions, DenseContext(model.attention))).float().cpu()
 
 
 @torch.inference_mode()
-def _on_device(folder: Path, device: Device, dtype: torch.dtype, *, attention: str, block_size: int) -> torch.Tensor:
+def _as_served(model: CausalLM, device: Device, dtype: torch.dtype, *, attention: str, block_size: int) -> torch.Tensor:
     """Compute a prompt and then one token at a time through the paged cache, as a server does."""
-    device.prepare()
     at = device.torch_device
-    model = load_model(folder, dtype, at, device.layers(check=False))
     spec = AttentionSpec(device.name, dtype, model.attention, block_size)
     backend = select_backend(spec, attention).backend
     blocks = -(-TOKENS // block_size)

@@ -1,12 +1,15 @@
 """A start on a machine whose GPU fails its check: the CPU computes, and `/health` has the reason."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.config.settings import Settings, load_settings
-from app.host.startup import serving_config
+from app.host.startup import engine_builder, serving_config
+from models.errors import UnsupportedModelError
+from tests.hub_server import folder_contents, serve_hub
 from tests.integration.real_server import serving
 from tests.tiny_models import make_tiny_model
 
@@ -29,6 +32,29 @@ async def test_failed_check_leaves_the_cpu_and_its_reason_in_health(settings: Se
         health = await (await http.get("/health")).json()
     note = f"{REASON}. The CPU computes instead; --device cuda skips the check."
     assert (health["model"]["device"], health["model"]["device_note"]) == ("cpu", note)
+
+
+def test_divided_model_is_served_unchecked_by_the_accelerator(settings: Settings) -> None:
+    said: list[str] = []
+    config = serving_config(replace(settings, tensor_parallel_size=2), Path(settings.model), said.append)
+    assert (config.device, config.device_note) == ("cuda", "")
+    assert said == ["not checking cuda, because several devices divide the model"]
+
+
+def test_model_at_the_hub_is_judged_for_the_chosen_device(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = folder_contents(Path(settings.model))
+    quantized = {"quantization_config": {"quant_method": "awq"}}
+    files["config.json"] = json.dumps(json.loads(files["config.json"]) | quantized).encode()
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    with serve_hub({"org/tiny": files}) as hub:
+        template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+        with pytest.raises(UnsupportedModelError, match="on CUDA only, not on cpu"):
+            engine_builder(replace(settings, model="org/tiny", device="cpu"))(lambda _: None)
+        assert hub.requests_of("model.safetensors") == []
 
 
 def test_named_device_is_not_checked(settings: Settings) -> None:

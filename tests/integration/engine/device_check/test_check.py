@@ -1,5 +1,7 @@
 """The check of a device in a process of its own: its verdict, its memory, and processes that fail or hang."""
 
+import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +46,26 @@ def test_passed_check_is_not_repeated(config: EngineConfig) -> None:
     assert check(config, "raise SystemExit(1)") == ("", [])
 
 
+def test_passed_check_of_another_gpu_does_not_count(
+    config: EngineConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    information = tmp_path / "gpus" / "0000:01:00.0" / "information"
+    information.parent.mkdir(parents=True)
+    monkeypatch.setattr("engine.device_check.check.GPUS", tmp_path / "gpus")
+    information.write_text("Model: \t\t NVIDIA H200\nIRQ:   \t\t 90\n")
+    check(config, "print('{\"distance\": 0.02}')")
+    information.write_text("Model: \t\t NVIDIA H200\nIRQ:   \t\t 91\n")
+    assert check(config, "raise SystemExit(3)") == ("", [])
+    information.write_text("Model: \t\t NVIDIA A10\nIRQ:   \t\t 91\n")
+    assert check(config, "raise SystemExit(3)")[0] == "cuda failed its check: the process ended with status 3"
+
+
+def test_passed_check_of_the_other_visible_gpu_does_not_count(config: EngineConfig) -> None:
+    check(replace(config, accelerators=("0",)), "print('{\"distance\": 0.02}')")
+    problem, _ = check(replace(config, accelerators=("1",)), "raise SystemExit(3)")
+    assert problem == "cuda failed its check: the process ended with status 3"
+
+
 def test_passed_check_of_other_dtype_does_not_count(config: EngineConfig) -> None:
     check(config, "print('{\"distance\": 0.02}')")
     problem, _ = check(replace(config, dtype="float32"), "raise SystemExit(3)")
@@ -61,6 +83,27 @@ def test_failed_check_is_repeated_at_next_start(config: EngineConfig) -> None:
 def test_logits_too_far_away_fail(distance: str, words: str, config: EngineConfig) -> None:
     problem, _ = check(config, f"print('{{\"distance\": {distance}}}')")
     assert problem == f"cuda failed its check: its logits {words}"
+
+
+@pytest.fixture
+def quantized(config: EngineConfig, tmp_path: Path) -> EngineConfig:
+    folder = Path(shutil.copytree(config.model_path, tmp_path / "quantized"))
+    file = folder / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": {"quant_method": "awq"}}))
+    return replace(config, model_path=folder)
+
+
+def test_quantized_folder_is_compared_on_the_device_itself(quantized: EngineConfig) -> None:
+    problem, said = check(quantized, "print('{\"distance\": 0.5}')")
+    assert said == ["checking cuda: 64 tokens there, with the cache and without (once for this model and driver)"]
+    assert problem == "cuda failed its check: its logits differ from those without the cache by 0.50 of their norm"
+    assert check(quantized, "print('{\"distance\": 0.02}')")[0] == ""
+
+
+@pytest.mark.parametrize("name", ["tensor_parallel_size", "pipeline_parallel_size"])
+def test_divided_model_is_not_checked(config: EngineConfig, name: str) -> None:
+    problem, said = check(replace(config, **{name: 2}), "raise SystemExit(3)")
+    assert (problem, said) == ("", ["not checking cuda, because several devices divide the model"])
 
 
 def test_check_that_hangs_is_killed(config: EngineConfig) -> None:

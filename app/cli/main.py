@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -33,6 +33,7 @@ from engine.errors import EbbError
 CACHE_ACTIONS = ("stat", "clear", "verify")
 CACHE_HELP = "inspect the KV blocks in Redis: stat counts them, verify checks them, clear deletes them"
 DOCTOR_HELP = "check this machine and say how to fix each problem"
+DOCTOR_MODEL = Option("model", any_text, "MODEL", "model to check, in any form of --model, which it replaces")
 DOCTOR_OPTIONS = (Option("security", switch, "", "check instead who has access to what"),)
 BACKUP_HELP = "copy the conversations into a file; the server may keep running"
 BACKUP_FILE = Option("file", any_path, "FILE", "file to write; an earlier backup of that name is replaced")
@@ -124,6 +125,7 @@ examples:
   ebb chat                                    talk to the running server in the terminal
   ebb desktop                                 show the page in a window, with a server that ends with it
   ebb doctor                                  check this machine and say how to fix each problem
+  ebb doctor qwen3-1.7b                       check how this machine would serve a model
   ebb doctor --security                       check who has access to what under these settings
   ebb keys create alice                       create a key for alice; from then on the server requires keys
   ebb people add alice --admin                create a person who logs in with a password (ebb serve --passwords)
@@ -192,7 +194,9 @@ def _commands() -> tuple[_Command, ...]:
         _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
         _Command("desktop", _desktop, DESKTOP_HELP, everything),
         _Command("drain", _drain, DRAIN_HELP, ("host", "port"), (API_KEY,), argument=REPLICA),
-        _Command("doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS),
+        _Command(
+            "doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS, argument=DOCTOR_MODEL, needs_argument=False
+        ),
         _Command("backup", _backup, BACKUP_HELP, ("state-dir", "database-url"), argument=BACKUP_FILE),
         _Command("restore", _restore, RESTORE_HELP, ("state-dir", "database-url"), argument=RESTORE_FILE),
         _Command("bench", _bench, "measure the running server as its clients see it", ("host", "port"), BENCH_OPTIONS),
@@ -333,9 +337,10 @@ def _drain(settings: Settings, replica: int, api_key: str | None = None) -> int:
     return drain(settings, replica, api_key)
 
 
-def _doctor(settings: Settings, security: bool = False) -> int:
+def _doctor(settings: Settings, model: str | None = None, security: bool = False) -> int:
     from app.doctor.report import doctor, security_doctor
 
+    settings = settings if model is None else replace(settings, model=model)
     return security_doctor(settings) if security else doctor(settings)
 
 

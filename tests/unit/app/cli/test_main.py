@@ -77,6 +77,20 @@ def test_profile_takes_exactly_the_settings_of_its_engine(run: Run, tmp_path: Pa
     assert {settings[name] for name in accepted & settings.keys()} == expected
 
 
+def test_doctor_takes_the_model_as_its_argument(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[str] = []
+
+    def doctor(settings: Settings) -> int:
+        checked.append(settings.model)
+        return 0
+
+    monkeypatch.setattr("app.doctor.report.doctor", doctor)
+    assert run("doctor", "org/model:Q4_0").status == 0
+    assert run("doctor", "--model", "mine").status == 0
+    assert checked == ["org/model:Q4_0", "mine"]
+    assert "any form of --model" in run("doctor", "--help").stdout.replace("\n", " ")
+
+
 def test_version_flag_prints_installed_version(run: Run) -> None:
     assert run("--version").stdout == f"ebb {VERSION}\n"
 
@@ -90,6 +104,7 @@ def test_version_flag_prints_installed_version(run: Run) -> None:
         (("serve", "--prot=1"), "unknown argument --prot=1; did you mean --port?"),
         (("serve", "--kv-mem", "1GiB"), "unknown argument --kv-mem"),
         (("serve", "extra"), "unknown argument extra"),
+        (("doctor", "one", "two"), "unknown argument two"),
         (("chat", "--dtype", "float32"), "unknown argument --dtype"),
         (("serve", "--port"), "--port: expected one argument"),
         (("serve", "--port", "http"), "--port: 'http' is not a whole number"),

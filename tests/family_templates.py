@@ -463,3 +463,42 @@ HARMONY: Final = """{{- "<|start|>system<|message|>You are ChatGPT.\\nReasoning:
     {%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- "<|start|>assistant" }}{%- endif %}"""
+
+LLAMA4_JSON: Final = (
+    LLAMA3.replace("start_header_id", "header_start")
+    .replace("end_header_id", "header_end")
+    .replace("<|eot_id|>", "<|eot|>")
+    .replace("<|python_tag|>", "<|python_start|>")
+)
+
+PHI4_FUNCTOOLS: Final = """{%- if tools %}
+    {{- '<|system|>To call functions, answer with functools[{"name": NAME, "arguments": ARGUMENTS}, ...]' }}
+    {{- "<|tool|>" + tools | tojson + "<|/tool|><|end|>" }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if message.role == "assistant" and message.tool_calls %}
+        {{- "<|assistant|>functools[" }}
+        {%- for tool_call in message.tool_calls %}
+            {%- set tool_call = tool_call.function %}
+            {{- '{"name": "' + tool_call.name + '", "arguments": ' + tool_call.arguments | tojson + "}" }}
+            {%- if not loop.last %}{{- ", " }}{%- endif %}
+        {%- endfor %}
+        {{- "]<|end|>" }}
+    {%- elif message.role == "tool" %}
+        {{- "<|tool_response|>" + message.content + "<|end|>" }}
+    {%- else %}
+        {{- "<|" + message.role + "|>" + message.content + "<|end|>" }}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- "<|assistant|>" }}{%- endif %}"""
+
+OPENPANGU: Final = (
+    "{% for message in messages %}"
+    "{% if loop.first and messages[0]['role'] != 'system' %}{{ '[unused9]系统：[unused10]' }}{% endif %}"
+    "{% if message['role'] == 'system' %}{{ '[unused9]系统：' + message['content'] + '[unused10]' }}{% endif %}"
+    "{% if message['role'] == 'assistant' %}{{'[unused9]助手：' + message['content'] + '[unused10]'}}{% endif %}"
+    "{% if message['role'] == 'tool' %}{{'[unused9]工具：' + message['content'] + '[unused10]'}}{% endif %}"
+    "{% if message['role'] == 'function' %}{{'[unused9]方法：' + message['content'] + '[unused10]'}}{% endif %}"
+    "{% if message['role'] == 'user' %}{{'[unused9]用户：' + message['content'] + '[unused10]'}}{% endif %}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '[unused9]助手：' }}{% endif %}"
+)

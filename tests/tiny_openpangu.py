@@ -14,18 +14,8 @@ import torch
 from safetensors.torch import save_file
 
 from models.pangu.presets import OPENPANGU_EMBEDDED_1B, OPENPANGU_EMBEDDED_7B
+from tests.family_templates import OPENPANGU
 from tests.tiny_models import tiny_tensors
-
-CHAT_TEMPLATE = (
-    "{% for message in messages %}"
-    "{% if loop.first and messages[0]['role'] != 'system' %}{{ '[unused9]系统：[unused10]' }}{% endif %}"
-    "{% if message['role'] == 'system' %}{{ '[unused9]系统：' + message['content'] + '[unused10]' }}{% endif %}"
-    "{% if message['role'] == 'assistant' %}{{'[unused9]助手：' + message['content'] + '[unused10]'}}{% endif %}"
-    "{% if message['role'] == 'tool' %}{{'[unused9]工具：' + message['content'] + '[unused10]'}}{% endif %}"
-    "{% if message['role'] == 'function' %}{{'[unused9]方法：' + message['content'] + '[unused10]'}}{% endif %}"
-    "{% if message['role'] == 'user' %}{{'[unused9]用户：' + message['content'] + '[unused10]'}}{% endif %}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '[unused9]助手：' }}{% endif %}"
-)
 
 CONTROL = [*(f"[unused{number}]" for number in range(34)), "<|User|>:", "<|Bot|>:"]
 WORDS = [
@@ -167,7 +157,7 @@ def _tokenizer_config(ids: dict[str, int]) -> dict[str, Any]:
         "pad_token": "<unk>",
         "tokenizer_class": "PanguTokenizer",
         "unk_token": "<unk>",
-        "chat_template": CHAT_TEMPLATE,
+        "chat_template": OPENPANGU,
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken
 
+from models.call_syntax.registry import NAMES
 from models.chat_format import ChatFormat, Message
 from models.errors import ChatFormatError
 from models.tokenizer import Tokenizer
@@ -32,6 +33,7 @@ class Case:
     """A template, the name of its format, the parts that Ebb writes, and the history from the question on.
 
     is_prefix: the prompt of the first answer is a prefix of the next one.
+    control: the control tokens that the texts contain.
     """
 
     template: str
@@ -40,6 +42,7 @@ class Case:
     said: list[Message]
     history: str
     is_prefix: bool = True
+    control: tuple[str, ...] = CONTROL
 
 
 CASES = {
@@ -208,6 +211,34 @@ CASES = {
         is_prefix=False,
     ),
     "llama4": Case(
+        templates.LLAMA4_JSON,
+        "llama4",
+        set(),
+        ONE,
+        "Q1<|eot|><|header_start|>assistant<|header_end|>\n\n"
+        f'{{"name": "get_weather", "parameters": {ARGS}}}<|eot|><|header_start|>ipython<|header_end|>\n\n'
+        '"SUN"<|eot|><|header_start|>assistant<|header_end|>\n\n',
+    ),
+    "phi4-mini-functools": Case(
+        templates.PHI4_FUNCTOOLS,
+        "phi4-mini-functools",
+        set(),
+        TWO,
+        f'Q1<|end|><|assistant|>functools[{{"name": "get_weather", "arguments": {ARGS}}}, '
+        f'{{"name": "get_weather", "arguments": {ROMAN}}}]<|end|>'
+        "<|tool_response|>SUN<|end|><|tool_response|>RAIN<|end|><|assistant|>",
+    ),
+    "openpangu": Case(
+        templates.OPENPANGU,
+        "openpangu",
+        {"tools", "calls"},
+        TWO,
+        f'Q1[unused10][unused9]助手：[unused11][{{"name":"get_weather","arguments":{ARGS}}},'
+        f'{{"name":"get_weather","arguments":{ROMAN}}}][unused12][unused10]'
+        "[unused9]工具：SUN[unused10][unused9]工具：RAIN[unused10][unused9]助手：",
+        control=("[unused9]", "[unused10]", "[unused11]", "[unused12]"),
+    ),
+    "llama4-pythonic": Case(
         templates.LLAMA4,
         "pythonic",
         {"calls"},
@@ -235,12 +266,16 @@ each_case = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def make(path: Path, case: Case) -> tuple[Tokenizer, ChatFormat]:
     """Make the family's tokenizer, in which the marks of calls are control tokens."""
     library = byte_tokenizer()
-    library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in CONTROL])
+    library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in case.control])
     library.save(str(path / "tokenizer.json"))
     (path / "config.json").write_text('{"bos_token_id": 1, "eos_token_id": 2}')
     (path / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG | {"chat_template": case.template}))
     tokenizer = Tokenizer.load(path)
     return tokenizer, ChatFormat.load(path, tokenizer)
+
+
+def test_every_format_has_a_case() -> None:
+    assert {case.name for case in CASES.values()} == set(NAMES)
 
 
 @each_case

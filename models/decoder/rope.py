@@ -33,11 +33,19 @@ class Rope:
         )
 
 
-def read_rope(raw: Mapping[str, Any], head_dim: int) -> Rope:
-    """Read the rotary positions of config.json. Raise UnsupportedModelError with the key for unsupported ones."""
+def read_rope(raw: Mapping[str, Any], head_dim: int, *, may_be_partial: bool = False) -> Rope:
+    """Read the rotary positions of config.json. Raise UnsupportedModelError with the key for unsupported ones.
+
+    may_be_partial: whether the family rotates a part of each head, `partial_rotary_factor`. For other families,
+        transformers ignores the key, but cannot compute scaled positions with it.
+    """
     # transformers 5 writes everything to rope_parameters. Older files have rope_theta alongside rope_scaling.
     rope = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
     part = positive(rope.get("partial_rotary_factor", raw.get("partial_rotary_factor", 1.0)), "partial_rotary_factor")
+    if not may_be_partial:
+        if part != 1 and _kind(rope) != "default":
+            raise UnsupportedModelError(f"partial_rotary_factor {part} with scaled positions is not supported")
+        part = 1.0
     rotary_dim = int(head_dim * part)
     if part > 1 or rotary_dim < 2 or rotary_dim % 2:
         raise UnsupportedModelError(f"partial_rotary_factor {part} leaves no pairs in heads of {head_dim}")
@@ -45,7 +53,7 @@ def read_rope(raw: Mapping[str, Any], head_dim: int) -> Rope:
 
 
 def _scaling(raw: Mapping[str, Any], rope: Mapping[str, Any], rotary_dim: int) -> RopeScaling | None:
-    kind = rope.get("rope_type", rope.get("type", "default"))
+    kind = _kind(rope)
     if kind == "default":
         return None
     if kind == "linear":
@@ -64,6 +72,10 @@ def _scaling(raw: Mapping[str, Any], rope: Mapping[str, Any], rotary_dim: int) -
         high_freq_factor=positive(rope.get("high_freq_factor"), "rope scaling high_freq_factor"),
         original_max_position=positive_size(rope, "original_max_position_embeddings"),
     )
+
+
+def _kind(rope: Mapping[str, Any]) -> Any:
+    return rope.get("rope_type", rope.get("type", "default"))
 
 
 def _yarn(raw: Mapping[str, Any], rope: Mapping[str, Any]) -> Yarn:

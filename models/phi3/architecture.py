@@ -20,6 +20,6 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
         rope = raw.get(key)
         if rope and rope.get("rope_type", rope.get("type")) in _OLD_NAMES:
             raw[key] = rope | {"rope_type": "longrope"}
-    config = DecoderConfig.from_json(raw)
+    config = DecoderConfig.from_json(raw, may_be_partial=True)
     windows = [raw.get("sliding_window") or 0] * config.num_layers
     return replace(config.with_windows(windows), fused_projections=True)

@@ -12,9 +12,11 @@ from models.decoder.model import DecoderForCausalLM
 from models.dense_context import DenseContext
 from models.errors import UnsupportedModelError
 from models.registry import load_model, read_config
-from tests.family_models import FAMILIES, MINISTRAL_ROPE, SHAPE, save_family
+from tests.family_models import FAMILIES, MINISTRAL_ROPE, ONE_OF_EACH, SHAPE, save_family
 
 CPU = torch.device("cpu")
+SCALED = ("llama 3", "ministral3")
+"""Models with scaled positions, of which transformers cannot rotate a part of each head."""
 
 
 def distance(found: torch.Tensor, expected: torch.Tensor) -> float:
@@ -43,6 +45,18 @@ def test_logits_match_transformers(tmp_path: Path, name: str) -> None:
     torch.testing.assert_close(our_logits(folder, ids, torch.float32), exact, rtol=1e-4, atol=1e-4)
     error = distance(our_logits(folder, ids, torch.bfloat16), exact)
     assert error <= 1.3 * distance(their_logits(folder, ids, torch.bfloat16), exact)
+
+
+@pytest.mark.parametrize("name", [name for name in ONE_OF_EACH if name not in SCALED])
+def test_part_of_a_head_is_rotated_where_transformers_does(tmp_path: Path, name: str) -> None:
+    folder = save_family(tmp_path / "model", name)
+    file = folder / "config.json"
+    config = json.loads(file.read_text())
+    config["rope_parameters"].pop("partial_rotary_factor", None)
+    file.write_text(json.dumps(config | {"partial_rotary_factor": 0.5}))
+    ids = torch.randint(3, 250, (60,), generator=torch.Generator().manual_seed(2))
+    exact = their_logits(folder, ids, torch.float32)
+    torch.testing.assert_close(our_logits(folder, ids, torch.float32), exact, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +121,8 @@ def test_mistral_3_folder_has_the_logits_of_transformers(tmp_path: Path) -> None
         ("qwen2, windows above", {"layer_types": None, "max_window_layers": -1}, "max_window_layers"),
         ("ministral3", {"rope_parameters": {"original_max_position_embeddings": 64}}, "llama_4_scaling_beta"),
         ("phi3", {"rope_parameters": {"partial_rotary_factor": 1.5}}, "partial_rotary_factor"),
+        ("llama 3", {"partial_rotary_factor": 0.5}, "partial_rotary_factor"),
+        ("qwen3, yarn", {"partial_rotary_factor": 0.5}, "partial_rotary_factor"),
         ("phi3", {"rope_parameters": {"rope_type": "longrope", "short_factor": [1.0]}}, "short_factor"),
     ],
 )

@@ -10,11 +10,12 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 from engine.cpu.weights import unsupported_reason
 from models.block_types import BLOCK_TYPES
-from models.call_syntax.registry import NAMES
+from models.call_syntax.registry import recognized
 from models.registry import ARCHITECTURES, read_config
-from models.thinking import MARKERS
+from models.thinking import GEMMA_START, MARKERS
 from models.transformers.tested import TESTED
 from tests.family_models import FAMILIES, SHAPE
+from tests.family_templates import CHATS, FamilyChat
 from tests.integration.engine.worker.native import test_exact, test_logits, test_tiers
 from tests.integration.models import test_families, test_gguf_families
 from tests.integration.models.transformers import test_loading
@@ -142,9 +143,17 @@ def test_formats_are_those_that_tests_run(row: dict[str, str]) -> None:
 
 
 @each_row
-def test_formats_of_tools_and_marks_of_reasoning_exist(row: dict[str, str]) -> None:
-    assert set(codes(row["tools, thinking"])) <= {*NAMES, *(start for start, _ in MARKERS)}
-    assert (row["tools, thinking"] == "") == (row["transformers backend"] == "refused")
+def test_tools_and_thinking_are_found_in_the_templates(row: dict[str, str]) -> None:
+    cell = row["tools, thinking"]
+    if row["transformers backend"] == "refused":
+        assert cell == ""
+        return
+    chats = [CHATS.get(name, FamilyChat()) for name in types_of(row)]
+    names = {recognized(template, dict.fromkeys(chat.tokens, 1)) for chat in chats for template in chat.templates}
+    marks = {start for chat in chats for start, end in MARKERS if {start, end} <= {*chat.tokens}}
+    assert ("channels" in cell) == bool("harmony" in names or GEMMA_START in marks)
+    assert set(codes(cell)) == (names | marks) - {None, GEMMA_START}
+    assert ("by Ebb" in cell.replace("tools by Ebb", "")) == (None in names)
 
 
 @each_row

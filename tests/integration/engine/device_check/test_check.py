@@ -100,9 +100,10 @@ def test_quantized_folder_is_compared_on_the_device_itself(quantized: EngineConf
     assert check(quantized, "print('{\"distance\": 0.02}')")[0] == ""
 
 
-@pytest.mark.parametrize("name", ["tensor_parallel_size", "pipeline_parallel_size"])
-def test_divided_model_is_not_checked(config: EngineConfig, name: str) -> None:
-    problem, said = check(replace(config, **{name: 2}), "raise SystemExit(3)")
+@pytest.mark.parametrize(("ranks", "stages"), [(2, 1), (1, 2)])
+def test_divided_model_is_not_checked(config: EngineConfig, ranks: int, stages: int) -> None:
+    divided = replace(config, tensor_parallel_size=ranks, pipeline_parallel_size=stages)
+    problem, said = check(divided, "raise SystemExit(3)")
     assert (problem, said) == ("", ["not checking cuda, because several devices divide the model"])
 
 

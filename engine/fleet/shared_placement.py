@@ -29,8 +29,11 @@ from engine.fleet.shared_starter import SharedStarter
 from engine.fleet.tls import Identity
 from engine.restart_budget import RestartBudget
 
-REACH_SECONDS: Final = 1.0
-"""Time limit of a connection to a replica that lives. A frozen one accepts it, but completes no handshake."""
+REACH_SECONDS: Final = (1.0, 3.0)
+"""Time limits of two attempts to connect to a replica that lives. A frozen one completes no handshake.
+
+The second attempt is for a replica, or a gateway, that waits for a core: a kill would cost all gateways their answers.
+"""
 
 LOOK_SECONDS: Final = 1.0
 """Time between two looks at the directory without a notice."""
@@ -123,8 +126,7 @@ class SharedPlacement:
         self._starter = starter
         self._progress = progress
         self._identity = Identity.new()
-        self._budget = RestartBudget(PAUSES, BUDGET_SECONDS)
-        self._started: set[int] = set()
+        self._budgets: dict[int, RestartBudget] = {}
         self._retired: set[int] = set()
 
     def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
@@ -146,6 +148,8 @@ class SharedPlacement:
                 if epoch is not None:
                     if published is not None and published.place is not None:
                         await self._starter.end(published.place)
+                    was_drained = published is not None and published.epoch in self._retired
+                    await self._pause(order.index, was_drained=was_drained)
                     if (place := await self._begin(order, epoch)) is not None:
                         return self._replica(place, epoch)
                 elif not is_waiting:
@@ -160,22 +164,37 @@ class SharedPlacement:
     async def _is_reachable(self, published: PublishedReplica) -> bool:
         if (place := published.place) is None or published.epoch in self._retired:
             return False
-        try:
-            async with asyncio.timeout(REACH_SECONDS):
-                transport = await _connect(place, self._identity, asyncio.Protocol())
-        except (OSError, TimeoutError):
-            return False
-        transport.abort()
-        return True
+        for seconds in REACH_SECONDS:
+            try:
+                async with asyncio.timeout(seconds):
+                    transport = await _connect(place, self._identity, asyncio.Protocol())
+            except TimeoutError:
+                continue
+            except OSError:
+                return False
+            transport.abort()
+            return True
+        return False
+
+    async def _pause(self, index: int, *, was_drained: bool) -> None:
+        """Wait for as long as the restart budget of a replica says. Raise EngineError if the budget is spent.
+
+        The first start by this gateway is no restart, and a drain is no loss.
+        """
+        if index not in self._budgets:
+            self._budgets[index] = RestartBudget(PAUSES, BUDGET_SECONDS)
+        elif not was_drained:
+            budget = self._budgets[index]
+            pause = budget.spend(time.monotonic())
+            if pause is None:
+                raise EngineError(
+                    f"replica {index} was restarted too often: {budget.most} times within {BUDGET_SECONDS:g} s. The "
+                    "log has the reasons."
+                )
+            await asyncio.sleep(pause)
 
     async def _begin(self, order: ReplicaOrder, epoch: int) -> SharedPlace | None:
         """Start an epoch and publish it. Return None if another gateway keeps the replicas by now."""
-        if order.index in self._started:
-            pause = self._budget.spend(time.monotonic())
-            if pause is None:
-                raise EngineError(f"{self._budget.most} replicas were restarted within {BUDGET_SECONDS:g} s")
-            await asyncio.sleep(pause)
-        self._started.add(order.index)
         own = structs.replace(order, epoch=epoch, token=token_of(self._secret, epoch))
         place = await self._starter.start(own)
         is_published = False

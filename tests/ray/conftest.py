@@ -22,11 +22,11 @@ from engine.config import EngineConfig
 from engine.fleet import ray_cluster as ray_connection
 from engine.fleet.build import build_fleet, build_shared_fleet
 from engine.fleet.remote_engine import RemoteEngine
-from tests.integration.engine.fleet.shelf import Card, Shelf
 from tests.integration.engine_rig import BLOCK, MIB, engine_config
 from tests.ray.ahead import Ahead
 from tests.ray.cluster import RayCluster, ray_cluster
 from tests.redis_server import RedisServer, free_port
+from tests.shelf import Card, Shelf
 
 DEVICE_BLOCKS = 14
 """Room for two prompts of test_pipeline.py and their answers."""

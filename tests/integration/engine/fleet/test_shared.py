@@ -23,7 +23,7 @@ from tests.integration.engine.fleet.answers import (
     told,
     until_states,
 )
-from tests.integration.engine.fleet.shelf import Card, Shelf
+from tests.shelf import Card, Shelf
 from tests.sizes import MANY_PROCESSES
 
 pytestmark = [pytest.mark.asyncio(loop_scope="package"), pytest.mark.xdist_group("fleet"), MANY_PROCESSES]

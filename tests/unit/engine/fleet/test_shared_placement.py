@@ -1,0 +1,92 @@
+"""A gateway's search for shared replicas, and the starts that it orders. No process is started."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from engine.config import EngineConfig
+from engine.errors import EngineError
+from engine.fleet import shared_placement
+from engine.fleet.nearby_process import ProcessIdentity
+from engine.fleet.order import ReplicaOrder
+from engine.fleet.placement import Share
+from engine.fleet.shared_place import PublishedReplica, SharedPlace
+from engine.fleet.shared_placement import SharedPlacement
+from engine.fleet.tls import Identity
+from engine.listening_socket import listen_on
+from tests.shelf import Card, Shelf
+
+REPLICA = Identity.new()
+CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests")
+
+
+def order_of(index: int) -> ReplicaOrder:
+    return ReplicaOrder(CONFIG, index, 0, b"", 0, (), "", 0, 0.005)
+
+
+def place_at(port: int) -> SharedPlace:
+    return SharedPlace("127.0.0.1", port, REPLICA.certificate, "here", ProcessIdentity("elsewhere", 1, 1))
+
+
+class FakeStarter:
+    """Starter of replicas that are lost at once: nothing listens at their address. ended: places of replicas."""
+
+    def __init__(self) -> None:
+        self.ended: list[SharedPlace] = []
+
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
+        return [Share()] * count
+
+    async def start(self, order: ReplicaOrder) -> SharedPlace:
+        with listen_on("127.0.0.1") as listener:
+            return place_at(listener.getsockname()[1])
+
+    def discard(self, place: SharedPlace) -> None: ...
+
+    async def end(self, place: SharedPlace) -> None:
+        self.ended.append(place)
+
+
+def placement_on(shelf: Shelf, starter: FakeStarter) -> SharedPlacement:
+    return SharedPlacement(Card(shelf), b"a secret of the tests", starter)
+
+
+async def test_drains_leave_the_restarts_to_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_placement, "PAUSES", (0.0,))
+    placement = placement_on(Shelf(), FakeStarter())
+    for epoch in range(1, 8):
+        replica = await placement.start(order_of(0))
+        assert replica.epoch == epoch
+        replica.retire()
+    replica = await placement.start(order_of(0))
+    # This one is lost.
+    assert (await placement.start(order_of(0))).epoch == replica.epoch + 1
+    with pytest.raises(EngineError, match="replica 0 was restarted too often"):
+        await placement.start(order_of(0))
+
+
+async def test_each_replica_has_restarts_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_placement, "PAUSES", (0.0,))
+    placement = placement_on(Shelf(), FakeStarter())
+    for _ in range(2):
+        for index in range(3):
+            await placement.start(order_of(index))
+    with pytest.raises(EngineError, match="replica 2 was restarted too often"):
+        await placement.start(order_of(2))
+
+
+async def test_replica_that_is_slow_once_is_not_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_placement, "REACH_SECONDS", (0.05, 20.0))
+    shelf, starter, loop = Shelf(), FakeStarter(), asyncio.get_running_loop()
+    with listen_on("127.0.0.1") as listener:
+        listener.setblocking(False)
+        shelf.published[0] = PublishedReplica(1, place_at(listener.getsockname()[1]))
+        finding = asyncio.create_task(placement_on(shelf, starter).start(order_of(0)))
+        first, _ = await loop.sock_accept(listener)
+        second, _ = await loop.sock_accept(listener)
+        await loop.connect_accepted_socket(asyncio.Protocol, second, ssl=REPLICA.accepting_all())
+        assert (await finding).epoch == 1
+        first.close()
+    assert starter.ended == []

@@ -15,7 +15,7 @@ from engine.role import Role
 class ReplicaState:
     """State of one replica of the engine.
 
-    state: "failed" means that the replica is no longer restarted.
+    state: "failed" means that the replica was lost too often, and is not restarted for some minutes.
     epoch: number of its newest start, counted over all replicas.
     machine: name of the machine where it runs, or ran last; None before its first start.
     pid: process id there; None while there is no process.

@@ -1,7 +1,7 @@
 """Owner of the replicas, from their first start to the end of the server.
 
 starting ──ready──> ok ──socket closed, or silent──> lost ──pause──> starting, with the next epoch
-                                                          └─budget spent──> failed
+                                                          └─budget spent──> failed ──long pause──> starting
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from engine.fleet.placement import PlacedReplica, Placement, Share
 from engine.fleet.report import Report
 from engine.fleet.server import BEAT_SECONDS
 from engine.restart_budget import RestartBudget
-from engine.stats import ReplicaState
+from engine.stats import EngineStats, ReplicaState
 
 SILENT_TICKS: Final = 4
 """Ticks of BEAT_SECONDS without a frame after which a replica that serves counts as frozen."""
@@ -36,8 +36,12 @@ STARTING_TICKS: Final = 480
 
 PAUSES: Final = (0.0, 0.0, 1.0, 4.0, 10.0)
 BUDGET_SECONDS: Final = 600.0
-NO_ROOM_SECONDS: Final = 5.0
-"""Pause after a replica found no place. Machines come back later, so this is tried as long as the server runs."""
+"""Window of each replica's restart budget, and the pause after it is spent."""
+
+AGAIN_LATER_SECONDS: Final = 5.0
+"""Pause after a replica could not be started. What is missing may come back, so this is tried as long as the server
+runs.
+"""
 
 CONTINUED_BEATS: Final = 40
 """Most beats for which the start of a replica waits while others continue the answers of its former epoch: 10 s."""
@@ -59,6 +63,10 @@ class _Slot:
 
     config: configuration of the engine in each epoch.
     link: of the newest epoch; None before the first one.
+    budget: of the restarts of private replicas; the placement has that of shared ones.
+    is_given_up: whether the budget is spent.
+    watch: waits for the death of the process that serves.
+    reaper: waits for the end of the newest process.
     """
 
     index: int
@@ -68,7 +76,9 @@ class _Slot:
     placed: PlacedReplica | None = None
     restarts: int = 0
     last_loss: str = ""
+    budget: RestartBudget = field(default_factory=lambda: RestartBudget(PAUSES, BUDGET_SECONDS))
     is_given_up: bool = False
+    watch: asyncio.Task[None] | None = field(default=None, repr=False)
     reaper: asyncio.Task[None] | None = field(default=None, repr=False)
 
     @property
@@ -99,7 +109,7 @@ class ReplicaKeeper:
     on_gone: called with each link whose replica was lost.
     on_drained: called with each link whose answers are to move to other replicas, before the replica ends.
     on_report: receives the reports of the replicas.
-    on_give_up: called with a sentence once no replica is left and none is restarted.
+    on_give_up: called with a sentence once the restart budgets of all replicas are spent.
     """
 
     def __init__(
@@ -129,7 +139,6 @@ class ReplicaKeeper:
         shares = placement.shares(len(configs), configs[0].accelerators)
         self._slots = [_Slot(index, config, shares[index]) for index, config in enumerate(configs)]
         self._epochs = itertools.count(1)
-        self._budget = RestartBudget(PAUSES, BUDGET_SECONDS)
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._facts: ReplicaFacts | None = None
@@ -147,6 +156,12 @@ class ReplicaKeeper:
     def ready(self) -> list[Link]:
         """Links of the replicas that serve."""
         return [slot.link for slot in self._slots if slot.link is not None and slot.link.is_ready]
+
+    @property
+    def stats(self) -> list[EngineStats]:
+        """Newest statistics of the replicas that serve or are drained."""
+        links = [slot.link for slot in self._slots if slot.link is not None and not slot.link.is_lost]
+        return [link.stats for link in links if link.stats is not None]
 
     @property
     def states(self) -> tuple[ReplicaState, ...]:
@@ -253,33 +268,30 @@ class ReplicaKeeper:
         """See LinkEvents."""
         assert link.facts is not None
         if self._model not in ("", link.facts.namespace.model_fingerprint):
-            self.on_failed(link, f"replica {link.index} has another model than this server")
             link.facts = None
-            link.lose("its model differs")
+            self.on_failed(link, f"replica {link.index} has another model than this server")
             return
         self._facts = self._facts or link.facts
         if (link.facts.kv_fingerprint, link.facts.max_model_len) != (
             self._facts.kv_fingerprint,
             self._facts.max_model_len,
         ):
-            self.on_failed(link, f"replica {link.index} computes with other numerics than the first one")
             link.facts = None
-            link.lose("its model or its numerics differ")
+            self.on_failed(link, f"replica {link.index} computes with other numerics than the first one")
             return
-        placed = self._slots[link.index].placed
-        assert placed is not None
-        self._run(self._notice_death(placed, link))
+        slot = self._slots[link.index]
+        assert slot.placed is not None
+        slot.watch = self._run(self._notice_death(slot.placed, link))
         logger.info("replica %d serves (epoch %d)", link.index, link.epoch)
         self._on_link(link)
         self._announce()
 
     def on_failed(self, link: Link, sentence: str) -> None:
         """See LinkEvents."""
-        logger.error("replica %d cannot serve: %s", link.index, sentence)
-        self._slots[link.index].last_loss = sentence
         if self._is_starting:
             self._startup_failure = sentence
             self._announce()
+        link.lose(sentence)
 
     def on_report(self, link: Link, report: Report) -> None:
         """See LinkEvents."""
@@ -303,6 +315,10 @@ class ReplicaKeeper:
         slot = self._slots[link.index]
         assert slot.placed is not None
         slot.placed.kill()
+        if slot.watch is not None:
+            # Some placements give no notice, and the watch would keep the link for as long as the server runs.
+            slot.watch.cancel()
+            slot.watch = None
         self._on_gone(link)
         if self._is_stopping:
             self._on_answers(answers)
@@ -328,7 +344,7 @@ class ReplicaKeeper:
         self._announce()
 
     async def _restart(self, slot: _Slot, answers: Sequence[RemoteAnswer]) -> None:
-        """Start the next epoch of a replica, if the budget allows it.
+        """Start the next epoch of a replica once its budget allows it.
 
         answers: those of the former epoch.
         """
@@ -337,14 +353,20 @@ class ReplicaKeeper:
             await asyncio.sleep(0.0 if slot.link is not None and slot.link.facts is not None else AGAIN_SECONDS)
             await self._relaunch(slot)
             return
-        pause = self._budget.spend(time.monotonic())
-        if pause is None:
+        while (pause := slot.budget.spend(time.monotonic())) is None:
             slot.is_given_up = True
-            logger.error("replica %d is not restarted: there were %d restarts", slot.index, self._budget.most)
+            logger.error(
+                "replica %d is not restarted for %g s: there were %d restarts",
+                slot.index,
+                BUDGET_SECONDS,
+                slot.budget.most,
+            )
             self._announce()
             if all(each.is_given_up for each in self._slots):
                 self._on_give_up(f"all replicas were lost, the last one because {slot.last_loss}")
-            return
+                return
+            await asyncio.sleep(BUDGET_SECONDS)
+        slot.is_given_up = False
         await asyncio.sleep(pause)
         if slot.share.cores.sharers > 1:
             await self._until_continued(answers)
@@ -372,7 +394,10 @@ class ReplicaKeeper:
             except EngineError as error:
                 slot.last_loss = str(error)
                 logger.error("replica %d cannot be started now: %s", slot.index, error)
-            await asyncio.sleep(NO_ROOM_SECONDS)
+            except Exception as error:  # whatever the database or Ray raises
+                slot.last_loss = f"{type(error).__name__}: {error}"
+                logger.exception("replica %d cannot be started now", slot.index)
+            await asyncio.sleep(AGAIN_LATER_SECONDS)
 
     async def _launch(self, slot: _Slot) -> None:
         cores = slot.share.cores

@@ -1,7 +1,9 @@
-"""The next epoch of a lost replica: it starts once the answers of the former one continue, where cores are shared."""
+"""The next epoch of a lost replica: when it starts, how often, and what is left of the former one."""
 
 import asyncio
-from collections.abc import Sequence
+import gc
+import weakref
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,15 +11,17 @@ from typing import Any, cast
 import pytest
 
 from engine.config import EngineConfig
+from engine.errors import EngineError
 from engine.executor.core_shares import CoreShare
 from engine.fleet import keeper as keeper_module
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.keeper import DIED, ReplicaKeeper
-from engine.fleet.link import Link
+from engine.fleet.link import CLOSED, Link
 from engine.fleet.messages import ReplicaFacts
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import Share
 from tests.unit.engine.fleet.test_answer import STOP, accepted, output
+from tests.unit.fake_engine import FakeEngine
 
 CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests")
 
@@ -47,19 +51,22 @@ class FakeReplica:
 
 
 class FakePlacement:
-    """Replicas on one core, or on a core each."""
+    """Replicas on one core, or on a core each. failures: raised by the next starts."""
 
     is_shared = False
 
     def __init__(self, sharers: int) -> None:
         self.sharers = sharers
         self.started: asyncio.Queue[int] = asyncio.Queue()
+        self.failures: list[Exception] = []
 
     def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
         return [Share(CoreShare((0,), self.sharers))] * count
 
     async def start(self, order: ReplicaOrder) -> FakeReplica:
         assert order.config.cpu_sharers == self.sharers
+        if self.failures:
+            raise self.failures.pop()
         self.started.put_nowait(order.index)
         return FakeReplica(order)
 
@@ -79,7 +86,9 @@ def links(monkeypatch: pytest.MonkeyPatch) -> list[Link]:
     return made
 
 
-async def started(placement: FakePlacement, links: Sequence[Link]) -> ReplicaKeeper:
+async def started(
+    placement: FakePlacement, links: Sequence[Link], on_give_up: Callable[[str], None] = lambda _: None
+) -> ReplicaKeeper:
     """Start two replicas, and have both serve."""
     keeper = ReplicaKeeper(
         [CONFIG] * 2,
@@ -91,7 +100,7 @@ async def started(placement: FakePlacement, links: Sequence[Link]) -> ReplicaKee
         on_drained=lambda _: None,
         on_report=lambda *_: None,
         on_answers=lambda _: None,
-        on_give_up=lambda _: None,
+        on_give_up=on_give_up,
     )
     starting = asyncio.create_task(keeper.start())
     for _ in range(2):
@@ -141,4 +150,97 @@ async def test_next_epoch_on_its_own_cores_starts_at_once(links: list[Link]) -> 
     lose(keeper, links[0], answer)
     assert await placement.started.get() == 0
     assert answer.is_paused
+    await keeper.stop(0.0)
+
+
+async def test_replicas_lost_at_once_all_restart(links: list[Link], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper_module, "PAUSES", (0.0,))
+    placement = FakePlacement(sharers=1)
+    keeper = await started(placement, links)
+    for link in list(links):
+        lose(keeper, link, accepted())
+    async with asyncio.timeout(20):
+        assert {await placement.started.get() for _ in range(2)} == {0, 1}
+    assert [each.state for each in keeper.states] == ["starting"] * 2
+    await keeper.stop(0.0)
+
+
+async def test_replica_that_keeps_dying_is_tried_again_later(
+    links: list[Link], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper_module, "PAUSES", (0.0,))
+    monkeypatch.setattr(keeper_module, "BUDGET_SECONDS", 0.5)
+    placement, sentences = FakePlacement(sharers=1), list[str]()
+    keeper = await started(placement, links, sentences.append)
+    lose(keeper, links[0], accepted())
+    assert await placement.started.get() == 0
+    await pass_turns()
+    lose(keeper, links[2], accepted())
+    await pass_turns()
+    assert [each.state for each in keeper.states] == ["failed", "ok"]
+    assert keeper.states[0].last_loss == "its process (pid 1 on here) ended"
+    assert placement.started.empty()
+    async with asyncio.timeout(20):
+        assert await placement.started.get() == 0
+    assert [each.state for each in keeper.states] == ["starting", "ok"]
+    assert sentences == []
+    await keeper.stop(0.0)
+
+
+async def test_loss_of_all_beyond_their_restarts_is_the_end(links: list[Link], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper_module, "PAUSES", ())
+    placement, sentences = FakePlacement(sharers=1), list[str]()
+    keeper = await started(placement, links, sentences.append)
+    lose(keeper, links[0], accepted())
+    await pass_turns()
+    assert sentences == []
+    lose(keeper, links[1], accepted())
+    await pass_turns()
+    assert sentences == ["all replicas were lost, the last one because its process (pid 1 on here) ended"]
+    assert placement.started.empty()
+    await keeper.stop(0.0)
+
+
+async def test_any_error_of_a_start_is_followed_by_another(links: list[Link], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper_module, "AGAIN_LATER_SECONDS", 0.0)
+    placement = FakePlacement(sharers=1)
+    keeper = await started(placement, links)
+    placement.failures = [ValueError("the place cannot be read"), EngineError("there is no room")]
+    lose(keeper, links[0], accepted())
+    async with asyncio.timeout(20):
+        assert await placement.started.get() == 0
+    assert keeper.states[0].last_loss == "ValueError: the place cannot be read"
+    await keeper.stop(0.0)
+
+
+async def test_reason_of_a_failed_start_outlives_its_connection(links: list[Link]) -> None:
+    placement = FakePlacement(sharers=1)
+    keeper = await started(placement, links)
+    keeper.on_failed(links[0], "replica 0: the model is damaged")
+    links[0].lose(CLOSED)
+    await pass_turns()
+    assert keeper.states[0].last_loss == "replica 0: the model is damaged"
+    await keeper.stop(0.0)
+
+
+async def test_counts_of_a_drained_replica_stay(links: list[Link]) -> None:
+    keeper = await started(FakePlacement(sharers=1), links)
+    for link in links:
+        link.stats = FakeEngine().stats()
+    keeper.drain(0)
+    assert len(keeper.stats) == 2
+    links[0].lose(CLOSED)
+    assert len(keeper.stats) == 1
+    await keeper.stop(0.0)
+
+
+async def test_nothing_keeps_a_lost_link(links: list[Link]) -> None:
+    placement = FakePlacement(sharers=1)
+    keeper = await started(placement, links)
+    lost = weakref.ref(links[0])
+    lose(keeper, links.pop(0), accepted())
+    assert await placement.started.get() == 0
+    await pass_turns()
+    gc.collect()
+    assert lost() is None
     await keeper.stop(0.0)

@@ -24,7 +24,7 @@ from engine.fleet.roles import Part, may_be_handed_over, suits
 from engine.fleet.route_counts import RouteCounts
 from engine.fleet.router import PredictingRouter, RoutedPrompt, Router
 from engine.fleet.stand_ins import StandIns
-from engine.fleet.summed_stats import of_ended, summed
+from engine.fleet.summed_stats import EndedStats, summed
 from engine.generate_request import GenerateRequest
 from engine.request_stream import RequestStream
 from engine.stats import EngineStats
@@ -99,7 +99,7 @@ class RemoteEngine:
         self._moving: set[asyncio.Task[None]] = set()
         self._draining: set[Link] = set()
         self._ids = itertools.count()
-        self._stats_before: EngineStats | None = None
+        self._ended_stats = EndedStats()
         self._is_stopping = False
         self._is_shared = placement.is_shared
         self._all_ended = asyncio.Event()
@@ -305,6 +305,7 @@ class RemoteEngine:
 
     def _on_link(self, link: Link) -> None:
         """Route requests to a replica, after the deletions, in case it cannot read this machine's file."""
+        self._ended_stats.begin(link.index, link.epoch)
         self._names.learn(self._keeper.facts)
         self._router.join(link.seat)
         self._note_roles()
@@ -330,9 +331,7 @@ class RemoteEngine:
 
     def stats(self) -> EngineStats:
         """Return the sum over all replicas, as of their last beats."""
-        each = [link.stats for link in self._keeper.ready if link.stats is not None]
-        if self._stats_before is not None:
-            each.append(self._stats_before)
+        each = [*self._keeper.stats, *self._ended_stats.counts]
         if not each:
             raise EngineError("no replica has started")
         return replace(summed(each), replicas=self._stand_ins.shown(self._keeper.states), routes=self._counts.stats)
@@ -351,8 +350,7 @@ class RemoteEngine:
         self._note_roles()
         self.prefixes.forget(link)
         if link.stats is not None:
-            ended = of_ended(link.stats)
-            self._stats_before = ended if self._stats_before is None else summed([self._stats_before, ended])
+            self._ended_stats.add(link.index, link.epoch, link.stats)
 
     def _note_roles(self) -> None:
         if not self._is_stopping:

@@ -52,6 +52,33 @@ def of_ended(stats: EngineStats) -> EngineStats:
     return cast("EngineStats", _without_current(stats))
 
 
+class EndedStats:
+    """Counts of the epochs that were lost, each of them once.
+
+    The connection to a shared replica may have broken alone. Then the same epoch comes back, and reports its counts.
+    """
+
+    def __init__(self) -> None:
+        self._before: list[EngineStats] = []
+        self._last: dict[int, tuple[int, EngineStats]] = {}
+
+    @property
+    def counts(self) -> list[EngineStats]:
+        """The counts of all epochs that do not report any more."""
+        return [*self._before, *(stats for _, stats in self._last.values())]
+
+    def add(self, index: int, epoch: int, stats: EngineStats) -> None:
+        """Keep the last statistics of an epoch of a replica, which is lost."""
+        self.begin(index, epoch)
+        self._last[index] = (epoch, of_ended(stats))
+
+    def begin(self, index: int, epoch: int) -> None:
+        """Note that an epoch of a replica reports from now on."""
+        former, stats = self._last.pop(index, (epoch, None))
+        if stats is not None and former != epoch:
+            self._before = [summed([*self._before, stats])]
+
+
 def _without_current(value: Any) -> Any:
     changes: dict[str, Any] = {}
     for field in fields(value):

@@ -6,7 +6,7 @@ from typing import Any
 from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
-from engine.fleet.summed_stats import of_ended, summed
+from engine.fleet.summed_stats import EndedStats, of_ended, summed
 from engine.stats import EngineStats
 from tests.unit.fake_engine import FakeEngine
 
@@ -44,3 +44,17 @@ def test_shared_tier_shows_the_worse_state_and_one_capacity() -> None:
     redis = both.tiers.lower[REDIS.id]
     assert (redis.state, redis.capacity_bytes, redis.used_bytes) == ("it does not answer", 100, 50)
     assert both.tiers.cpu.capacity_bytes == 40
+
+
+def test_epoch_that_comes_back_is_counted_once() -> None:
+    ended = EndedStats()
+    ended.add(0, 1, ONE)
+    assert summed(ended.counts).generation_tokens == 100
+    ended.begin(0, 1)
+    assert ended.counts == []
+    ended.add(0, 1, ONE)
+    ended.begin(0, 2)
+    ended.add(0, 2, ONE)
+    ended.add(1, 3, ONE)
+    ended.begin(0, 4)
+    assert summed(ended.counts).generation_tokens == 300

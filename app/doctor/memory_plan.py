@@ -1,6 +1,6 @@
 """Estimate of the memory that a server with given settings will take, before it is started."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -86,10 +86,15 @@ def window_bytes(model_folder: Path, settings: Settings) -> int:
 
 
 def weights_of(model_folder: Path, settings: Settings) -> WeightMemory:
-    """Return the memory of the weights on the device that serves. Reads only the headers of the files."""
+    """Return the memory of the weights on the device that serves. Reads only the headers of the files.
+
+    On a CPU, each replica holds its own. An accelerator has one replica.
+    """
     stored = read_stored_weights(ModelFolder(model_folder))
     network = summarize(model_folder, getattr(torch, settings.dtype), choose_device(settings.device))
-    return weight_memory(stored, network.decoder, trial_config(settings, model_folder))
+    one = weight_memory(stored, network.decoder, trial_config(settings, model_folder))
+    copies = settings.replicas if choose_device(settings.device) == "cpu" else 1
+    return replace(one, held=copies * one.held, loading=copies * one.loading)
 
 
 def _itemsize(dtype: str) -> int:

@@ -196,6 +196,10 @@ def test_weights_are_counted_in_the_dtype_they_are_loaded_in(tmp_path: Path, mod
     assert weights_of(model, settings(tmp_path, device="cpu", dtype="float32")).held == 120
 
 
+def test_each_replica_on_a_cpu_has_its_own_weights(tmp_path: Path, model: Path) -> None:
+    assert weights_of(model, settings(tmp_path, device="cpu", replicas="3")).held == 180
+
+
 def test_pool_is_not_negative_where_weights_do_not_fit(tmp_path: Path, model: Path) -> None:
     plan = plan_memory(settings(tmp_path, device="cpu"), model, free=50, host_free=50)
     assert (plan.weights, plan.device_pool) == (60, 0)

@@ -10,6 +10,7 @@ import torch
 from transformers import PreTrainedModel
 
 from engine.config import EngineConfig
+from engine.cpu.library import BFLOAT16_FORMATS
 from engine.cpu.multiplier import Multiplier
 from engine.errors import EngineError
 from engine.worker.worker import Worker
@@ -70,7 +71,7 @@ def test_native_matrices_give_the_networks_logits(model_type: str, kernels: Kern
         assert error(found, expected) < 0.1
 
 
-@pytest.mark.parametrize("weights", ["bfloat16", "int4"])
+@pytest.mark.parametrize("weights", BFLOAT16_FORMATS)
 @pytest.mark.parametrize("model_type", ARCHITECTURES)
 def test_sequence_alone_equals_the_sequence_in_a_batch(model_type: str, weights: str, kernels: KernelsFor) -> None:
     model = TransformersForCausalLM(network_of(model_type))

@@ -25,8 +25,8 @@ PROMPT: Final = 40
 def logits_distance(folder: Path, device: Device, dtype: torch.dtype, *, attention: str, block_size: int) -> float:
     """Return how far a device's logits are from the CPU's, at the worst of 64 positions.
 
-    A quantized folder is not computed on the CPU. Its logits are compared with those of one pass over all tokens in
-    plain attention on the same device, which does not use the cache.
+    The CPU cannot compute a quantized folder. Logits of such a folder are compared with those of one pass over all
+    tokens on the same device, in plain attention and without the cache.
 
     The distance is the norm of the difference, relative to the norm of the expected logits around their mean, or NaN if
     a logit is not finite. Two correct computations in bfloat16 differ by a few hundredths, and unrelated logits by more

@@ -10,6 +10,7 @@ from engine.device_check.check import TOLERANCE
 from engine.device_check.comparison import logits_distance
 from models.interface import CausalLM
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
+from models.registry import load_model
 from tests.contract.npu_rig import BLOCK
 from tests.fake_npu.device import FakeNpu
 
@@ -22,11 +23,9 @@ def distance(device: FakeNpu, model: Path) -> float:
 def is_quantized(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Have the model's folder taken for a quantized one, which the CPU cannot load."""
     if request.param:
-        right = comparison.load_model
-
         def load(folder: Path, dtype: torch.dtype, device: torch.device, layers: LayerKinds) -> CausalLM:
             assert layers is not TORCH_LAYERS, "the CPU cannot load a quantized folder"
-            return right(folder, dtype, device, layers)
+            return load_model(folder, dtype, device, layers)
 
         monkeypatch.setattr(comparison, "holds_quantized", lambda config: True)
         monkeypatch.setattr(comparison, "load_model", load)

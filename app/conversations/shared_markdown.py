@@ -79,8 +79,8 @@ def _renderer() -> MarkdownIt:
     return renderer
 
 
-def _is_known_address(address: str) -> bool:
-    return _SAFE_LINK.match(address) is not None or _DATA_IMAGE.match(address) is not None
+def _is_known_address(url: str) -> bool:
+    return _SAFE_LINK.match(url) is not None or _DATA_IMAGE.match(url) is not None
 
 
 def _formula_block(state: StateBlock, first: int, end: int, silent: bool) -> bool:

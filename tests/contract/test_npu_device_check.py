@@ -23,6 +23,7 @@ def distance(device: FakeNpu, model: Path) -> float:
 def is_quantized(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Have the model's folder taken for a quantized one, which the CPU cannot load."""
     if request.param:
+
         def load(folder: Path, dtype: torch.dtype, device: torch.device, layers: LayerKinds) -> CausalLM:
             assert layers is not TORCH_LAYERS, "the CPU cannot load a quantized folder"
             return load_model(folder, dtype, device, layers)

@@ -8,7 +8,8 @@ import os
 import socket
 from dataclasses import replace
 from functools import partial
-from threading import Thread
+from threading import Thread, Timer
+from typing import Final
 
 import ray
 from msgspec import structs
@@ -24,6 +25,9 @@ from engine.fleet.shared_place import SharedPlace, encode_place
 from engine.fleet.shares import shares_of
 from engine.fleet.tls import Identity
 
+UNOPENED_SECONDS: Final = 60.0
+"""Time after which an actor ends that no gateway has opened: the one that had Ray create it may be gone."""
+
 
 class ReplicaActor:
     """Process of one replica. The engine has a thread and an event loop of its own, away from Ray's."""
@@ -31,6 +35,9 @@ class ReplicaActor:
     def __init__(self) -> None:
         self._identity = Identity.new()
         self._share: MachineShare | None = None
+        self._unopened = Timer(UNOPENED_SECONDS, os._exit, (1,))
+        self._unopened.daemon = True
+        self._unopened.start()
 
     async def machine(self) -> tuple[str, str]:
         """Return the id of the actor's node, and the name of its machine for people."""
@@ -47,6 +54,7 @@ class ReplicaActor:
         door = listener.door(self._identity.certificate)
         admit = partial(listener.admit, self._identity.accepting(gateway))
         _begin(self._part(order, num_shares), admit)
+        self._unopened.cancel()
         return door
 
     async def open_to_all(self, order: bytes, num_shares: int, name: str) -> bytes:
@@ -59,6 +67,7 @@ class ReplicaActor:
         place = SharedPlace.own(listener.door(self._identity.certificate), life_lock, name)
         admit = partial(listener.admit_all, self._identity.accepting_all())
         _begin(self._part(order, num_shares), admit, life_lock, is_shared=True)
+        self._unopened.cancel()
         return encode_place(place)
 
     def _part(self, order: bytes, num_shares: int) -> ReplicaOrder:

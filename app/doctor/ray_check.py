@@ -10,7 +10,7 @@ from app.doctor.finding import Finding
 from engine.device_choice import choose_device
 from engine.errors import EngineError
 from engine.executor.ray_stage import in_words, machines, stage_size
-from engine.fleet.ray_cluster import connect, disconnect
+from engine.fleet.ray_cluster import connect, demands_token, disconnect
 
 TOKEN = Path("~/.ray/auth_token")
 """Place where Ray keeps the token, unless a variable of its own names another one."""
@@ -20,7 +20,7 @@ REACH_SECONDS = 3.0
 
 
 def check_ray(settings: Settings) -> Finding:
-    """Check that the cluster accepts this machine's token and version, and has room for the replicas."""
+    """Check that the cluster demands this machine's token, has its version of Ray, and has room for the replicas."""
     address, replicas, stages = settings.ray_address, settings.replicas, settings.pipeline_parallel_size
     kind = choose_device(settings.device)
     if not address:
@@ -36,6 +36,7 @@ def check_ray(settings: Settings) -> Finding:
         try:
             cluster = machines(kind).values()
             size = stage_size(cluster, replicas, stages=stages, ranks=settings.tensor_parallel_size, kind=kind)
+            is_closed = demands_token()
         finally:
             disconnect()
     except EngineError as error:
@@ -45,6 +46,9 @@ def check_ray(settings: Settings) -> Finding:
     if stages > 1:
         users = f"the {stages} stages of {users}"
     text = f"ray {installed}, {in_words(cluster, kind)}: {size} for each of {users}"
+    if not is_closed:
+        text += "; the cluster accepts programs without the token, and runs their code"
+        return Finding("fail", "ray", text, "start every machine of it with RAY_AUTH_MODE=token: see docs/fleet.md")
     if _is_token_readable():
         return Finding("warn", "ray", f"{text}; other users can read {TOKEN}", f"chmod 600 {TOKEN}")
     return Finding("ok", "ray", text)

@@ -5,6 +5,8 @@ import atexit
 import ipaddress
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Thread
@@ -21,6 +23,18 @@ AUTO: Final = "auto"
 LEAVE_SECONDS: Final = 5.0
 RECONNECT_SECONDS: Final = 24 * 3600
 """Time without the cluster's head before Ray ends this process. Replicas that run do not need the head."""
+
+REFUSED: Final = 3
+STRANGER: Final = f"""
+import sys
+from ray._raylet import GcsClient
+from ray.exceptions import AuthenticationError
+try:
+    GcsClient(address=sys.argv[1])
+except AuthenticationError:
+    sys.exit({REFUSED})
+"""
+"""Program that connects to a head without the token. A process that has imported Ray could not: it sends the token."""
 
 
 def connect(address: str) -> None:
@@ -48,6 +62,15 @@ def connect(address: str) -> None:
         raise EngineError(
             f"--ray-address {address}: {reason}. Run `ebb doctor` with the same option to see what is missing."
         ) from error
+
+
+def demands_token() -> bool:
+    """Return whether the head of the cluster, to which this process is connected, refuses clients without the token."""
+    import ray
+
+    asking = [sys.executable, "-c", STRANGER, ray.get_runtime_context().gcs_address]
+    asked = subprocess.run(asking, env={**os.environ, "RAY_AUTH_MODE": "disabled"}, capture_output=True, check=False)
+    return asked.returncode == REFUSED
 
 
 def _ignore_messages() -> None:

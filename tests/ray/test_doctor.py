@@ -1,13 +1,16 @@
-"""`ebb doctor` and a cluster: the right token is accepted, and any other is refused by Ray."""
+"""`ebb doctor` and a cluster: the right token is accepted, any other is refused by Ray, and none is a fault."""
 
 import asyncio
 import os
+import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.ray.cluster import RayCluster
+from tests.ray.cluster import MEMORY, RayCluster
+from tests.redis_server import free_port
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -19,7 +22,7 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 from app.config.settings import load_settings
 from app.doctor.ray_check import check_ray
 def check():
-    finding = check_ray(load_settings({"ray-address": sys.argv[1], "replicas": "3"}, environ={}))
+    finding = check_ray(load_settings({"ray-address": sys.argv[1], "replicas": sys.argv[2]}, environ={}))
     print(finding.level, finding.text, flush=True)
 thread = threading.Thread(target=check)
 thread.start()
@@ -29,13 +32,13 @@ sys.exit(1)
 """
 
 
-async def checked(address: str, home: Path, **environment: str) -> str:
+async def checked(address: str, home: Path, replicas: int = 3, **environment: str) -> str:
     """Return the finding about a cluster, in a process that is no part of it yet.
 
     A thread connects, as in the server. Then SIGTERM ends the process as before.
     """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", CHECK, address),
+        *(sys.executable, "-c", CHECK, address, str(replicas)),
         env={**os.environ, "HOME": str(home), **environment},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -57,3 +60,33 @@ async def test_only_the_token_of_the_cluster_is_accepted(cluster: RayCluster, tm
     )
     assert ours == "ok ray 2.60.0, 6 CPUs on 3 machines: 2 CPUs for each of 3 replicas"
     assert other.startswith(f"fail --ray-address {cluster.address}: ")
+
+
+@pytest.fixture
+def open_head(cluster: RayCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start another cluster, of a head that demands no token, and return its address."""
+    folder = tmp_path_factory.mktemp("o", numbered=False)
+    port = free_port()
+    options = f"--node-ip-address 127.0.0.1 --port {port} --num-cpus 1 --include-dashboard false --disable-usage-stats"
+    process = subprocess.Popen(
+        [
+            *(str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", *options.split()),
+            *("--object-store-memory", str(MEMORY)),
+        ],
+        env={**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    # The head and its machine run by then.
+    assert any("Ray runtime started" in line for line in process.stdout)
+    yield f"127.0.0.1:{port}"
+    process.terminate()
+    process.communicate(timeout=30)
+
+
+async def test_cluster_without_token_is_a_fault(open_head: str, tmp_path: Path) -> None:
+    assert await checked(open_head, tmp_path, replicas=1) == (
+        "fail ray 2.60.0, 1 CPU on 1 machine: 1 CPU for each of 1 replica; the cluster accepts programs without the "
+        "token, and runs their code"
+    )

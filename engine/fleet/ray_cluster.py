@@ -24,6 +24,12 @@ LEAVE_SECONDS: Final = 5.0
 RECONNECT_SECONDS: Final = 24 * 3600
 """Time without the cluster's head before Ray ends this process. Replicas that run do not need the head."""
 
+FAREWELL_MS: Final = 500
+"""Time limit of each of the two reports that Ray sends to the head as this process leaves, 5 s by default.
+
+Together they must be shorter than LEAVE_SECONDS: a process may crash that ends while Ray waits for a lost head.
+"""
+
 REFUSED: Final = 3
 STRANGER: Final = f"""
 import sys
@@ -48,6 +54,7 @@ def connect(address: str) -> None:
     os.environ.setdefault("RAY_AUTH_MODE", "token")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(RECONNECT_SECONDS))
+    os.environ.setdefault("RAY_task_events_shutdown_flush_timeout_ms", str(FAREWELL_MS))
     try:
         import ray
     except ImportError as error:

@@ -1,7 +1,6 @@
 """A Ray cluster of a head without cores and three machines, all of them on the loopback of this one."""
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine.fleet.ray_cluster import RECONNECT_SECONDS
+from engine.fleet.ray_cluster import FAREWELL_MS, RECONNECT_SECONDS
 
 MACHINES = 3
 SETTINGS = {
@@ -76,6 +75,7 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
         patch.setenv("RAY_AUTH_TOKEN", "a token of the tests, of 32 letters or more")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", str(RECONNECT_SECONDS))
+        patch.setenv("RAY_task_events_shutdown_flush_timeout_ms", str(FAREWELL_MS))
         # Otherwise the processes listen on all interfaces.
         patch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         patch.setenv("PYTHONPATH", os.getcwd())
@@ -101,7 +101,3 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
             cluster.worker_nodes.clear()
             cluster.head_node = None
             cluster.shutdown()
-            # A process that ends while a thread of it leaves the cluster may crash in Ray's own code.
-            for thread in threading.enumerate():
-                if thread.name == "leave-ray":
-                    thread.join(30)

@@ -84,9 +84,10 @@ async def test_replica_that_is_slow_once_is_not_killed(monkeypatch: pytest.Monke
         listener.setblocking(False)
         shelf.published[0] = PublishedReplica(1, place_at(listener.getsockname()[1]))
         finding = asyncio.create_task(placement_on(shelf, starter).start(order_of(0)))
-        first, _ = await loop.sock_accept(listener)
-        second, _ = await loop.sock_accept(listener)
-        await loop.connect_accepted_socket(asyncio.Protocol, second, ssl=REPLICA.accepting_all())
-        assert (await finding).epoch == 1
+        async with asyncio.timeout(20):
+            first, _ = await loop.sock_accept(listener)
+            second, _ = await loop.sock_accept(listener)
+            await loop.connect_accepted_socket(asyncio.Protocol, second, ssl=REPLICA.accepting_all())
+            assert (await finding).epoch == 1
         first.close()
     assert starter.ended == []

@@ -121,7 +121,9 @@ async def test_dialogs_keep_dropped_files_from_the_composer(chat: ChatPage, tmp_
 
 
 async def test_every_bad_file_is_listed_with_its_name(chat: ChatPage, tmp_path: Path) -> None:
-    texts = {"notes.json": "[1]", "broken.json": '[{"mapping": ', "good.json": json.dumps(open_webui())}
+    # The other tests of this file have imported the usual one.
+    good = [{**open_webui()[0], "id": "open-webui-other"}]
+    texts = {"notes.json": "[1]", "broken.json": '[{"mapping": ', "good.json": json.dumps(good)}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:

@@ -20,15 +20,15 @@ async def begin(chat: ChatPage, question: str) -> None:
 
 
 async def test_temporary_chat_is_listed_once_it_is_kept(chat: ChatPage) -> None:
-    await begin(chat, "Name a fish.")
-    await expect(chat.chats.filter(has_text="Name a fish.")).to_have_count(0)
+    await begin(chat, "Name a lighthouse.")
+    await expect(chat.chats.filter(has_text="Name a lighthouse.")).to_have_count(0)
     await chat.page.reload()
-    await expect(chat.questions).to_have_text(["Name a fish."])
+    await expect(chat.questions).to_have_text(["Name a lighthouse."])
     await chat.button("Keep this chat").click()
-    await expect(chat.chats.filter(has_text="Name a fish.")).to_have_count(1)
+    await expect(chat.chats.filter(has_text="Name a lighthouse.")).to_have_count(1)
     await expect(chat.page.get_by_test_id("temporary")).to_have_count(0)
     await chat.page.reload()
-    await expect(chat.chats.filter(has_text="Name a fish.")).to_have_count(1)
+    await expect(chat.chats.filter(has_text="Name a lighthouse.")).to_have_count(1)
 
 
 async def test_temporary_chat_is_deleted_once_confirmed(chat: ChatPage) -> None:

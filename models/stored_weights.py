@@ -77,6 +77,13 @@ def text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return part
 
 
+def quantization_of(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the quantization_config of config.json, or of its text part; None if the folder is not quantized."""
+    parts = (raw, raw.get("text_config"))
+    found = next((part["quantization_config"] for part in parts if part and part.get("quantization_config")), None)
+    return {"quant_method": repr(found)} if found is not None and not isinstance(found, Mapping) else found
+
+
 def holds_quantized(config: Mapping[str, Any]) -> bool:
     """Return whether the folder of config.json has weights in a format of other quantizers."""
-    return bool(config.get("quantization_config") or text_part(config).get("quantization_config"))
+    return quantization_of(config) is not None

@@ -163,7 +163,7 @@ class Link:
     async def call(self, make: Callable[[int], Call]) -> Any:
         """Send the call that `make` makes of its number, and return the answer. Raise as `begin`.
 
-        A replica that is drained still answers: what is erased must not survive it.
+        A draining replica still answers, so that an erasure reaches its blocks too.
         """
         if self.is_lost:
             raise ReplicaLostError(f"replica {self.index} is gone")

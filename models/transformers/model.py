@@ -13,10 +13,11 @@ from models.errors import UnsupportedModelError
 from models.folder import ModelFolder
 from models.interface import ForwardContext, MatrixPacker
 from models.parallel import ALONE, RankGroup
+from models.stored_weights import quantization_of
 from models.transformers.attention_bridge import BRIDGED, EAGER, ContextPass, receiving, use_attention
 from models.transformers.matrices import pack_network
 from models.transformers.probe import probe
-from models.transformers.quantized import quantization_of, quantizer_name
+from models.transformers.quantized import quantizer_name
 from models.transformers.refusals import network_class, read_config
 from models.transformers.rope import pin_rope
 from models.transformers.row_positions import FROM_CACHE, PositionsAsCache

@@ -10,6 +10,7 @@ from transformers.dependency_versions_table import deps
 from transformers.utils.versions import require_version
 
 from models.errors import UnsupportedModelError
+from models.stored_weights import quantization_of
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -19,13 +20,6 @@ PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 """Packages that the quantizers need, by `quant_method`."""
-
-
-def quantization_of(raw: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the quantization_config of config.json, or of its text part; None if the folder is not quantized."""
-    parts = (raw, raw.get("text_config"))
-    found = next((part["quantization_config"] for part in parts if part and part.get("quantization_config")), None)
-    return {"quant_method": repr(found)} if found is not None and not isinstance(found, Mapping) else found
 
 
 def check_quantized(raw: Mapping[str, Any], device: str) -> None:

@@ -15,8 +15,8 @@ from transformers.utils import logging as transformers_logging
 from models.block_types import tensor_types
 from models.errors import WeightsError
 from models.folder import ModelFolder
+from models.stored_weights import quantization_of
 from models.transformers.attention_bridge import EAGER
-from models.transformers.quantized import quantization_of
 from models.transformers.refusals import network_class, read_config
 
 logger = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ it.each([
   ["  const Inner = 1;\nconst lower = 2;", []],
 ])("finds the components of %j", (code, names) => expect(componentsOf(code)).toEqual(names));
 
-it("names what is missing in the page's language", async () => {
+it("describes a missing module or component in the page's language", async () => {
   vi.stubGlobal("fetch", () => Promise.resolve(new Response("")));
   await language.choose("de");
   const { script } = await reactPage("const lower = 1;");

@@ -1,4 +1,4 @@
-"""The next epoch of a lost replica: when it starts, how often, and what is left of the former one."""
+"""Restarts of lost replicas: their timing, their budget, and the release of the former epoch."""
 
 import asyncio
 import gc

@@ -25,7 +25,7 @@ it("names the file, and says what to do with it", () => {
   expect(told(new DOMException("gone", "NotReadableError"))).toMatch(/^old\.json cannot be opened\./);
 });
 
-it("tells the way out of what is no fault of the file", () => {
+it("advises how to try again when the file is not at fault", () => {
   expect(told(new UnreachableError())).toBe("old.json was not read. The server cannot be reached. Make sure that Ebb is running, then try again.");
   expect(told(refused(429, "overloaded", "The server is busy."))).toBe("old.json was not read. The server is busy. Wait a moment, then try again.");
 });

@@ -17,6 +17,7 @@
 #endif
 
 #include "amx.h"
+#include "byte_vectors.h"
 #include "moves.h"
 #include "vec.h"
 
@@ -76,7 +77,7 @@ inline void print(const char* shape, const char* name, double seconds, double op
 
 #if EBB_AMX
 
-// Measure products of tile registers.
+// Measure products of tile registers: of bfloat16, and of bytes.
 inline void measure_products(int threads) {
     constexpr long kRounds = 10'000'000;
     const auto multiply = [](int) {
@@ -88,14 +89,24 @@ inline void measure_products(int threads) {
             _tile_dpbf16ps(3, 5, 7);
         }
     };
-    const double operations = 4.0 * 2 * kAmxRows * kAmxColumns * kAmxDepth;
-    print("limit", "dot products", timed(threads, multiply), operations * kRounds * threads, 0);
+    const auto multiply_bytes = [](int) {
+        configure_tiles(kAmxRows);
+        for (long round = 0; round < kRounds; ++round) {
+            _tile_dpbssd(0, 4, 6);
+            _tile_dpbssd(1, 4, 7);
+            _tile_dpbssd(2, 5, 6);
+            _tile_dpbssd(3, 5, 7);
+        }
+    };
+    const double operations = 4.0 * 2 * kAmxRows * kAmxColumns * kAmxDepth * kRounds * threads;
+    print("limit", "dot products", timed(threads, multiply), operations, 0);
+    print("limit", "products of bytes", timed(threads, multiply_bytes), 2 * operations, 0);
 }
 
 #else
 
 // Measure dot products of vector registers.
-inline void measure_products(int threads) {
+inline void measure_dots(int threads) {
     constexpr long kRounds = 20'000'000;
     constexpr int kSums = 12;
     const auto multiply = [](int) {
@@ -114,9 +125,56 @@ inline void measure_products(int threads) {
     print("limit", "dot products", timed(threads, multiply), 4.0 * kLanes * kSums * kRounds * threads, 0);
 }
 
+#if EBB_BYTE_DOT
+
+// Weights of the fastest sums of bytes: centred, and without a sign.
+struct CentredBytes {
+    static constexpr bool kIsSigned = false;
+    static constexpr int kByteZero = 8, kCentre = 8;
+};
+
+// Measure products of the bytes of vector registers.
+inline void measure_byte_products(int threads) {
+    constexpr long kRounds = 20'000'000;
+    constexpr int kSums = 12;
+    const auto multiply = [](int) {
+        alignas(64) uint8_t weights[4 * kLanes];
+        std::memset(weights, 1, sizeof weights);
+        ByteSum<CentredBytes> sums[kSums];
+        QuadSums values{};
+        for (int i = 0; i < kSums; ++i) {
+            values.all = i;
+            values.minus_by_two[0] = static_cast<int16_t>(i);
+            sums[i] = ByteSum<CentredBytes>(values);
+        }
+        Quads left = load_quads(weights);
+        const Ints right = broadcast_quad(weights);
+        for (long round = 0; round < kRounds; ++round)
+#pragma GCC unroll 12
+            for (auto& each : sums) {
+                // Compilers must not multiply once and add the product up.
+                asm volatile("" : "+x"(left));
+                each.add(left, right);
+            }
+        volatile int32_t kept = 0;
+        for (const auto& each : sums) kept = kept + each.end(QuadSums{})[0];
+    };
+    print("limit", "products of bytes", timed(threads, multiply), 8.0 * kLanes * kSums * kRounds * threads, 0);
+}
+
 #endif
 
-// Measure the limits: dot products of registers (with AMX, of tile registers), and reading memory once.
+// Measure products of vector registers: of floating point numbers, and of bytes where kernels multiply them.
+inline void measure_products(int threads) {
+    measure_dots(threads);
+#if EBB_BYTE_DOT
+    measure_byte_products(threads);
+#endif
+}
+
+#endif
+
+// Measure the limits: products of registers (with AMX, of tile registers), and reading memory once.
 inline void measure_limits(int threads) {
     measure_products(threads);
     const size_t bytes = size_t{1} << 28;

@@ -14,10 +14,12 @@ class MachineLimits:
     """Best of a few measurements.
 
     gflops: floating point operations of the instruction for dot products, in billions a second.
+    byte_gops: operations of the products of bytes, in billions a second. None where no kernel multiplies bytes.
     gigabytes: gigabytes read from memory a second.
     """
 
     gflops: float
+    byte_gops: float | None
     gigabytes: float
 
 
@@ -26,5 +28,6 @@ def measure_limits(instruction_set: InstructionSet, *, threads: int, rounds: int
     samples = run_program(PROGRAM, instruction_set, threads=threads, rounds=rounds)
     return MachineLimits(
         max(gflops for gflops, _ in samples[LIMIT, "dot products"]),
+        max((gops for gops, _ in samples.get((LIMIT, "products of bytes"), ())), default=None),
         max(gigabytes for _, gigabytes in samples[LIMIT, "reading memory"]),
     )

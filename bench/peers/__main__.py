@@ -21,7 +21,7 @@ from bench.machine_limits import measure_limits
 from bench.peers import arms, llama_cpp, vllm_cpu
 from bench.peers.arms import Arm, Setup
 from bench.peers.contest import Contest
-from bench.peers.limits import bytes_of_file, sizes_of
+from bench.peers.limits import reads_of, sizes_of
 from bench.peers.plan import PeersPlan, large_plan, quick_plan
 from bench.peers.plot import draw
 from bench.peers.points import points
@@ -220,10 +220,8 @@ def _report(
         model=model,
         sizes=sizes,
         limits=measure_limits(choose_instruction_set("auto"), threads=usable_cores()),
-        weight_bytes={
-            arm: bytes_of_file(built.weights[kind])
-            if built is not None and kind in GGUF_KINDS
-            else sizes.bytes_of(kind)
+        reads={
+            arm: reads_of(kind, sizes, built.weights[kind] if built is not None and kind in GGUF_KINDS else None)
             for arm, kind in kinds.items()
         },
         plan=plan,

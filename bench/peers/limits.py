@@ -15,6 +15,8 @@ from bench.stats import median
 PROMPT = 512
 _BITS = {"bf16": (16.0, 16.0), "int8": (8.5, 8.5), "int4": (4.5, 8.5)}
 """Bits of a weight in the layers, and in the output matrix, with the scale of its group."""
+_FLOATS = ("bf16", "int8")
+"""Kinds of weights that are multiplied as floating point numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +37,24 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True)
+class Reads:
+    """Weights of an arm that a token reads.
+
+    size: bytes.
+    in_bytes: whether the arm multiplies them as integers of one byte, where the processor can.
+    """
+
+    size: float
+    in_bytes: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Share:
     """Speed of an arm as shares of the limits. None if it was not measured.
 
     megabytes: weights that a token reads.
     decode: share of the memory's bandwidth that one stream uses for weights.
-    prefill: share of the dot products that a cold prompt of 512 tokens uses for weights.
+    prefill: share of its kind of products that a cold prompt of 512 tokens uses for weights.
     """
 
     arm: str
@@ -59,6 +73,11 @@ def sizes_of(model: Path) -> Sizes:
     return Sizes(layers + matrices[head], layers)
 
 
+def reads_of(kind: str, sizes: Sizes, file: Path | None) -> Reads:
+    """Return the weights of a kind that a token reads. `file` is the GGUF file that contains them, if one does."""
+    return Reads(sizes.bytes_of(kind) if file is None else bytes_of_file(file), kind not in _FLOATS)
+
+
 def bytes_of_file(file: Path) -> int:
     """Return the bytes of the matrices in a GGUF file that a token reads."""
     matrices = {each.name: int(each.n_bytes) for each in gguf.GGUFReader(file).tensors if len(each.shape) == 2}
@@ -67,16 +86,17 @@ def bytes_of_file(file: Path) -> int:
     return sum(matrices.values())
 
 
-def shares(record: Record, limits: MachineLimits, sizes: Sizes, read: Mapping[str, float]) -> list[Share]:
+def shares(record: Record, limits: MachineLimits, sizes: Sizes, reads: Mapping[str, Reads]) -> list[Share]:
     """Compare every arm with the limits. Pure.
 
-    read: bytes of weights that a token reads, by arm.
+    reads: by arm, the weights that a token reads.
     """
     operations = 2.0 * sizes.layer_weights * PROMPT
     found = []
-    for arm, count in read.items():
+    for arm, weights in reads.items():
         rates, times = record.values(decode_key(1), arm), record.values(ttft_key(PROMPT, "cold"), arm)
-        decode = median(rates) * count / (limits.gigabytes * 1e9) if rates else None
-        prefill = operations / (limits.gflops * 1e9) / (median(times) / 1e3) if times else None
-        found.append(Share(arm, count / 1e6, decode, prefill))
+        peak = (limits.byte_gops if weights.in_bytes else None) or limits.gflops
+        decode = median(rates) * weights.size / (limits.gigabytes * 1e9) if rates else None
+        prefill = operations / (peak * 1e9) / (median(times) / 1e3) if times else None
+        found.append(Share(arm, weights.size / 1e6, decode, prefill))
     return found

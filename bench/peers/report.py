@@ -8,7 +8,7 @@ from typing import Any
 from bench.large_model import LARGE_MODELS
 from bench.machine import Machine
 from bench.machine_limits import MachineLimits
-from bench.peers.limits import Share, Sizes, shares
+from bench.peers.limits import Reads, Share, Sizes, shares
 from bench.peers.metrics import Metric, metrics_of
 from bench.peers.plan import PeersPlan
 from bench.peers.record import Record
@@ -28,7 +28,7 @@ class PeersReport:
     model: name of the model.
     sizes: sizes of the model's matrices.
     limits: limits of the machine.
-    weight_bytes: by arm, the bytes of weights that a token reads.
+    reads: by arm, the weights that a token reads.
     """
 
     measured_on: str
@@ -38,7 +38,7 @@ class PeersReport:
     model: str
     sizes: Sizes
     limits: MachineLimits
-    weight_bytes: Mapping[str, float]
+    reads: Mapping[str, Reads]
     plan: PeersPlan
     record: Record
 
@@ -55,7 +55,7 @@ class PeersReport:
     @property
     def shares(self) -> list[Share]:
         """Speed of the arms compared with the limits."""
-        return shares(self.record, self.limits, self.sizes, self.weight_bytes)
+        return shares(self.record, self.limits, self.sizes, self.reads)
 
 
 def to_json(report: PeersReport) -> str:
@@ -165,10 +165,12 @@ def _shares(report: PeersReport) -> str:
         )
         for each in report.shares
     ]
+    in_bytes = "" if limits.byte_gops is None else f" Products of bytes: {limits.byte_gops:,.0f} billion operations/s."
     return (
         f"## Compared with the limits\n\nReading memory: {limits.gigabytes:.1f} GB/s. "
-        f"Dot products: {limits.gflops:,.0f} GFLOPS. An arm that guesses tokens can exceed the limit of one stream.\n\n"
-        + table(("", "weights of a token, MB", "1 stream, share of reading", "512 cold, share of dot products"), rows)
+        f"Dot products of bf16: {limits.gflops:,.0f} GFLOPS.{in_bytes} Weights of four bits are compared with the "
+        "products of bytes. An arm that guesses tokens can exceed the limit of one stream.\n\n"
+        + table(("", "weights of a token, MB", "1 stream, share of reading", "512 cold, share of products"), rows)
     )
 
 

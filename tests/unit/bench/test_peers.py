@@ -20,7 +20,7 @@ from bench.machine import Machine
 from bench.machine_limits import MachineLimits
 from bench.peers import metrics
 from bench.peers.arms import Setup, ebb, resident_tokens
-from bench.peers.limits import Sizes, bytes_of_file, shares, sizes_of
+from bench.peers.limits import Reads, Sizes, bytes_of_file, shares, sizes_of
 from bench.peers.metrics import Metric, decode_key, metrics_of, ttft_key, turns_key
 from bench.peers.plan import PeersPlan, TurnsPlan, large_plan
 from bench.peers.plot import draw
@@ -186,7 +186,8 @@ def test_target_without_measurement_is_not_met() -> None:
 
 def _report(record: Record) -> PeersReport:
     machine = Machine("CPU", 2, 16.0, ("avx2",), "Linux", "3.11", {"torch": "2"})
-    sizes, limits, read = Sizes(100, 60), MachineLimits(100.0, 10.0), {EBB_BF16: 1e9, VLLM: 1e9}
+    sizes, limits = Sizes(100, 60), MachineLimits(100.0, 200.0, 10.0)
+    reads = {EBB_BF16: Reads(1e9, False), VLLM: Reads(1e9, False)}
     return PeersReport(
         "2030-01-01",
         machine,
@@ -195,7 +196,7 @@ def _report(record: Record) -> PeersReport:
         "some model",
         sizes,
         limits,
-        read,
+        reads,
         PLAN,
         record,
     )
@@ -307,12 +308,15 @@ def test_larger_model_fits_all_streams_in_pool(name: str, tmp_path: Path) -> Non
 
 def test_shares_are_time_at_the_limit_over_time_taken() -> None:
     record = _record({decode_key(1): {EBB_BF16: [4.0]}, ttft_key(512, "cold"): {EBB_BF16: [1e3], VLLM: [2e3]}})
-    sizes, limits = Sizes(weights=10**9, layer_weights=10**8), MachineLimits(gflops=204.8, gigabytes=10.0)
+    sizes, limits = (
+        Sizes(weights=10**9, layer_weights=10**8),
+        MachineLimits(gflops=204.8, byte_gops=409.6, gigabytes=10.0),
+    )
 
-    ours, theirs = shares(record, limits, sizes, {EBB_BF16: 2e9, VLLM: 2e9})
+    ours, theirs = shares(record, limits, sizes, {EBB_BF16: Reads(2e9, False), VLLM: Reads(2e9, True)})
 
     assert (ours.arm, ours.megabytes, ours.decode, ours.prefill) == (EBB_BF16, 2e3, 0.8, 0.5)
-    assert (theirs.decode, theirs.prefill) == (None, 0.25)
+    assert (theirs.decode, theirs.prefill) == (None, 0.125)
 
 
 @pytest.mark.parametrize(("tied", "read"), [(True, 8 * 4 + 16 * 4), (False, 8 * 4 + 12 * 4)])

@@ -21,7 +21,7 @@ from bench.machine_limits import measure_limits
 from bench.peers import arms, llama_cpp, vllm_cpu
 from bench.peers.arms import Arm, Setup
 from bench.peers.contest import Contest
-from bench.peers.limits import reads_of, sizes_of
+from bench.peers.limits import Reads, Sizes, reads_of, sizes_of
 from bench.peers.plan import PeersPlan, large_plan, quick_plan
 from bench.peers.plot import draw
 from bench.peers.points import points
@@ -211,7 +211,6 @@ def _report(
     built: llama_cpp.LlamaCpp | None,
 ) -> PeersReport:
     sizes = sizes_of(folder)
-    kinds = {arm.name: arm.weights.partition("-")[0] for arm in entered}
     return PeersReport(
         measured_on=datetime.now(UTC).date().isoformat(),
         machine=describe_machine(),
@@ -220,13 +219,16 @@ def _report(
         model=model,
         sizes=sizes,
         limits=measure_limits(choose_instruction_set("auto"), threads=usable_cores()),
-        reads={
-            arm: reads_of(kind, sizes, built.weights[kind] if built is not None and kind in GGUF_KINDS else None)
-            for arm, kind in kinds.items()
-        },
+        reads={arm.name: _reads(arm, sizes, built) for arm in entered},
         plan=plan,
         record=record,
     )
+
+
+def _reads(arm: Arm, sizes: Sizes, built: llama_cpp.LlamaCpp | None) -> Reads:
+    kind = arm.weights.partition("-")[0]
+    file = built.weights[kind] if built is not None and kind in GGUF_KINDS else None
+    return reads_of(arm.peer, kind, sizes, file)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import gguf
 from safetensors import safe_open
 
 from bench.machine_limits import MachineLimits
+from bench.peers.arms import EBB
 from bench.peers.metrics import decode_key, ttft_key
 from bench.peers.record import Record
 from bench.stats import median
@@ -15,8 +16,8 @@ from bench.stats import median
 PROMPT = 512
 _BITS = {"bf16": (16.0, 16.0), "int8": (8.5, 8.5), "int4": (4.5, 8.5)}
 """Bits of a weight in the layers, and in the output matrix, with the scale of its group."""
-_FLOATS = ("bf16", "int8")
-"""Kinds of weights that are multiplied as floating point numbers."""
+_EIGHT_BITS = ("int8", "Q8_0")
+"""Kinds of weights that llama.cpp multiplies as bytes, and Ebb as bfloat16."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +74,10 @@ def sizes_of(model: Path) -> Sizes:
     return Sizes(layers + matrices[head], layers)
 
 
-def reads_of(kind: str, sizes: Sizes, file: Path | None) -> Reads:
+def reads_of(peer: str, kind: str, sizes: Sizes, file: Path | None) -> Reads:
     """Return the weights of a kind that a token reads. `file` is the GGUF file that contains them, if one does."""
-    return Reads(sizes.bytes_of(kind) if file is None else bytes_of_file(file), kind not in _FLOATS)
+    in_bytes = kind != "bf16" and not (peer == EBB and kind in _EIGHT_BITS)
+    return Reads(sizes.bytes_of(kind) if file is None else bytes_of_file(file), in_bytes)
 
 
 def bytes_of_file(file: Path) -> int:

@@ -168,8 +168,9 @@ def _shares(report: PeersReport) -> str:
     in_bytes = "" if limits.byte_gops is None else f" Products of bytes: {limits.byte_gops:,.0f} billion operations/s."
     return (
         f"## Compared with the limits\n\nReading memory: {limits.gigabytes:.1f} GB/s. "
-        f"Dot products of bf16: {limits.gflops:,.0f} GFLOPS.{in_bytes} Weights of four bits are compared with the "
-        "products of bytes. An arm that guesses tokens can exceed the limit of one stream.\n\n"
+        f"Dot products of bf16: {limits.gflops:,.0f} GFLOPS.{in_bytes} Prompts are compared with the products "
+        "that an arm computes. Those of Ebb's four bits and of llama.cpp's four and eight are products of bytes. "
+        "An arm that guesses tokens can exceed the limit of one stream.\n\n"
         + table(("", "weights of a token, MB", "1 stream, share of reading", "512 cold, share of products"), rows)
     )
 

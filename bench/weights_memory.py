@@ -20,12 +20,9 @@ from engine.config import EngineConfig
 from engine.worker.worker import Worker
 from models.block_types import BLOCK_TYPES
 from models.gguf_import.convert import convert_gguf
-from tests.tiny_gguf import write_block_gguf
+from tests.tiny_gguf import MIXES, write_block_gguf
 
-TYPES: Final[Mapping[str, Mapping[str, str]]] = {type_: {"": type_} for type_ in BLOCK_TYPES} | {
-    "Q4_K_M": {"": "Q4_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"},
-    "Q5_K_M": {"": "Q5_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"},
-}
+TYPES: Final[Mapping[str, Mapping[str, str]]] = {type_: {"": type_} for type_ in BLOCK_TYPES} | {**MIXES}
 SHAPE: Final = {"hidden": 2048, "intermediate": 5632, "heads": 32, "kv_heads": 8}
 LIMITS: Final = {"Q8_0": 1.15, "Q4_0": 1.15, "IQ4_NL": 1.15, "Q4_1": 1.15, "Q4_K": 1.15, "Q4_K_M": 1.15}
 """Targets of the types with 4 and 8 bits."""
@@ -37,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.weights_memory", description=__doc__)
     parser.add_argument("--layers", type=int, default=4)
+    parser.add_argument("--types", nargs="+", choices=TYPES, default=list(TYPES), help="measure these types alone")
     parser.add_argument("--file", type=Path, action="append", default=[], help="measure this GGUF file instead")
     parser.add_argument("--load", type=Path, nargs=2, help="load two converted models and print the second one's bytes")
     arguments = parser.parse_args(argv)
@@ -51,8 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.file:
             return 0
         too_large = 0
-        for name, types in TYPES.items():
-            file = write_block_gguf(root / f"{name}.gguf", types, layers=arguments.layers, shape=SHAPE)
+        for name in arguments.types:
+            file = write_block_gguf(root / f"{name}.gguf", TYPES[name], layers=arguments.layers, shape=SHAPE)
             too_large += _measure(name, file, root, small) > LIMITS.get(name, OTHER_LIMIT)
     return min(too_large, 1)
 

@@ -20,6 +20,12 @@ SHAPE = {"layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2}
 BLOCK_SHAPE: Mapping[str, int] = {"hidden": 256, "intermediate": 512, "heads": 4, "kv_heads": 2}
 """Shape of the models of `write_block_gguf`."""
 
+MIXES: Mapping[str, Mapping[str, str]] = {
+    "Q4_K_M": {"": "Q4_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"},
+    "Q5_K_M": {"": "Q5_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"},
+}
+"""Types of the tensors of files that are named after a mix of types, for `write_block_gguf`."""
+
 _SCALES = {
     "Q8_0": (7e-4, 0, 0),
     "Q4_0": (1e-2, 0, 0),
@@ -39,6 +45,9 @@ _TYPES = {
     int: gguf.GGUFValueType.UINT32,
     float: gguf.GGUFValueType.FLOAT32,
 }
+
+FLOATS: Mapping[str, torch.dtype] = {"F16": torch.float16, "BF16": torch.bfloat16}
+"""Types of single values that `random_blocks` makes too."""
 
 PERMUTED = ("llama", "granite", "smollm3", "mistral3")
 GEMMA = ("gemma2", "gemma3")
@@ -119,10 +128,10 @@ def write_tiny_gguf(
     if tensors is None:
         tensors = source_tensors(bias=bias, tied=tied)
     for name, tensor in tensors.items():
-        written = _permuted(name, tensor) if architecture in PERMUTED else tensor
+        written = in_file_order(name, tensor, architecture)
         if architecture in GEMMA and name.endswith("norm.weight"):
             written = written + 1
-        writer.add_tensor(_gguf_name(name, _GEMMA_NAMES if architecture in GEMMA else _NAMES), written.numpy())
+        writer.add_tensor(file_name(name, architecture), written.numpy())
     for name, tensor in (plain or {}).items():
         writer.add_tensor(name, tensor.numpy())
     for name, (data, type_) in (blocks or {}).items():
@@ -144,6 +153,7 @@ def write_block_gguf(
     tied: bool = False,
     zero: str | None = None,
     infinite: tuple[str, int] | None = None,
+    context: int = 512,
     shape: Mapping[str, int] = BLOCK_SHAPE,
     architecture: str = "llama",
 ) -> Path:
@@ -179,6 +189,7 @@ def write_block_gguf(
         "attention.head_count": shape["heads"],
         "attention.head_count_kv": shape["kv_heads"],
         "block_count": layers,
+        "context_length": context,
     } | ({"rope.dimension_count": hidden // shape["heads"] // 4 * 3} if architecture == "phi3" else {})
     changed = {f"{architecture}.{key}": value for key, value in keys.items()}
     ones = {name: torch.ones(size) for name, size in (norms | {"output_norm.weight": hidden}).items()}
@@ -203,11 +214,19 @@ def _matrix_shapes(shape: Mapping[str, int], *, fused: bool) -> dict[str, tuple[
 def random_blocks(
     type_: str, shape: tuple[int, int], random: np.random.Generator
 ) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """Make a matrix of random blocks whose weights have about the size 0.05."""
+    """Make a matrix of random blocks whose weights have about the size 0.05.
+
+    type_: type of blocks, or one of FLOATS, whose values bfloat16 holds without rounding.
+    """
+    if type_ in FLOATS:
+        values = torch.from_numpy(random.normal(0, 0.05, shape)).bfloat16()
+        return values.to(FLOATS[type_]).view(torch.uint8).numpy()
     places, nbytes = gguf.GGML_QUANT_SIZES[gguf.GGMLQuantizationType[type_]]
     blocks = random.integers(0, 256, (shape[0], shape[1] // places, nbytes), np.uint8)
     scale, has_offset, at = _SCALES[type_]
-    sizes = (scale * random.uniform(0.5, 1.5, blocks.shape[:2])).astype(np.float16)
+    # Weights without an offset are not centered in their range. One sign would give all rows a direction in common.
+    signs = np.ones(blocks.shape[:2]) if has_offset else random.choice([-1, 1], blocks.shape[:2])
+    sizes = (scale * signs * random.uniform(0.5, 1.5, blocks.shape[:2])).astype(np.float16)
     blocks[..., at : at + 2] = sizes[..., None].view(np.uint8)
     if has_offset:
         offsets = (has_offset * sizes).astype(np.float16)
@@ -239,7 +258,9 @@ def _vocabulary(pieces: TinyPieces) -> dict[str, Any]:
     return pieces.metadata | {f"tokenizer.ggml.{name}": values for name, values in lists.items()}
 
 
-def _gguf_name(name: str, names: Mapping[str, str]) -> str:
+def file_name(name: str, architecture: str) -> str:
+    """Return the name in a file of the tensor that is called `name` at the hub."""
+    names = _GEMMA_NAMES if architecture in GEMMA else _NAMES
     stem, kind = name.rsplit(".", 1)
     if stem in names:
         return f"{names[stem]}.{kind}"
@@ -247,9 +268,14 @@ def _gguf_name(name: str, names: Mapping[str, str]) -> str:
     return f"blk.{layer}.{names[part]}.{kind}"
 
 
-def _permuted(name: str, tensor: torch.Tensor) -> torch.Tensor:
+def in_file_order(name: str, rows: torch.Tensor, architecture: str) -> torch.Tensor:
+    """Return the rows of a tensor in the order of a file, which interleaves the halves of each head of q and k.
+
+    name: that of the hub.
+    rows: values or blocks.
+    """
     heads = SHAPE["heads"] if "q_proj" in name else SHAPE["kv_heads"] if "k_proj" in name else None
-    if heads is None:
-        return tensor
-    halves = tensor.reshape(heads, 2, tensor.shape[0] // heads // 2, *tensor.shape[1:])
-    return halves.swapaxes(1, 2).reshape(tensor.shape).contiguous()
+    if heads is None or architecture not in PERMUTED:
+        return rows
+    halves = rows.reshape(heads, 2, rows.shape[0] // heads // 2, *rows.shape[1:])
+    return halves.swapaxes(1, 2).reshape(rows.shape).contiguous()

@@ -14,7 +14,7 @@ from tests.family_models import save_family
 from tests.redis_server import RedisServer
 from tests.served_chat import answer_returns_after_a_kill
 from tests.sweep.page_chat import chat_on_the_page
-from tests.tiny_gguf import write_block_gguf
+from tests.tiny_gguf import MIXES, write_block_gguf
 
 SAVED = ("qwen3", "gemma3", "mistral, window", "llama 3", "phi3", "granite")
 QUESTION = "The tides follow the moon, and the moon follows its path around the earth. " * 3
@@ -27,8 +27,7 @@ def test_saved_family_is_served_and_survives_a_kill(family: str, tmp_path: Path)
 
 
 def test_gguf_file_of_four_bits_is_served_and_survives_a_kill(tmp_path: Path) -> None:
-    types = {"": "Q4_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"}
-    serve_and_kill(write_block_gguf(tmp_path / "model-Q4_K_M.gguf", types), tmp_path)
+    serve_and_kill(write_block_gguf(tmp_path / "model-Q4_K_M.gguf", MIXES["Q4_K_M"]), tmp_path)
 
 
 def serve_and_kill(model: Path, folder: Path) -> None:

@@ -1,6 +1,8 @@
 """The native step with the blocks of GGUF files: exact values, equal in every batch, in little more memory."""
 
 import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from engine.cpu.instruction_set import usable_instruction_sets
+from engine.cpu.weights import PackedModel
 from models.block_types import BLOCK_TYPES, METADATA_KEY
 from models.decoder.model import DecoderForCausalLM
 from models.dense_context import DenseContext
@@ -15,21 +18,45 @@ from models.fingerprint import model_fingerprint
 from models.gguf_import.convert import convert_gguf
 from models.parameter_count import count_parameters
 from models.registry import load_model
-from tests.many_models import combinations
+from tests.gguf_families import BlockModel, their_logits, write_block_family
+from tests.many_models import combinations, representatives
 from tests.native_rig import COMPUTES_IN_BYTES, KernelsFor, NativeRig
-from tests.tiny_gguf import write_block_gguf
+from tests.tiny_gguf import MIXES, write_block_gguf
 
 INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
-TYPES = {type_: {"": type_} for type_ in BLOCK_TYPES} | {
-    "Q4_K_M": {"": "Q4_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"},
-    "Q5_K_M": {"": "Q5_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"},
+TYPES: Mapping[str, Mapping[str, str]] = {type_: {"": type_} for type_ in BLOCK_TYPES} | {
+    **MIXES,
     "mixed": {"": "Q5_0", "attn_k": "Q8_0", "ffn_up": "Q4_1", "ffn_down": "IQ4_NL", "token_embd": "Q4_0"},
+    "Q4_0 and F16": {"": "Q4_0", "attn_v": "F16", "ffn_up": "F16", "token_embd": "F16"},
+    "Q8_0 and BF16": {"": "Q8_0", "attn_qkv": "BF16", "attn_k": "BF16", "ffn_down": "BF16", "output": "BF16"},
 }
+"""Types of a file's tensors, for `write_block_gguf`."""
+FILES = (
+    ("llama 3", "Q4_K_M"),
+    ("mistral", "Q4_0"),
+    ("mistral", "Q5_K_M"),
+    ("ministral3", "Q8_0"),
+    ("qwen2", "IQ4_NL"),
+    ("qwen2", "Q4_K_M"),
+    ("qwen3", "Q8_0 and BF16"),
+    ("qwen3", "Q6_K"),
+    ("granite", "Q5_K_M"),
+    ("granite", "Q4_0 and F16"),
+    ("smollm3", "Q6_K"),
+    ("smollm3", "IQ4_NL"),
+    ("phi3", "Q8_0 and BF16"),
+    ("phi3, long", "Q4_0"),
+    ("gemma2", "Q4_K_M"),
+    ("gemma2", "Q8_0"),
+    ("gemma3", "Q5_K_M"),
+    ("gemma3", "Q4_0 and F16"),
+)
+"""Families of WIDE_FAMILIES, each with the types of a file's tensors."""
 TOKENS = torch.randint(3, 250, (150,), generator=torch.Generator().manual_seed(5)).tolist()
 
 
 def converted(
-    folder: Path, types: dict[str, str], *, tied: bool = False, zero: str | None = None, architecture: str = "llama"
+    folder: Path, types: Mapping[str, str], *, tied: bool = False, zero: str | None = None, architecture: str = "llama"
 ) -> Path:
     folder.mkdir()
     file = write_block_gguf(folder.with_suffix(".gguf"), types, tied=tied, zero=zero, architecture=architecture)
@@ -80,6 +107,53 @@ def test_merged_matrices_of_phi3_stay_in_blocks(tmp_path: Path, kernels: Kernels
     assert distance(native, oracle_logits(folder)) < (0.05 if INSTRUCTION_SETS[0] in COMPUTES_IN_BYTES else 0.03)
 
 
+@dataclass(frozen=True)
+class FamilyFile:
+    """A model of a family in blocks, and the folder that its file was converted to.
+
+    exact: logits of transformers for TOKENS, float32, one row of ten.
+    """
+
+    model: BlockModel
+    folder: Path
+    exact: torch.Tensor
+
+
+@pytest.fixture(scope="module", params=FILES, ids=" in ".join)
+def family(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> FamilyFile:
+    name, types = request.param
+    folder = tmp_path_factory.mktemp("family")
+    model = write_block_family(folder, name, TYPES[types])
+    (folder / "converted").mkdir()
+    convert_gguf(model.file, folder / "converted", lambda line: None, keep_blocks=True)
+    return FamilyFile(model, folder / "converted", their_logits(model.source, torch.tensor(TOKENS))[9::10])
+
+
+@pytest.mark.parametrize("instruction_set", representatives(INSTRUCTION_SETS[:1], INSTRUCTION_SETS))
+def test_family_in_blocks_has_the_logits_of_transformers(
+    family: FamilyFile, kernels: KernelsFor, instruction_set: str
+) -> None:
+    native = NativeRig(kernels(instruction_set), family.folder, num_blocks=4).rows(TOKENS, 10)
+    assert distance(native, family.exact) < (0.05 if instruction_set in COMPUTES_IN_BYTES else 0.03)
+
+
+def test_family_in_blocks_has_no_second_copy_of_a_matrix(family: FamilyFile, kernels: KernelsFor) -> None:
+    model = load_model(family.folder, torch.bfloat16, torch.device("cpu"), keep_packed=True)
+    assert isinstance(model, DecoderForCausalLM)
+    in_blocks = [name for name, type_ in family.model.types.items() if type_ in BLOCK_TYPES]
+    assert model.packed.keys() == {slot for name in in_blocks for slot in model.slots_of(name)}
+    matrices = [slot for slot in model.slots().values() if slot.dim() == 2]
+    packed = PackedModel(kernels("auto"), model.config, model, threads=1)
+    assert [slot.untyped_storage().nbytes() for slot in matrices] == [0] * len(matrices)
+    assert not model.packed
+    assert packed.nbytes < most_growth(family.model.types.values()) * family.model.file.stat().st_size
+
+
+def most_growth(types: Collection[str]) -> float:
+    """Return the largest accepted ratio of the memory of weights to their file."""
+    return 1.4 if "Q6_K" in types and INSTRUCTION_SETS[0] not in COMPUTES_IN_BYTES else 1.15
+
+
 @pytest.mark.parametrize(("name", "instruction_set"), combinations(["mixed", "Q5_K_M", "Q4_K_M"], INSTRUCTION_SETS))
 def test_logits_in_blocks_do_not_depend_on_the_batch(
     tmp_path: Path, kernels: KernelsFor, name: str, instruction_set: str
@@ -101,7 +175,7 @@ def test_logits_in_blocks_do_not_depend_on_the_batch(
 def test_loaded_weights_take_hardly_more_memory_than_the_file(tmp_path: Path, kernels: KernelsFor, name: str) -> None:
     folder = converted(tmp_path / "model", TYPES[name])
     packed = NativeRig(kernels("auto"), folder, num_blocks=1).model
-    most = 1.4 if "Q6_K" in TYPES[name].values() and INSTRUCTION_SETS[0] not in COMPUTES_IN_BYTES else 1.15
+    most = most_growth(TYPES[name].values())
     assert packed.nbytes < most * (folder / "model.safetensors").stat().st_size
 
 

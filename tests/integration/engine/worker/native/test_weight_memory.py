@@ -1,6 +1,7 @@
 """Memory of weights as it is estimated from headers, compared with that of the loaded model."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,11 +23,10 @@ from models.transformers.model import TransformersForCausalLM
 from tests.family_models import save_family
 from tests.native_rig import KernelsFor
 from tests.tiny_architectures import tiny_config, tiny_network
-from tests.tiny_gguf import write_block_gguf
+from tests.tiny_gguf import MIXES, write_block_gguf
 
 MOST = 1.03
 """Largest accepted ratio of two sizes: the estimate counts no padding of rows, and norms like other weights."""
-Q4_K_M = {"": "Q4_K", "attn_v": "Q6_K", "ffn_down": "Q6_K", "output": "Q6_K"}
 
 
 @pytest.fixture
@@ -64,8 +64,8 @@ def test_estimate_is_the_size_of_quantized_weights(config: EngineConfig, name: s
 
 
 @pytest.mark.parametrize("tied", [False, True])
-@pytest.mark.parametrize("types", [{"": "Q4_0"}, {"": "Q5_0"}, Q4_K_M], ids=["Q4_0", "Q5_0", "Q4_K_M"])
-def test_estimate_is_the_size_of_packed_blocks(config: EngineConfig, types: dict[str, str], tied: bool) -> None:
+@pytest.mark.parametrize("types", [{"": "Q4_0"}, {"": "Q5_0"}, MIXES["Q4_K_M"]], ids=["Q4_0", "Q5_0", "Q4_K_M"])
+def test_estimate_is_the_size_of_packed_blocks(config: EngineConfig, types: Mapping[str, str], tied: bool) -> None:
     config.model_path.mkdir()
     file = write_block_gguf(config.model_path.with_suffix(".gguf"), types, tied=tied)
     convert_gguf(file, config.model_path, lambda _: None, keep_blocks=True)

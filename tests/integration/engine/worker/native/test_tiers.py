@@ -20,6 +20,7 @@ from engine.cpu.weights import stored_calls
 from engine.llm import LLM
 from engine.worker import worker
 from models.folder import ModelFolder
+from models.gguf_import.convert import convert_gguf
 from models.registry import read_config
 from tests.family_models import ONE_OF_EACH, save_family
 from tests.integration.engine_rig import BLOCK
@@ -27,13 +28,17 @@ from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_togeth
 from tests.many_models import combinations, representatives
 from tests.native_rig import KernelsFor, Threads
 from tests.sizes import Size
+from tests.tiny_gguf import MIXES, write_block_gguf
 from tests.tiny_models import PANGU, make_tiny_model
 
 pytestmark = pytest.mark.usefixtures("patient_loads")
 
 ANSWER = 12
 STREAMS = 32
-NARROWER = [each.name for each in usable_instruction_sets()[1:]]
+INSTRUCTION_SETS = [each.name for each in usable_instruction_sets()]
+QUANTIZATIONS = ("none", "int8", "int4")
+WEIGHTS = (*QUANTIZATIONS, "Q4_K_M", "Q4_0", "Q5_K_M", "Q6_K")
+"""Formats of weights: settings of `quantization`, and types of the blocks of GGUF files."""
 
 
 @pytest.fixture
@@ -200,7 +205,7 @@ def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int
 
 @pytest.mark.long
 @pytest.mark.many_models
-@pytest.mark.parametrize("quantization", ["none", "int8"])
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
 def test_logits_of_the_real_model_are_exact_in_every_way(
     model_path: Path, tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, quantization: str, size: Size
 ) -> None:
@@ -221,11 +226,11 @@ def test_logits_of_the_real_model_are_exact_in_every_way(
     )
 
 
-@pytest.mark.parametrize(("instruction_set", "quantization"), combinations(NARROWER, ["none", "int8"]))
-def test_logits_are_exact_with_narrower_instruction_sets(
-    tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, instruction_set: str, quantization: str, size: Size
+@pytest.mark.parametrize(("weights", "instruction_set"), combinations(WEIGHTS, INSTRUCTION_SETS))
+def test_logits_are_exact_with_every_format_of_weights(
+    tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, weights: str, instruction_set: str, size: Size
 ) -> None:
-    model = make_tiny_model(tmp_path / "tiny", hidden=192, heads=3, kv_heads=1, **PANGU)
+    model = save_with_weights(tmp_path / "tiny", weights)
     (tmp_path / "state").mkdir()
     config = EngineConfig(
         model,
@@ -234,15 +239,25 @@ def test_logits_are_exact_with_narrower_instruction_sets(
         b"a secret of the tests",
         kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
         cpu_kernels=instruction_set,
-        quantization=quantization,
+        quantization=weights if weights in QUANTIZATIONS else "none",
         cache_dir=kernels(instruction_set).build.path.parent.parent,
     )
-    prompts = prompts_up_to(size.pick(small=250, full=600), size.pick(small=6, full=200), 250)
+    prompts = prompts_up_to(size.pick(small=250, full=600), size.pick(small=6, full=100), 250)
     check_everything(
         Exactness(recorder, config, prompts),
         chunks=size.pick(small=(64,), full=(16, 64, 512)),
         blocks=size.pick(small=7, full=12),
     )
+
+
+def save_with_weights(folder: Path, weights: str) -> Path:
+    """Write a small model whose weights can be computed in the format `weights`, and return `folder`."""
+    if weights in QUANTIZATIONS:
+        return make_tiny_model(folder, hidden=192, heads=3, kv_heads=1, **PANGU)
+    file = write_block_gguf(folder.with_suffix(".gguf"), MIXES.get(weights, {"": weights}), context=1024)
+    folder.mkdir()
+    convert_gguf(file, folder, lambda _: None, keep_blocks=True)
+    return folder
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadFileScheduling
 
 ONE_SERVER = "tests/e2e/"
-# Tests of these files are scheduled one by one: at full size each takes minutes, and they share no fixtures.
+# Tests of these files are scheduled one by one: at full size each takes minutes, and they share little that takes time.
 APART = ("tests/integration/engine/worker/native/test_exact.py", "tests/integration/engine/worker/native/test_tiers.py")
 
 

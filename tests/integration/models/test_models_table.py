@@ -16,15 +16,19 @@ from models.thinking import GEMMA_START, MARKERS
 from models.transformers.tested import TESTED
 from tests.family_models import FAMILIES, SHAPE
 from tests.family_templates import CHATS, FamilyChat
-from tests.integration.engine.worker.native import test_exact, test_logits, test_tiers
-from tests.integration.models import test_families, test_gguf_families
+from tests.gguf_families import FAMILIES as GGUF_FAMILIES
+from tests.gguf_families import WIDE_FAMILIES
+from tests.integration.engine.worker.native import test_exact, test_gguf_blocks, test_logits, test_tiers
+from tests.integration.models import test_families
 from tests.integration.models.transformers import test_loading
 from tests.style_rules import ROOT
 
 PANGU = "PanguEmbedded"
 NAMED_AS = {**MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, PANGU: "PanguEmbeddedForCausalLM"}
 """First name in `architectures` of config.json, by model type."""
-GGUF_TYPES = {family.kind for family in test_gguf_families.FAMILIES.values()}
+GGUF_TYPES = {family.kind for family in GGUF_FAMILIES.values()}
+BLOCK_FILES = {WIDE_FAMILIES[name].kind for name, _ in test_gguf_blocks.FILES}
+"""Types of models that are computed in the blocks of their files."""
 NATIVE_TESTS = "tests/integration/engine/worker/native"
 PAGE = (ROOT / "docs/models.md").read_text()
 
@@ -88,8 +92,9 @@ def tiny_types(weights: str) -> set[str]:
 def exact_types() -> set[str]:
     """Return the types that are exact in any batch, and on the way through the tiers."""
     batches = family_types(test_exact.test_logits_of_every_family_are_batch_invariant)
+    long_prompts = family_types(test_exact.test_long_prompts_of_families_are_batch_invariant)
     tiers = family_types(test_tiers.test_logits_of_a_family_are_exact_in_every_way)
-    return (batches & tiers) | tiny_types("bfloat16")
+    return (batches & long_prompts & tiers) | tiny_types("bfloat16")
 
 
 def refused_types() -> set[str]:
@@ -140,6 +145,7 @@ def test_formats_are_those_that_tests_run(row: dict[str, str]) -> None:
         expected = ["bf16", "int8", "int4"] + ["GGUF"] * (types <= GGUF_TYPES)
         assert row["formats"].split(", ") == expected
         assert types <= GGUF_TYPES or not types & GGUF_TYPES, "a row is read from GGUF as a whole"
+        assert types & GGUF_TYPES == types & BLOCK_FILES
 
 
 @each_row

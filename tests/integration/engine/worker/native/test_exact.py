@@ -1,6 +1,7 @@
 """Batch invariance of the native step: equal tokens give bitwise equal logits for any composition of a step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,10 @@ TINY_MODELS = {
 """Shape and format of the weights, by name."""
 
 
+WITH_WINDOWS = ("qwen3, windows", "mistral, 80 wide", "smollm3, windows", "phi3", "phi3, long")
+"""Further models whose windows end before a long prompt does, and one whose positions depend on its length."""
+
+
 @pytest.mark.parametrize(("tiny", "instruction_set"), combinations(TINY_MODELS, INSTRUCTION_SETS))
 def test_logits_of_a_tiny_model_are_batch_invariant(
     tmp_path: Path, kernels: KernelsFor, tiny: tuple[dict[str, int], str], instruction_set: str, size: Size
@@ -213,6 +218,26 @@ def test_logits_of_every_family_are_batch_invariant(tmp_path: Path, kernels: Ker
     rig = NativeRig(kernels("auto"), folder, num_blocks=blocks_for(longest, batches))
     expected = Expected(rig, random_prompts(size.pick(small=3, full=12), longest, 250))
     check_all(expected, chunks=size.pick(small=(16,), full=(1, 16, 64, 512)), batches=batches)
+    assert expected.compared > len(expected.prompts) * 20
+
+
+@pytest.fixture(scope="module")
+def saved_family(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function from the name of a family to the folder of a model, which is written once."""
+    folder = tmp_path_factory.mktemp("families")
+    return cache(lambda name: save_family(folder / name, name))
+
+
+@pytest.mark.parametrize("instruction_set", representatives(INSTRUCTION_SETS[:3], INSTRUCTION_SETS))
+@pytest.mark.parametrize("name", [*ONE_OF_EACH, *WITH_WINDOWS])
+def test_long_prompts_of_families_are_batch_invariant(
+    saved_family: Callable[[str], Path], kernels: KernelsFor, name: str, instruction_set: str, size: Size
+) -> None:
+    """Compare prompts of more tokens than a chunk of the engine and a window have."""
+    longest, batches = size.pick(small=530, full=LONGEST), size.pick(small=(3,), full=(3, 13))
+    rig = NativeRig(kernels(instruction_set), saved_family(name), num_blocks=blocks_for(longest, batches))
+    expected = Expected(rig, random_prompts(size.pick(small=2, full=5), longest, 250))
+    check_all(expected, chunks=size.pick(small=(512,), full=(16, 64, 512)), batches=batches)
     assert expected.compared > len(expected.prompts) * 20
 
 

@@ -5,12 +5,12 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from app.cli.device_memory import ComputingMemory, computing_memory
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.host.suitable_model import suitable
 from engine.device_choice import choose_device
 from engine.errors import EbbError
-from engine.worker.host_resources import available_memory, usable_cores
 from models.catalogue import CATALOGUE
 from models.errors import ModelError
 from models.resolve import DEFAULT_MODEL, at_hub, fetched, resolve_model
@@ -82,47 +82,51 @@ def _pull_from_hub(settings: Settings, name: "HubName", may_download: Callable[[
 
 def plan_text(plan: "HubPlan", settings: Settings, endpoint: str) -> str:
     """Describe a model that can be downloaded: licence, size, memory, and an estimate of its speed."""
-    repository = plan.repository
+    repository, memory = plan.repository, computing_memory(settings)
     free = format_size(shutil.disk_usage(settings.cache_dir).free)
     rows = (
         ("model", f"{plan.name} at commit {repository.commit[:12]}"),
         ("licence", f"{repository.licence or 'not stated'}: {endpoint}/{repository.name}"),
         ("download", f"{format_size(plan.missing)} of {format_size(plan.nbytes)}; {free} free in {settings.cache_dir}"),
-        ("memory", _memory(plan, settings)),
-        ("speed", _speed(plan, settings)),
+        ("memory", _memory(plan, settings, memory)),
+        ("speed", _speed(plan, settings, memory)),
         ("code", plan.code),
     )
     return "\n".join(f"  {label:9} {text}" for label, text in rows)
 
 
-def _memory(plan: "HubPlan", settings: Settings) -> str:
+def _memory(plan: "HubPlan", settings: Settings, memory: ComputingMemory) -> str:
     from cache_tiers.layout import BlockLayout
     from engine.attention.backend import kv_shapes
 
     weights = _weights(plan, settings)
     per_token = BlockLayout(kv_shapes(plan.attention), 1, 4 if settings.dtype == "float32" else 2).nbytes
-    available = available_memory()
     number = settings.dtype if settings.quantization == "none" else settings.quantization
     kind = "as in the file" if weights.keeps_blocks or plan.stored.is_quantized else f"as {number}"
     text = f"about {format_size(weights.held)} of weights {kind}, and {format_size(per_token)} of KV per token; "
-    text += f"{format_size(available)} available"
-    if max(weights.held, weights.loading) < available:
+    place = f" on {memory.place}" if memory.place else ""
+    if memory.available is None:
+        return f"{text}how much is available{place} is unknown"
+    text += f"{format_size(memory.available)} available{place}"
+    if max(weights.held, weights.loading) < memory.available:
         return text
     return f"{text}: the model does not fit. Choose a smaller one, or a GGUF file with fewer bits per weight"
 
 
-def _speed(plan: "HubPlan", settings: Settings) -> str:
+def _speed(plan: "HubPlan", settings: Settings, memory: ComputingMemory) -> str:
     """Estimate the tokens per second of one answer: each token reads all weights once."""
-    if choose_device(settings.device) != "cpu":
-        return "not estimated for accelerators"
-    from app.cli.memory_speed import read_bandwidth
-
-    bandwidth = read_bandwidth(usable_cores(), available_memory())
-    rate = bandwidth / _weights(plan, settings).held
-    how = f"each token reads all weights, and the memory delivered {bandwidth / 1e9:.0f} GB/s just now"
+    if memory.bandwidth is None:
+        return f"unknown: {memory.reason}"
+    rate = memory.bandwidth / _weights(plan, settings).held
+    how = f"each token reads all weights, and {memory.reason}"
     if plan.has_experts:
         how += "; faster, since this model reads only some of its experts"
-    return f"an estimate: at most {rate:.2g} tokens/s for one answer ({how})"
+    return f"an estimate: at most {_two_digits(rate)} tokens/s for one answer ({how})"
+
+
+def _two_digits(rate: float) -> str:
+    """Format a rate with two digits that count, and without an exponent."""
+    return f"{float(f'{rate:.2g}'):,.10g}"
 
 
 def _weights(plan: "HubPlan", settings: Settings) -> "WeightMemory":

@@ -85,6 +85,9 @@ class FakeNpu:
     def available_memory(self) -> int:
         return 1 << 30
 
+    def memory_bandwidth(self) -> int | None:
+        return None
+
     def instruction_set(self) -> str:
         return "fake"
 

@@ -58,6 +58,15 @@ class AcceleratorDevice:
         free, _total = torch.accelerator.get_memory_info(self.torch_device)
         return int(free)
 
+    def memory_bandwidth(self) -> int | None:
+        """See Device. Only CUDA states the clock of the memory, in kHz, and the width of its bus, in bits."""
+        if self.name != "cuda":
+            return None
+        properties = torch.cuda.get_device_properties(self.torch_device)
+        # Builds of torch and drivers may lack one of the two. The memory delivers two words in each cycle.
+        clock, width = (int(getattr(properties, name, 0)) for name in ("memory_clock_rate", "memory_bus_width"))
+        return 2 * 1000 * clock * width // 8 or None
+
     def instruction_set(self) -> str:
         """Return an identifier with the exact model of the device, because libraries choose kernels by model."""
         module = getattr(torch, self.name)

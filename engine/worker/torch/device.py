@@ -50,6 +50,12 @@ class Device(Protocol):
     def available_memory(self) -> int:
         """Return the number of bytes that could be allocated now."""
 
+    def memory_bandwidth(self) -> int | None:
+        """Return the bytes per second that the device reads from its own memory at most, as the driver states it.
+
+        None if the driver does not state it, or the memory is the host's.
+        """
+
     def instruction_set(self) -> str:
         """Return the properties of the hardware that may affect the choice of kernels, a part of the numerics id."""
 

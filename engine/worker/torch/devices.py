@@ -35,6 +35,10 @@ class CpuDevice:
         """Return the free host memory in bytes, within the limits of the process."""
         return available_memory()
 
+    def memory_bandwidth(self) -> int | None:
+        """Return None, because the memory is the host's."""
+        return None
+
     def instruction_set(self) -> str:
         """Return torch's CPU capability, and the features by which oneDNN chooses its bfloat16 kernels."""
         capabilities = torch.cpu.get_capabilities()

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from models.hub.client import Hub
 from models.hub.repository import HubName
 from models.hub_model import plan_download
 from models.resolve import DEFAULT_MODEL, resolve_model
+from tests.fake_npu.device import FakeNpu
 from tests.hub_server import HubServer, folder_contents, serve_hub
 from tests.tiny_gguf import write_block_gguf
 from tests.tiny_models import make_tiny_model
@@ -118,6 +120,60 @@ def test_gguf_file_takes_as_much_memory_as_on_the_disk(server: HubServer, tmp_pa
     assert 0.9 < held / (folder / "model.safetensors").stat().st_size <= 1
     dequantized = plan_text(plan, replace(settings, dtype="float32"), server.url)
     assert f"about {format_size(4 * plan.stored.count)} of weights as float32" in dequantized
+
+
+class Gpu(FakeNpu):
+    """A device whose driver states the bandwidth of its memory."""
+
+    def memory_bandwidth(self) -> int | None:
+        return 4_000_000_000_000
+
+
+def lines_for(server: HubServer, tmp_path: Path, device: str, ranks: int = 1) -> dict[str, str]:
+    """Return the lines about org/tiny on a device, by their first word. The memory of the host must not be measured."""
+
+    def measure(threads: int, available: int) -> float:
+        raise AssertionError("the memory of the host is not that of the device")
+
+    state, cache = tmp_path / "state", tmp_path / "cache"
+    settings = Settings(
+        state_dir=state, secret_file=state / "secret", device=device, cache_dir=cache, tensor_parallel_size=ranks
+    )
+    plan = plan_download(HubName("org/tiny"), cache, Hub(server.url), print, device=device)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("app.cli.memory_speed.read_bandwidth", measure)
+        text = plan_text(plan, settings, server.url)
+    return {line.split()[0]: line for line in text.splitlines()}
+
+
+@pytest.mark.parametrize(("ranks", "whose"), [(1, "the cuda device"), (2, "each of 2 cuda devices")])
+def test_speed_on_gpus_is_bounded_by_the_memory_of_each(
+    server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranks: int, whose: str
+) -> None:
+    monkeypatch.setattr("engine.worker.torch.devices.open_device", lambda _: Gpu())
+    shown = lines_for(server, tmp_path, "cuda", ranks)
+    # The bytes of the file count as bfloat16, since config.json names no type.
+    weights = (tmp_path / "served" / "model.safetensors").stat().st_size
+    found = re.search(r"at most ([\d,]+) tokens/s", shown["speed"])
+    assert found is not None
+    assert float(found[1].replace(",", "")) == pytest.approx(ranks * 4e12 / weights, rel=0.05)
+    assert f"the driver states 4,000 GB/s for the memory of {whose}" in shown["speed"]
+    assert f"{ranks} GiB available on" in shown["memory"]
+
+
+def test_speed_of_an_npu_is_said_to_be_unknown(
+    server: HubServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.worker.torch.devices.open_device", lambda _: FakeNpu())
+    shown = lines_for(server, tmp_path, "npu")
+    assert shown["speed"].endswith("unknown: Ebb does not know the memory bandwidth of the npu device")
+    assert "1 GiB available on the npu device" in shown["memory"]
+
+
+def test_missing_device_leaves_memory_and_speed_unknown(server: HubServer, tmp_path: Path) -> None:
+    shown = lines_for(server, tmp_path, "npu")
+    assert "unknown: this machine has no usable npu device" in shown["speed"]
+    assert shown["memory"].endswith("how much is available on the npu device is unknown")
 
 
 def test_folder_that_the_device_cannot_compute_is_refused(

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import torch
 
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
 from engine.llm import LLM, Completion
+from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.worker.torch.device_tables import DeviceTables
 from tests.fake_npu.host_copies import HostCopies
@@ -40,8 +42,8 @@ def npu_config(
     )
 
 
-def npu_driver(config: EngineConfig) -> WorkerDriver:
-    return WorkerDriver(config.model_path, config=config, num_blocks=16, host_blocks=6)
+def npu_driver(config: EngineConfig, num_blocks: int = 16) -> WorkerDriver:
+    return WorkerDriver(config.model_path, config=config, num_blocks=num_blocks, host_blocks=6)
 
 
 def prompt(salt: int, length: int) -> list[int]:
@@ -60,6 +62,21 @@ def note_table_copies(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
 
     kept = DeviceTables.write
     monkeypatch.setattr(DeviceTables, "write", write)
+    return copied
+
+
+def note_sampler_copies(monkeypatch: pytest.MonkeyPatch) -> list[HostCopies]:
+    """Return a list that gets the copies to the host and from it in each call of the sampler."""
+    copied: list[HostCopies] = []
+
+    def sample(sampler: Sampler, logits: torch.Tensor, rows: Sequence[SamplingRow]) -> torch.Tensor:
+        with HostCopies() as copies:
+            tokens = kept(sampler, logits, rows)
+        copied.append(copies)
+        return tokens
+
+    kept = Sampler.sample
+    monkeypatch.setattr(Sampler, "sample", sample)
     return copied
 
 

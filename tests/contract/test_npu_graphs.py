@@ -8,15 +8,25 @@ import pytest
 import torch
 
 from cache_tiers.kv_pool import KVPool
+from engine.sampling_params import SamplingParams
 from engine.scheduler_output import NewRequestData
 from engine.worker.torch.decode_graphs import DecodeShape
 from tests.contract.npu_operators import NpuOperators
-from tests.contract.npu_rig import BLOCK, GREEDY, note_table_copies, npu_config, npu_driver, prompt
+from tests.contract.npu_rig import (
+    BLOCK,
+    GREEDY,
+    note_sampler_copies,
+    note_table_copies,
+    npu_config,
+    npu_driver,
+    prompt,
+)
 from tests.fake_npu.device import FakeNpu
 from tests.fake_npu.graph import FakeGraph
 from tests.integration.worker_driver import WorkerDriver
 
 PROMPTS = {name: tuple(prompt(salt, length)) for salt, (name, length) in enumerate({"a": 126, "b": 20, "c": 3}.items())}
+KINDS = (GREEDY, SamplingParams(temperature=1.0, seed=3), SamplingParams(temperature=0.9, top_k=50, seed=4))
 
 
 def decode_together(driver: WorkerDriver, steps: int) -> dict[str, list[int]]:
@@ -127,3 +137,41 @@ def test_decodes_copy_only_new_block_ids_to_the_device(
     driver.generate(PROMPTS["b"], 2, blocks=(12, 13))
     driver.executor.close()
     assert copied == [[6, 6], [], [], [], [2, 2]]
+
+
+def decode_many(driver: WorkerDriver, rows: int, steps: int) -> list[list[int]]:
+    """Run `rows` short prompts in one step, and then `steps` decodes of all of them. Return the tokens of each step."""
+    prompts = {f"r{at}": tuple(prompt(at, 2 + at % 3)) for at in range(rows)}
+    new = [
+        NewRequestData(name, tokens, len(tokens), (at,), 0, KINDS[at % len(KINDS)])
+        for at, (name, tokens) in enumerate(prompts.items())
+    ]
+    lengths = {name: len(tokens) for name, tokens in prompts.items()}
+    results = [driver.run(driver.plan(lengths, new=new))]
+    for step in range(steps):
+        cached = {name: length + step for name, length in lengths.items()}
+        results.append(driver.run(driver.plan(dict.fromkeys(prompts, 1), cached=cached)))
+    return [[result.sampled_token_ids[name][0] for name in prompts] for result in results]
+
+
+def test_160_rows_replay_one_graph_and_read_only_ids(
+    npu: FakeNpu, pangu: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Count the copies of each decode: those of the sampler, of block tables, and to the host."""
+    rows, steps = 160, 3
+    copied, tables = note_sampler_copies(monkeypatch), note_table_copies(monkeypatch)
+    driver = npu_driver(replace(npu_config(pangu), max_num_seqs=rows), num_blocks=rows)
+    recorded = decode_many(driver, rows, steps)
+    driver.executor.close()
+    # The largest graph is captured first. Each step launches this one and no other.
+    assert [graph.replays for graph in npu.graphs] == [steps] + [0] * (len(npu.graphs) - 1)
+    assert npu.reads == [rows] * (1 + steps)
+    assert not any(copies.reads for copies in copied)
+    # A decode copies a random number for each row that draws, from all tokens or from the likeliest.
+    drawing = [sum(at % len(KINDS) == kind for at in range(rows)) for kind in (1, 2)]
+    assert [copies.elements for copies in copied[1:]] == [drawing] * steps
+    assert tables == [[rows, rows], *[[]] * (steps - 1)]
+
+    called = npu_driver(npu_config(pangu, graphs=False), num_blocks=rows)
+    assert decode_many(called, rows, steps) == recorded
+    called.executor.close()

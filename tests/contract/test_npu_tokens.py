@@ -5,14 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
-from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.scheduler_output import ModelRunnerOutput, NewRequestData, SchedulerOutput
-from tests.contract.npu_rig import GREEDY, npu_config, npu_driver, prompt
+from tests.contract.npu_rig import GREEDY, note_sampler_copies, npu_config, npu_driver, prompt
 from tests.fake_npu.device import FakeNpu
-from tests.fake_npu.host_copies import HostCopies
 from tests.integration.worker_driver import WorkerDriver
 
 PARAMS = {
@@ -68,16 +65,7 @@ def test_steps_queued_before_any_result_give_same_tokens(
 def test_host_reads_only_sampled_ids_and_log_probabilities(
     npu: FakeNpu, pangu: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copied: list[HostCopies] = []
-
-    def sample(sampler: Sampler, logits: torch.Tensor, rows: Sequence[SamplingRow]) -> torch.Tensor:
-        with HostCopies() as copies:
-            tokens = kept(sampler, logits, rows)
-        copied.append(copies)
-        return tokens
-
-    kept = Sampler.sample
-    monkeypatch.setattr(Sampler, "sample", sample)
+    copied = note_sampler_copies(monkeypatch)
     driver = npu_driver(npu_config(pangu))
     for step in plans(driver, 3):
         driver.run(step)

@@ -18,9 +18,8 @@ Clock = dict[str, int]
 
 @dataclass(frozen=True)
 class Access:
-    """An access by operation number `at` of `stream`."""
+    """An access by operation number `at` of its stream."""
 
-    stream: str
     at: int
     writes: bool
     spans: Spans
@@ -31,11 +30,11 @@ class Timeline:
     """Vector clocks and pending accesses.
 
     seen: clock of each stream: for every stream, the last operation that happened before.
-    accesses: accesses that the host has not waited for.
+    accesses: accesses of each stream that the host has not waited for.
     """
 
     seen: dict[str, Clock] = field(default_factory=lambda: {HOST: {}})
-    accesses: list[Access] = field(default_factory=list)
+    accesses: dict[str, list[Access]] = field(default_factory=dict)
 
     def operate(self, stream: str, reads: Sequence[Spans], writes: Sequence[Spans]) -> None:
         """Add the next operation of `stream`. Raise MissingEventError if an access is unordered."""
@@ -44,8 +43,9 @@ class Timeline:
         for spans, writing in [*((spans, False) for spans in reads), *((spans, True) for spans in writes)]:
             self._check(stream, clock, spans, writing)
         at = clock[stream] = clock.get(stream, 0) + 1
-        self.accesses += [Access(stream, at, False, spans) for spans in reads]
-        self.accesses += [Access(stream, at, True, spans) for spans in writes]
+        pending = self.accesses.setdefault(stream, [])
+        pending += [Access(at, False, spans) for spans in reads]
+        pending += [Access(at, True, spans) for spans in writes]
 
     def now(self, stream: str) -> Clock:
         """Return the clock of an event that is recorded in `stream` now."""
@@ -61,14 +61,20 @@ class Timeline:
         merge(self.seen.setdefault(stream, {}), event)
         if stream == HOST:
             known = self.seen[HOST]
-            self.accesses = [each for each in self.accesses if each.at > known.get(each.stream, 0)]
+            self.accesses = {
+                other: [each for each in pending if each.at > known.get(other, 0)]
+                for other, pending in self.accesses.items()
+            }
 
     def _check(self, stream: str, clock: Clock, spans: Spans, writing: bool) -> None:
-        for other in self.accesses:
-            unordered = other.stream != stream and other.at > clock.get(other.stream, 0)
-            if unordered and (writing or other.writes) and spans.overlap(other.spans):
-                did, does = ("wrote", "read")[not other.writes], ("writes", "reads")[not writing]
-                raise MissingEventError(f"{stream} {does} memory that {other.stream} {did}, without waiting for it")
+        for name, pending in self.accesses.items():
+            if name == stream:
+                continue
+            for other in pending:
+                unordered = other.at > clock.get(name, 0)
+                if unordered and (writing or other.writes) and spans.overlap(other.spans):
+                    did, does = ("wrote", "read")[not other.writes], ("writes", "reads")[not writing]
+                    raise MissingEventError(f"{stream} {does} memory that {name} {did}, without waiting for it")
 
 
 def merge(clock: Clock, other: Clock) -> None:

@@ -226,6 +226,15 @@ HERMES: Final = """{%- if tools %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"""
 
+QWEN3: Final = HERMES.replace(
+    "assistant\\n' }}{%- endif %}",
+    """assistant\\n' }}
+    {%- if enable_thinking is defined and enable_thinking is false %}
+        {{- '<think>\\n\\n</think>\\n\\n' }}
+    {%- endif %}
+{%- endif %}""",
+)
+
 
 GRANITE4: Final = (
     HERMES.replace("<|im_start|>' + message.role + '\\n'", "<|start_of_role|>' + message.role + '<|end_of_role|>'")
@@ -517,7 +526,7 @@ class FamilyChat:
 
 
 _THINK: Final = ("<think>", "</think>")
-_QWEN: Final = FamilyChat((HERMES, QWEN3_CODER), _THINK)
+_QWEN: Final = FamilyChat((HERMES, QWEN3, QWEN3_CODER), _THINK)
 _DEEPSEEK_CHAT: Final = FamilyChat((DEEPSEEK3, DEEPSEEK31), _THINK)
 _MISTRALS: Final = (MISTRAL3, MISTRAL11, MISTRAL13)
 

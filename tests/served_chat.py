@@ -1,6 +1,7 @@
 """Chats over the SDK with a server in a process of its own, and the return of their KV after `kill -9`."""
 
 import urllib.request
+from collections.abc import Sequence
 from typing import Any
 
 from openai import OpenAI
@@ -15,30 +16,37 @@ LETTERS = {"structured_outputs": {"regex": f"[a-z ]{{{TOKENS}}}"}}
 
 
 def answer_returns_after_a_kill(
-    server: ServerProcess, redis: RedisServer, question: str, *, kept: int, temperature: float = 0
+    server: ServerProcess,
+    redis: RedisServer,
+    question: str,
+    *,
+    kept: int,
+    temperature: float = 0,
+    unwanted: Sequence[int] = (),
 ) -> None:
     """Ask a question, kill and restart the server, and continue the chat from the blocks that Redis kept.
 
     kept: fewest tokens of the question's prompt that come from Redis, in whole blocks.
+    unwanted: tokens that no answer may have.
     """
     messages = [{"role": "user", "content": question}]
     before = stored(redis)
-    first, _ = streamed(server.url, messages, temperature)
+    first, _ = streamed(server.url, messages, temperature, unwanted)
     until(lambda: metric(server.url, "ebb_redis_pending_writes") == 0 and stored(redis) >= before + 3)
     server.kill()
     server.start()
 
     # The same prompt has the same answer, whose prompt comes from Redis.
-    again, cached = streamed(server.url, messages, temperature)
+    again, cached = streamed(server.url, messages, temperature, unwanted)
     assert again == first
     assert cached >= kept
     assert found(server.url, "redis") == cached
     messages += [{"role": "assistant", "content": first}, {"role": "user", "content": "Go on."}]
-    _, later = streamed(server.url, messages, temperature)
+    _, later = streamed(server.url, messages, temperature, unwanted)
     assert later > cached
 
 
-def streamed(url: str, messages: list[Any], temperature: float = 0) -> tuple[str, int]:
+def streamed(url: str, messages: list[Any], temperature: float = 0, unwanted: Sequence[int] = ()) -> tuple[str, int]:
     """Stream an answer of TOKENS tokens. Return its text, and the number of prompt tokens that were not computed.
 
     The likeliest tokens of a small random model may be the same after any prompt. With `temperature` 1 the seed draws
@@ -55,6 +63,7 @@ def streamed(url: str, messages: list[Any], temperature: float = 0) -> tuple[str
             top_p=1,
             seed=1,
             max_tokens=TOKENS,
+            logit_bias={str(id_): -100 for id_ in unwanted},
             extra_body=LETTERS,
         )
         *parts, last = stream

@@ -1,5 +1,7 @@
 """A tokenizer of 259 tokens and a chat template, for tests without torch."""
 
+from collections.abc import Sequence
+
 from tokenizers import AddedToken, Tokenizer
 from tokenizers.decoders import ByteLevel as ByteLevelDecoder
 from tokenizers.models import BPE
@@ -25,12 +27,12 @@ TOKENIZER_CONFIG = {
 }
 
 
-def byte_tokenizer() -> Tokenizer:
-    """Make a byte-level tokenizer without merges. Ids 0 to 2 are the special tokens, followed by one id per byte."""
+def byte_tokenizer(special: Sequence[str] = SPECIAL_TOKENS) -> Tokenizer:
+    """Make a byte-level tokenizer without merges. The first ids are the special tokens, followed by one id per byte."""
     alphabet = sorted(ByteLevel.alphabet())
-    tokens = [*SPECIAL_TOKENS, *alphabet]
+    tokens = [*special, *alphabet]
     tokenizer = Tokenizer(BPE(vocab={token: index for index, token in enumerate(tokens)}, merges=[]))
     tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False, use_regex=True)
     tokenizer.decoder = ByteLevelDecoder()
-    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIAL_TOKENS])
+    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
     return tokenizer

@@ -171,6 +171,17 @@ FOLDERS: Final[Mapping[str, FamilyFolder]] = {
         result='<|eot_id|><|start_header_id|>ipython<|end_header_id|>\n\n"%RESULT%"<|eot_id|>'
         "<|start_header_id|>assistant<|end_header_id|>\n\n",
     ),
+    "phi4": FamilyFolder(
+        model="phi3, part",
+        vocabulary="bytes",
+        control=("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|im_sep|>"),
+        ends=("<|im_end|>", "<|endoftext|>"),
+        bos="<|endoftext|>",
+        template=templates.PHI4,
+        call=_HERMES_CALL,
+        result="<|im_end|><|im_start|>user<|im_sep|><tool_response>\n%RESULT%\n</tool_response><|im_end|>"
+        "<|im_start|>assistant<|im_sep|>",
+    ),
     "phi4-mini": FamilyFolder(
         model="phi3",
         vocabulary="bytes",

@@ -484,6 +484,12 @@ LLAMA4_JSON: Final = (
     .replace("<|python_tag|>", "<|python_start|>")
 )
 
+PHI4: Final = (
+    "{% for message in messages %}{% if message['role'] in ('system', 'user', 'assistant') %}"
+    "{{ '<|im_start|>' + message['role'] + '<|im_sep|>' + message['content'] + '<|im_end|>' }}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant<|im_sep|>' }}{% endif %}"
+)
+
 PHI4_FUNCTOOLS: Final = """{%- if tools %}
     {{- '<|system|>To call functions, answer with functools[{"name": NAME, "arguments": ARGUMENTS}, ...]' }}
     {{- "<|tool|>" + tools | tojson + "<|/tool|><|end|>" }}
@@ -547,7 +553,7 @@ CHATS: Final[Mapping[str, FamilyChat]] = {
     "gemma3_text": FamilyChat((GEMMA3,)),
     "gemma3n_text": FamilyChat((GEMMA3,)),
     "gemma4_text": FamilyChat((GEMMA4,), ("<|channel>", "<channel|>")),
-    "phi3": FamilyChat((PHI4_MINI, PHI4_FUNCTOOLS, CHAT_TEMPLATE), _THINK),
+    "phi3": FamilyChat((PHI4_MINI, PHI4_FUNCTOOLS, PHI4), _THINK),
     "gpt_oss": FamilyChat((HARMONY,)),
     "llama4_text": FamilyChat((LLAMA4_JSON, LLAMA4)),
     "deepseek_v2": _DEEPSEEK_CHAT,

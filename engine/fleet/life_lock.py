@@ -4,15 +4,29 @@ The kernel closes the sockets of a killed process after it has freed the process
 with a model in it. Robust mutexes are released before that (`robust_list` in the kernel's documentation).
 """
 
+import asyncio
 import ctypes
+import errno
 import mmap
 import os
+import threading
+import time
+from contextlib import suppress
 from typing import Any, Final
+
+LOOK_SECONDS: Final = 1.0
+"""Time between two looks of a waiting thread at whether the notice is still wanted."""
 
 _PTHREAD_MUTEX_ROBUST: Final = 1
 _PTHREAD_PROCESS_SHARED: Final = 1
 _ATTRIBUTE_BYTES: Final = 64
 """More than any C library's pthread_mutexattr_t needs."""
+
+
+class _Time(ctypes.Structure):
+    """The C library's timespec."""
+
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
 
 
 class LifeLock:
@@ -50,12 +64,46 @@ class LifeLock:
         # The kernel finds the lock in the memory of the dying process. An interpreter that ends must not unmap it.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._memory))
 
-    def wait(self) -> None:
-        """Wait until the thread that holds the lock is gone."""
-        # EOWNERDEAD is the expected result. Whatever it is, the lock had become free.
-        self._threads.pthread_mutex_lock(ctypes.byref(self._mutex))
-        self._threads.pthread_mutex_unlock(ctypes.byref(self._mutex))
+    async def released(self, thread: str) -> None:
+        """Wait until the thread that holds the lock is gone.
+
+        thread: name of the thread that waits. A cancelled call ends it, within LOOK_SECONDS.
+        """
+        loop = asyncio.get_running_loop()
+        noticed, is_unwanted = asyncio.Event(), threading.Event()
+
+        def watch() -> None:
+            if self.wait(is_unwanted):
+                # The loop may be closed by now.
+                with suppress(RuntimeError):
+                    loop.call_soon_threadsafe(noticed.set)
+
+        threading.Thread(target=watch, name=thread, daemon=True).start()
+        try:
+            await noticed.wait()
+        finally:
+            is_unwanted.set()
+
+    def wait(self, is_unwanted: threading.Event) -> bool:
+        """Wait until the thread that holds the lock is gone, and return True.
+
+        Return False within LOOK_SECONDS of the moment at which `is_unwanted` is set.
+        """
+        mutex = ctypes.byref(self._mutex)
+        # No signal and no other thread can end the wait for a mutex, but a time limit can.
+        while not is_unwanted.is_set():
+            if self._threads.pthread_mutex_timedlock(mutex, ctypes.byref(_in(LOOK_SECONDS))) != errno.ETIMEDOUT:
+                # EOWNERDEAD is the expected result. Whatever it is, the lock had become free.
+                self._threads.pthread_mutex_unlock(mutex)
+                return True
+        return False
 
     def _call(self, name: str, *arguments: object) -> None:
         if error := getattr(self._threads, name)(*arguments):
             raise OSError(error, f"{name}: {os.strerror(error)}")
+
+
+def _in(seconds: float) -> _Time:
+    """Return the time after `seconds` on the system's clock, which is that of time limits of a mutex."""
+    whole, nanoseconds = divmod(time.time_ns() + int(seconds * 1e9), 10**9)
+    return _Time(whole, nanoseconds)

@@ -1,12 +1,10 @@
 """Replicas as plain processes on this machine."""
 
 import asyncio
-import contextlib
 import os
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 
 from engine.errors import EngineError
@@ -50,18 +48,8 @@ class LocalReplica:
 
     async def died(self) -> None:
         """See PlacedReplica. Without life locks, wait forever: the closed socket comes later, but it comes."""
-        loop = asyncio.get_running_loop()
-        noticed = asyncio.Event()
-
-        def watch(lock: LifeLock) -> None:
-            lock.wait()
-            with contextlib.suppress(RuntimeError):
-                # The loop may be closed by now.
-                loop.call_soon_threadsafe(noticed.set)
-
-        if self._life_lock is not None:
-            threading.Thread(target=watch, args=(self._life_lock,), name=f"life-{self.pid}", daemon=True).start()
-        await noticed.wait()
+        lock = self._life_lock
+        await (lock.released(f"life-{self.pid}") if lock is not None else asyncio.Event().wait())
 
     async def ended(self) -> str:
         """See PlacedReplica."""

@@ -12,7 +12,6 @@ keeper from then on.
 import asyncio
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -74,18 +73,8 @@ class SharedReplica:
 
     async def died(self) -> None:
         """See PlacedReplica. Only processes of the same machine give this notice."""
-        noticed = asyncio.Event()
-        if (lock := _life_lock(self._place)) is not None:
-            loop = asyncio.get_running_loop()
-
-            def watch() -> None:
-                lock.wait()
-                with contextlib.suppress(RuntimeError):
-                    # The loop may be closed by now.
-                    loop.call_soon_threadsafe(noticed.set)
-
-            threading.Thread(target=watch, name=f"life-{self.pid}", daemon=True).start()
-        await noticed.wait()
+        lock = _life_lock(self._place)
+        await (lock.released(f"life-{self.pid}") if lock is not None else asyncio.Event().wait())
 
     async def ended(self) -> str:
         """Wait until the process has ended, or this gateway has left it, and return in words what happened."""

@@ -2,7 +2,10 @@
 
 import subprocess
 import sys
-import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Event, Thread
 
 import pytest
 
@@ -20,18 +23,46 @@ threading.Event().wait()
 """
 
 
+@contextmanager
+def holder(lock: LifeLock, end: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a process that has taken the lock, until the context ends."""
+    command = [sys.executable, "-c", HOLDER, str(lock.descriptor), end]
+    with subprocess.Popen(command, pass_fds=(lock.descriptor,), stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def waiting(lock: LifeLock, is_unwanted: Event) -> "Future[bool]":
+    """Wait for the end of the lock's holder on a thread, and return the result to come."""
+    result: Future[bool] = Future()
+    Thread(target=lambda: result.set_result(lock.wait(is_unwanted)), daemon=True).start()
+    return result
+
+
 @pytest.mark.parametrize("end", ["is killed", "exits"])
 def test_wait_returns_when_the_holder_is_gone(end: str) -> None:
     lock = LifeLock.make()
     assert lock is not None
-    command = [sys.executable, "-c", HOLDER, str(lock.descriptor), end]
-    with subprocess.Popen(command, pass_fds=(lock.descriptor,), stdout=subprocess.PIPE) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == b"held\n"
-        waiting = threading.Thread(target=lock.wait, daemon=True)
-        waiting.start()
+    with holder(lock, end) as process:
+        result = waiting(lock, Event())
         if end == "is killed":
-            assert waiting.is_alive()
-            holder.kill()
-        waiting.join(20)
-        assert not waiting.is_alive()
+            assert not result.done()
+            process.kill()
+        assert result.result(20)
+
+
+def test_unwanted_wait_ends_while_the_holder_lives() -> None:
+    lock, is_unwanted = LifeLock.make(), Event()
+    assert lock is not None
+    with holder(lock, "is killed") as process:
+        unwanted, wanted = waiting(lock, is_unwanted), waiting(lock, Event())
+        is_unwanted.set()
+        assert not unwanted.result(20)
+        # The process still holds the lock, and the other wait ends with it.
+        assert (process.poll(), wanted.done()) == (None, False)
+        process.kill()
+        assert wanted.result(20)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import threading
 from collections.abc import AsyncIterator
 
 import pytest
@@ -13,6 +14,7 @@ from engine.config import EngineConfig
 from engine.fleet.build import build_shared_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from engine.fleet.shared_place import SharedPlace
+from engine.fleet.shared_starter import LocalStarter
 from tests.integration.engine.fleet.answers import (
     GREEDY,
     KINDS,
@@ -48,14 +50,18 @@ async def gateways(config: EngineConfig, shelf: Shelf) -> AsyncIterator[list[Rem
         await engine.stop(0.0)
     place = shelf.published[0].place
     assert place is not None
+    await until_ended(place.process.pid)
+
+
+async def until_ended(pid: int) -> None:
+    """Wait for the end of a replica, which is a child of this process, once no gateway waits for it."""
     async with asyncio.timeout(20):
-        # The process is a child of this one, and no gateway is left to wait for it.
-        while not has_ended(place):  # noqa: ASYNC110
+        while not has_ended(pid):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
-def has_ended(place: SharedPlace) -> bool:
-    return os.waitpid(place.process.pid, os.WNOHANG)[0] != 0
+def has_ended(pid: int) -> bool:
+    return os.waitpid(pid, os.WNOHANG)[0] != 0
 
 
 async def begun(engine: RemoteEngine, kind: str, salt: int) -> list[Reading]:
@@ -82,6 +88,11 @@ async def test_each_gateway_gets_its_own_streams(
     assert [(each.epoch, each.restarts) for each in states] == [(1, 0), (1, 0)]
     assert states[0].pid == states[1].pid
     assert shelf.last_epoch == 1
+    # The thread that waited for the death of the process has ended with its connection.
+    name = f"life-{states[0].pid}"
+    async with asyncio.timeout(20):
+        while sum(each.name == name for each in threading.enumerate()) != len(gateways):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
     # The counts of the process are not counted again because its connection broke.
     async with asyncio.timeout(20):
         while first.stats().generation_tokens != second.stats().generation_tokens:  # noqa: ASYNC110
@@ -100,3 +111,42 @@ async def test_keeper_replaces_a_killed_replica_for_both(gateways: list[RemoteEn
     states = [(await until_states(each, "ok"))[0] for each in gateways]
     assert [(each.epoch, each.restarts) for each in states] == [(before.epoch + 1, before.restarts + 1)] * 2
     assert states[0].pid == states[1].pid != before.pid
+
+
+@pytest.mark.parametrize("moment", ["lost", "replaced"])
+async def test_frozen_replica_that_wakes_up_changes_no_answer(
+    gateways: list[RemoteEngine], alone: AsyncLLMEngine, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wake a frozen replica once both gateways have lost it, or instead of killing it for the next epoch."""
+    [before] = await until_states(gateways[0], "ok")
+    woken = list[int]()
+
+    async def wake(_: LocalStarter, place: SharedPlace) -> None:
+        woken.append(place.process.pid)
+        os.kill(place.process.pid, signal.SIGCONT)
+
+    monkeypatch.setattr(LocalStarter, "end", wake)
+    kinds = [("several", 920), ("seeded", 921)]
+    readers = [await begun(each, *kind) for each, kind in zip(gateways, kinds, strict=True)]
+    frozen = before.pid or 0
+    os.kill(frozen, signal.SIGSTOP)
+    for each in gateways:
+        await until_states(each, "starting")
+    if moment == "lost":
+        os.kill(frozen, signal.SIGCONT)
+    for (kind, salt), here in zip(kinds, readers, strict=True):
+        params, count = KINDS[kind]
+        got = [told(await reader.whole()) for reader in here]
+        assert got == [told(each) for each in await answers_of(alone, prompt_of(150, salt), params, count)], kind
+    states = [(await until_states(each, "ok"))[0] for each in gateways]
+    num_replaced = int(moment == "replaced")
+    gained = [(each.epoch - before.epoch, each.restarts - before.restarts) for each in states]
+    assert gained == [(num_replaced, num_replaced)] * 2
+    assert states[0].pid == states[1].pid
+    assert (states[0].pid == frozen) == (moment == "lost")
+    assert woken == [frozen] * num_replaced
+    if woken:
+        # The former epoch still runs. Only its end by itself, after a minute, is not waited for.
+        assert not has_ended(frozen)
+        os.kill(frozen, signal.SIGKILL)
+        await until_ended(frozen)

@@ -83,8 +83,8 @@ test-tools: test-setup ## run every benchmark in small, and fuzz the API, a minu
 test-postgres: test-setup ## run the tests of the store and of the chats on a PostgreSQL of their own, and several servers on it, two minutes
 	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/integration/app/routes $(ARGS)
 
-test-ray: test-setup .make/ray ## run replicas on a Ray cluster of four machines, all on this one, a minute or two
-	@$(BIN)/python -m pytest tests/ray $(ARGS)
+test-ray: test-setup .make/ray ## run replicas on a Ray cluster of four machines, all on this one, and servers on PostgreSQL that share them, a minute
+	@scripts/with-postgres $(BIN)/python -m pytest -p tests.on_postgres tests/ray $(ARGS)
 
 test-logins: test-setup .make/logins ## test logins at a directory (OpenLDAP) and a SAML provider (pysaml2) of their own, a minute
 	@PYTHONPATH=.make/logins $(BIN)/python -m pytest tests/logins $(ARGS)

@@ -18,12 +18,13 @@ AGAIN_SECONDS = 0.05
 class RunReader:
     """Reader of one run.
 
-    A snapshot that contradicts the text read so far raises AssertionError. A repeated event is not filtered out, so
-    a repeated delta shows up in the text.
+    A snapshot that contradicts the text read so far raises AssertionError, and so does an event out of order. A
+    repeated delta would also show up in the text.
 
     base_url: returns the server's base URL; None while the server is down.
     text: the answer as a user sees it now.
     last: the event that ended the run; None before.
+    number: of the last event, or of the snapshot that took its place.
     resumed: number of times that the connection was reopened.
     """
 
@@ -32,6 +33,7 @@ class RunReader:
     text: str = ""
     last: Event | None = None
     last_event_id: str = ""
+    number: int = 0
     resumed: int = 0
     num_events: int = 0
     changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -86,6 +88,8 @@ class RunReader:
         self.num_events += 1
         if event.id is not None:
             self.last_event_id = event.id
+            assert event.kind == "snapshot" or event.number > self.number, (event, self.number)
+            self.number = event.number
         match event.kind:
             case "delta":
                 self.text += event.data["text"]

@@ -172,6 +172,20 @@ async def running_server(
         begin_trace=begin_trace,
     )
     app.router.routes[:0] = routes
+    try:
+        async with served(app, connections, tls) as url:
+            try:
+                yield RunningServer(url, app, services, engine, connections)
+                connections.check()
+            finally:
+                await engine.stop(0)
+    finally:
+        await services.close()
+
+
+@asynccontextmanager
+async def served(app: Starlette, connections: Connections, tls: TlsContext | None = None) -> AsyncIterator[str]:
+    """Serve `app` until the block ends, and give its URL."""
     config = uvicorn.Config(
         app,
         port=0,
@@ -189,10 +203,7 @@ async def running_server(
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
         scheme, name = ("http", "127.0.0.1") if tls is None else ("https", "localhost")
-        yield RunningServer(f"{scheme}://{name}:{port}", app, services, engine, connections)
-        connections.check()
+        yield f"{scheme}://{name}:{port}"
     finally:
-        await engine.stop(0)
         server.stopping.set()
         await serving
-        await services.close()

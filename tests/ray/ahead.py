@@ -2,11 +2,21 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import Any
 
-from engine.fleet.remote_engine import RemoteEngine
+Start = Callable[[AsyncExitStack], Awaitable[Any]]
+"""Starts replicas, pushes their end on the stack, and returns what tests use of them.
 
-Start = Callable[[], Awaitable[list[RemoteEngine]]]
-"""Starts replicas and returns their gateways. Ray lets the replicas wait until machines are free."""
+Ray lets the replicas wait until machines are free.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    starting: asyncio.Task[Any]
+    closing: AsyncExitStack
 
 
 class Ahead:
@@ -14,26 +24,33 @@ class Ahead:
 
     def __init__(self, starts: Mapping[str, Start]) -> None:
         self._starts = starts
-        self._begun: dict[str, asyncio.Task[list[RemoteEngine]]] = {}
+        self._begun: dict[str, _Begun] = {}
 
     def begin(self, name: str) -> None:
         """Begin to start the replicas `name`, unless they have begun."""
         if name not in self._begun:
-            self._begun[name] = asyncio.create_task(self._started(name))
+            closing = AsyncExitStack()
+            self._begun[name] = _Begun(asyncio.create_task(self._started(name, closing)), closing)
 
-    async def _started(self, name: str) -> list[RemoteEngine]:
-        return await self._starts[name]()
+    async def _started(self, name: str, closing: AsyncExitStack) -> Any:
+        return await self._starts[name](closing)
 
-    async def gateways(self, name: str) -> list[RemoteEngine]:
-        """End all other replicas, whose machines these may need, wait until these serve, and return their gateways."""
+    async def started(self, name: str) -> Any:
+        """End all other replicas, whose machines these may need, and wait until these serve.
+
+        Return what their Start returned.
+        """
         await self.end_all_but(name)
         self.begin(name)
-        return await self._begun[name]
+        return await self._begun[name].starting
 
     async def end(self, name: str) -> None:
         """End the replicas `name`, which must have begun."""
-        for gateway in reversed(await self._begun.pop(name)):
-            await gateway.stop(0.0)
+        begun = self._begun.pop(name)
+        try:
+            await begun.starting
+        finally:
+            await begun.closing.aclose()
 
     async def end_all_but(self, *kept: str) -> None:
         """End all replicas but those named `kept`, also replicas that no test has used."""

@@ -1,14 +1,19 @@
 """A Ray cluster of a head without cores and three machines, all of them on the loopback of this one."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine.fleet.ray_cluster import FAREWELL_MS, RECONNECT_SECONDS
+from tests.ray import forked_worker
+from tests.ray.forks import MACHINE
+from tests.waiting import until
 
 MACHINES = 3
 SETTINGS = {
@@ -37,8 +42,8 @@ class RayCluster:
 
     def add_machine(self, *, wait: bool = True) -> None:
         """Add a machine with two CPUs. Ray believes that it also has two GPUs and two NPUs."""
-        claimed = {"num_gpus": 2, "resources": {"NPU": 2}}
-        self._cluster.add_node(wait=wait, num_cpus=2, object_store_memory=MEMORY, **claimed)
+        claimed = {"num_cpus": 2, "num_gpus": 2, "resources": {"NPU": 2}}
+        self._cluster.add_node(wait=wait, worker_path=forked_worker.__file__, object_store_memory=MEMORY, **claimed)
 
     def kill_machine_of(self, pid: int | None) -> None:
         """Kill the process that makes the machine of an actor, and with it the actor."""
@@ -58,7 +63,8 @@ class RayCluster:
 
 def machine_of(pid: int) -> int:
     """Return the id of the process that makes the machine of an actor."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    return int(Path(f"/proc/{parent}/comm").read_text().removeprefix(MACHINE))
 
 
 def _raylet(node: Any) -> Any:
@@ -66,10 +72,25 @@ def _raylet(node: Any) -> Any:
 
 
 @contextmanager
+def _forks(path: Path) -> Iterator[None]:
+    """Run the server that forks workers while the context is open, with its socket at `path`."""
+    # Other threads of the server would be missing in its forks.
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    server = subprocess.Popen([sys.executable, "-m", "tests.ray.forks", str(path)], env=environment)
+    try:
+        yield
+    finally:
+        server.kill()
+        server.wait()
+
+
+@contextmanager
 def ray_cluster(folder: Path) -> Iterator[RayCluster]:
     """Run the cluster while the context is open, with its files in `folder`."""
     (folder / "ray").mkdir()
-    with pytest.MonkeyPatch.context() as patch:
+    forks = folder / "forks"
+    with ExitStack() as closing:
+        patch = closing.enter_context(pytest.MonkeyPatch.context())
         patch.setenv("RAY_TMPDIR", str(folder))
         patch.setenv("RAY_AUTH_MODE", "token")
         patch.setenv("RAY_AUTH_TOKEN", "a token of the tests, of 32 letters or more")
@@ -79,6 +100,8 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
         # Otherwise the processes listen on all interfaces.
         patch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         patch.setenv("PYTHONPATH", os.getcwd())
+        patch.setenv(forked_worker.ADDRESS, str(forks))
+        closing.enter_context(_forks(forks))
         from ray.cluster_utils import Cluster
 
         quiet = {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
@@ -92,6 +115,7 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
             for _ in range(MACHINES):
                 running.add_machine(wait=False)
             cluster.wait_for_nodes()
+            until(forks.exists)
             yield running
         finally:
             # Each machine would take a second to end by itself. `Cluster.remove_node` also refuses one that this

@@ -8,7 +8,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,13 +21,13 @@ from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.fleet import ray_cluster as ray_connection
-from engine.fleet.build import build_fleet, build_shared_fleet
+from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from tests.integration.engine_rig import BLOCK, MIB, engine_config
 from tests.ray.ahead import Ahead
 from tests.ray.cluster import RayCluster, ray_cluster
+from tests.ray.servers import sharing_servers
 from tests.redis_server import RedisServer, free_port
-from tests.shelf import Card, Shelf
 
 DEVICE_BLOCKS = 14
 """Room for two prompts of test_pipeline.py and their answers."""
@@ -107,17 +107,23 @@ def staged(tiny: EngineConfig, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def ahead(
-    config: EngineConfig, tiny: EngineConfig, staged: EngineConfig, cluster: RayCluster, connected: None
+    config: EngineConfig,
+    tiny: EngineConfig,
+    staged: EngineConfig,
+    cluster: RayCluster,
+    connected: None,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Ahead]:
     """Prepare the starts of all replicas, and begin the first one."""
-    pair = replace(tiny, tensor_parallel_size=2)
+    assert config.tiers is not None
+    pair, folder = replace(tiny, tensor_parallel_size=2), tmp_path_factory.mktemp("servers")
     start = partial(_started, cluster.address)
     ahead = Ahead(
         {
             "two stages": partial(start, staged, 1),
             "one stage of two ranks": partial(start, pair, 1),
             "two stages of two ranks": partial(start, replace(pair, pipeline_parallel_size=2), 1),
-            "shared": partial(_started_shared, cluster.address, config, 2),
+            "shared": partial(sharing_servers, cluster.address, folder, config.model_path, config.tiers.redis_url),
             "three": partial(start, config, 3),
         }
     )
@@ -126,22 +132,12 @@ async def ahead(
     await ahead.end_all_but()
 
 
-async def _started(address: str, config: EngineConfig, count: int) -> list[RemoteEngine]:
+async def _started(address: str, config: EngineConfig, count: int, closing: AsyncExitStack) -> RemoteEngine:
     """Start `count` replicas with a gateway."""
     engine = await asyncio.to_thread(build_fleet, config, count, lambda _: None, address)
+    closing.push_async_callback(engine.stop, 0.0)
     await engine.start()
-    return [engine]
-
-
-async def _started_shared(address: str, config: EngineConfig, count: int) -> list[RemoteEngine]:
-    """Start two gateways on `count` replicas, which end with the last gateway."""
-    shelf, engines = Shelf(), list[RemoteEngine]()
-    for _ in range(2):
-        card = Card(shelf)
-        engine = await asyncio.to_thread(build_shared_fleet, config, count, lambda _: None, card, "ray", address)
-        await engine.start()
-        engines.append(engine)
-    return engines
+    return engine
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
@@ -150,5 +146,5 @@ async def fleet(ahead: Ahead) -> RemoteEngine:
 
     A test that kills one must wait for its next epoch.
     """
-    [engine] = await ahead.gateways("three")
+    engine: RemoteEngine = await ahead.started("three")
     return engine

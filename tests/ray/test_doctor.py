@@ -2,12 +2,12 @@
 
 import asyncio
 import os
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from tests.ray.cluster import MEMORY, RayCluster
 from tests.redis_server import free_port
@@ -62,27 +62,25 @@ async def test_only_the_token_of_the_cluster_is_accepted(cluster: RayCluster, tm
     assert other.startswith(f"fail --ray-address {cluster.address}: ")
 
 
-@pytest.fixture
-def open_head(cluster: RayCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest_asyncio.fixture(loop_scope="session")
+async def open_head(cluster: RayCluster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """Start another cluster, of a head that demands no token, and return its address."""
     folder = tmp_path_factory.mktemp("o", numbered=False)
     port = free_port()
     options = f"--node-ip-address 127.0.0.1 --port {port} --num-cpus 1 --include-dashboard false --disable-usage-stats"
-    process = subprocess.Popen(
-        [
-            *(str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", *options.split()),
-            *("--object-store-memory", str(MEMORY)),
-        ],
+    process = await asyncio.create_subprocess_exec(
+        *(str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", *options.split()),
+        *("--object-store-memory", str(MEMORY)),
         env={**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": str(folder)},
-        stdout=subprocess.PIPE,
-        text=True,
+        stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
     # The head and its machine run by then.
-    assert any("Ray runtime started" in line for line in process.stdout)
+    while b"Ray runtime started" not in (line := await process.stdout.readline()):
+        assert line, "the head has ended"
     yield f"127.0.0.1:{port}"
     process.terminate()
-    process.communicate(timeout=30)
+    await asyncio.wait_for(process.communicate(), 30)
 
 
 async def test_cluster_without_token_is_a_fault(open_head: str, tmp_path: Path) -> None:

@@ -1,7 +1,11 @@
 """Actors whose gateway vanishes before it has sent the order. They are plain processes here, without a cluster."""
 
-import subprocess
+import asyncio
 import sys
+
+import pytest
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 SCRIPT = """
 import asyncio
@@ -24,14 +28,16 @@ actor._unopened.join(20)
 """
 
 
-def status_of(actor: str) -> int:
+async def status_of(actor: str) -> int:
     """Return the exit status of the process of an actor, which ends normally unless the actor ends it."""
-    return subprocess.run([sys.executable, "-c", SCRIPT, actor], timeout=60, check=False).returncode
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", SCRIPT, actor)
+    async with asyncio.timeout(60):
+        return await process.wait()
 
 
-def test_actor_ends_that_no_gateway_opens() -> None:
-    assert status_of("never opened") == 1
+async def test_actor_ends_that_no_gateway_opens() -> None:
+    assert await status_of("never opened") == 1
 
 
-def test_actor_stays_that_a_gateway_has_opened() -> None:
-    assert [status_of("opened"), status_of("opened to all")] == [0, 0]
+async def test_actor_stays_that_a_gateway_has_opened() -> None:
+    assert list(await asyncio.gather(status_of("opened"), status_of("opened to all"))) == [0, 0]

@@ -47,7 +47,7 @@ async def answered(engine: Backend, number: int, tenant: str = "local") -> Reque
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def engine(ahead: Ahead) -> AsyncIterator[RemoteEngine]:
     """Return the gateway of one replica, whose two stages need the CPUs of two machines."""
-    [engine] = await ahead.gateways("two stages")
+    engine: RemoteEngine = await ahead.started("two stages")
     ahead.begin("one stage of two ranks")
     yield engine
     await ahead.end("two stages")

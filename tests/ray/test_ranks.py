@@ -56,7 +56,7 @@ def num_stages(request: pytest.FixtureRequest) -> int:
 async def ranks(num_stages: int, ahead: Ahead) -> AsyncIterator[RemoteEngine]:
     """Return the gateway of one replica with two ranks in each stage."""
     name = PAIRS[num_stages]
-    [engine] = await ahead.gateways(name)
+    engine: RemoteEngine = await ahead.started(name)
     ahead.begin(PAIRS[2] if num_stages == 1 else "shared")
     yield engine
     await ahead.end(name)

@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +38,19 @@ class RayCluster:
     address: of the head.
     """
 
-    def __init__(self, cluster: Any) -> None:
+    def __init__(self, cluster: Any, folder: Path) -> None:
         self._cluster = cluster
+        self._folder = folder
+        self._numbers = count(1)
         self.address: str = cluster.address
 
     def add_machine(self, *, wait: bool = True) -> None:
         """Add a machine with two CPUs. Ray believes that it also has two GPUs and two NPUs."""
-        claimed = {"num_cpus": 2, "num_gpus": 2, "resources": {"NPU": 2}}
-        self._cluster.add_node(wait=wait, worker_path=forked_worker.__file__, object_store_memory=MEMORY, **claimed)
+        number = next(self._numbers)
+        # Machines that start at the same time would choose the same names.
+        sockets = {f"{each}_socket_name": str(self._folder / f"{each}-{number}") for each in ("raylet", "plasma_store")}
+        claimed = {"num_cpus": 2, "num_gpus": 2, "resources": {"NPU": 2}, "object_store_memory": MEMORY}
+        self._cluster.add_node(wait=wait, worker_path=forked_worker.__file__, **sockets, **claimed)
 
     def kill_machine_of(self, pid: int | None) -> None:
         """Kill the process that makes the machine of an actor, and with it the actor."""
@@ -111,9 +118,10 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
             head_node_args={**quiet, "num_cpus": 0, "object_store_memory": MEMORY, "_system_config": SETTINGS},
         )
         try:
-            running = RayCluster(cluster)
-            for _ in range(MACHINES):
-                running.add_machine(wait=False)
+            running = RayCluster(cluster, folder)
+            with ThreadPoolExecutor(MACHINES) as threads:
+                for start in [threads.submit(running.add_machine, wait=False) for _ in range(MACHINES)]:
+                    start.result()
             cluster.wait_for_nodes()
             until(forks.exists)
             yield running

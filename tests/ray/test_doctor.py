@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,40 @@ async def checked(address: str, home: Path, replicas: int = 3, **environment: st
     return out.decode().strip().splitlines()[-1]
 
 
-async def test_only_the_token_of_the_cluster_is_accepted(cluster: RayCluster, tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class OpenHead:
+    """Head of another cluster, which demands no token. The head starts while the first test runs."""
+
+    process: asyncio.subprocess.Process
+    address: str
+
+    async def until_started(self) -> None:
+        """Wait until the head and its machine run."""
+        assert self.process.stdout is not None
+        while b"Ray runtime started" not in (line := await self.process.stdout.readline()):
+            assert line, "the head has ended"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def open_head(cluster: RayCluster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[OpenHead]:
+    """Begin to start the other cluster."""
+    folder = tmp_path_factory.mktemp("o", numbered=False)
+    port = free_port()
+    options = f"--node-ip-address 127.0.0.1 --port {port} --num-cpus 1 --include-dashboard false --disable-usage-stats"
+    process = await asyncio.create_subprocess_exec(
+        *(str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", *options.split()),
+        *("--object-store-memory", str(MEMORY)),
+        env={**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": str(folder)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    yield OpenHead(process, f"127.0.0.1:{port}")
+    process.terminate()
+    await asyncio.wait_for(process.communicate(), 30)
+
+
+async def test_only_the_token_of_the_cluster_is_accepted(
+    cluster: RayCluster, open_head: OpenHead, tmp_path: Path
+) -> None:
     ours, other = await asyncio.gather(
         checked(cluster.address, tmp_path),
         checked(
@@ -62,29 +96,9 @@ async def test_only_the_token_of_the_cluster_is_accepted(cluster: RayCluster, tm
     assert other.startswith(f"fail --ray-address {cluster.address}: ")
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def open_head(cluster: RayCluster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """Start another cluster, of a head that demands no token, and return its address."""
-    folder = tmp_path_factory.mktemp("o", numbered=False)
-    port = free_port()
-    options = f"--node-ip-address 127.0.0.1 --port {port} --num-cpus 1 --include-dashboard false --disable-usage-stats"
-    process = await asyncio.create_subprocess_exec(
-        *(str(Path(sys.executable).with_name("ray")), "start", "--head", "--block", *options.split()),
-        *("--object-store-memory", str(MEMORY)),
-        env={**os.environ, "RAY_AUTH_MODE": "disabled", "RAY_TMPDIR": str(folder)},
-        stdout=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    # The head and its machine run by then.
-    while b"Ray runtime started" not in (line := await process.stdout.readline()):
-        assert line, "the head has ended"
-    yield f"127.0.0.1:{port}"
-    process.terminate()
-    await asyncio.wait_for(process.communicate(), 30)
-
-
-async def test_cluster_without_token_is_a_fault(open_head: str, tmp_path: Path) -> None:
-    assert await checked(open_head, tmp_path, replicas=1) == (
+async def test_cluster_without_token_is_a_fault(open_head: OpenHead, tmp_path: Path) -> None:
+    await open_head.until_started()
+    assert await checked(open_head.address, tmp_path, replicas=1) == (
         "fail ray 2.60.0, 1 CPU on 1 machine: 1 CPU for each of 1 replica; the cluster accepts programs without the "
         "token, and runs their code"
     )

@@ -28,6 +28,8 @@ QUESTION: dict[str, Any] = {
     "params": {"temperature": 0.8, "seed": 3, "max_tokens": 300, "ignore_eos": True},
 }
 """Question whose answer is long, sampled, and the same each time."""
+MAX_TOKENS = 80
+"""Length of the other answers."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -86,7 +88,9 @@ async def test_answer_outlives_its_server_on_ray(servers: SharingServers) -> Non
 
 async def test_servers_follow_to_the_next_epoch(servers: SharingServers, alone: AsyncLLMEngine) -> None:
     gateways = servers.gateways
-    begun = [await begun_of_all_kinds(engine, 1200 + 100 * at) for at, engine in enumerate(gateways)]
+    begun = await asyncio.gather(
+        *(begun_of_all_kinds(engine, 1200 + 100 * at, MAX_TOKENS) for at, engine in enumerate(gateways))
+    )
     before = [each.stats().replicas for each in gateways]
     assert [each.pid for each in before[0]] == [each.pid for each in before[1]]
     assert all(is_replica_actor(each.pid) for each in before[0])
@@ -96,7 +100,7 @@ async def test_servers_follow_to_the_next_epoch(servers: SharingServers, alone: 
     os.kill(hit.pid or 0, signal.SIGKILL)
     for at, kinds in enumerate(begun):
         got = [[told(await reader.whole()) for reader in readers] for readers in kinds]
-        alike = await answers_alone(alone, 1200 + 100 * at)
+        alike = await answers_alone(alone, 1200 + 100 * at, MAX_TOKENS)
         for kind, here, expected in zip(KINDS, got, alike, strict=True):
             assert here == expected, kind
     after = await asyncio.gather(*(until_states(each, "ok", "ok") for each in gateways))

@@ -231,7 +231,13 @@ class Services:
             PlaceLog(database_path.with_name("resumed-places")),
             on_resumed=titles.after if titles is not None else lambda _: None,
         )
-        lease = Lease(store.database, store.servers, runs, resumption.take_over, database_path.with_name("server-name"))
+
+        async def take_over() -> None:
+            await resumption.take_over()
+            if titles is not None:
+                await titles.take_over()
+
+        lease = Lease(store.database, store.servers, runs, take_over, database_path.with_name("server-name"))
         await lease.begin(secret_digest)
         shared_changes = SharedChanges(store.database, changes, lambda: lease.is_alone)
         try:
@@ -240,6 +246,8 @@ class Services:
             # Conversations of the interrupted import stay hidden until the next start.
             logger.error("the remains of an interrupted import could not be removed: %s", error)
         await resumption.begin()
+        if titles is not None:
+            await titles.begin()
         shared_deletions = SharedDeletions(host, store, runs, lambda: lease.leads)
         directory = _replica_directory(store) if shares_replicas else None
         await store.database.listen(partial(_heed, lease, shared_runs, directory, shared_changes, shared_deletions))

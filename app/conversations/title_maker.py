@@ -3,15 +3,17 @@
 answer ends -> wait until the engine is idle -> ask -> keep the title
                     ^--- a request came: abort ---'
 
-An answer that another process began is titled by the server that continues it. A title that was due when its server
-ended is not made: the chat keeps the beginning of its first message.
+An answer that another process began is titled by the server that continues it. Titles that are due are in the database,
+so another server, or the next process, makes those of a server that ended.
 
 The request follows the conversation's own tokens, so its prefix is cached. The request keeps no KV itself, so the next
 turn finds the cache unchanged.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from app.conversations.turns import Turns
@@ -21,13 +23,18 @@ from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.idle import IdleTasks, behind_all, is_busy
 from app.runs.run import Run
+from app.runs.unstored_ends import REFUSALS
+from app.storage.due_titles import DueTitle
 from app.storage.store import Store
+from engine.errors import NotReadyError, OutageError
 from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
 
 MAX_TOKENS = 24
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 600.0
+
+logger = logging.getLogger(__name__)
 
 
 class TitleMaker:
@@ -54,6 +61,18 @@ class TitleMaker:
         self._poll_seconds = poll_seconds
         self._tasks = IdleTasks("no title was generated", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS)
 
+    async def begin(self) -> None:
+        """Make the titles that the former process left, and those of servers that have ended."""
+        try:
+            await self.take_over()
+        except REFUSALS as error:
+            logger.error("titles that the former process left are not made until the next start: %s", error)
+
+    async def take_over(self) -> None:
+        """Make the titles of servers that have ended. Raises the database's error."""
+        for due in await self._store.due_titles.take_over():
+            self._tasks.begin(self._make(due))
+
     def after(self, run: Run) -> None:
         """Title the conversation once `run` has ended, if it was the first answer."""
         self._tasks.begin(self._name(run))
@@ -63,39 +82,59 @@ class TitleMaker:
         await self._tasks.join()
 
     async def stop(self) -> None:
-        """Cancel the tasks. Conversations without a title from the model keep that of the first message."""
+        """Cancel the tasks. The next process, or another server, makes the titles."""
         await self._tasks.stop()
 
     async def _name(self, run: Run) -> None:
-        await run.ended.wait()
-        if run.answer.status not in ("complete", "incomplete") or not run.answer.content:
-            return
+        due = DueTitle(run.tenant, run.answer.conversation_id, run.answer.id)
+        try:
+            is_first = await self._store.due_titles.add(due.answer_id)
+        except REFUSALS:
+            # No other server will know, but this one can title the conversation.
+            is_first = True
+        if is_first:
+            await run.ended.wait()
+            await self._make(due)
+
+    async def _make(self, due: DueTitle) -> None:
+        await self._host.until_ready()
         # A user who replies at once goes first.
         await asyncio.sleep(self._poll_seconds)
-        await self._tasks.succeed(run.id, partial(self._try, run))
+        await self._tasks.succeed(due.answer_id, partial(self._try, due))
+        with suppress(*REFUSALS):
+            await self._store.due_titles.forget(due.answer_id)
 
-    async def _try(self, run: Run) -> bool:
+    async def _try(self, due: DueTitle) -> bool:
         """Try to title the conversation. Returns False to try again later."""
+        try:
+            return await self._try_now(due)
+        except (NotReadyError, OutageError):
+            # If this server is stopping, the task is cancelled, and the title stays due.
+            return False
+
+    async def _try_now(self, due: DueTitle) -> bool:
         engine = self._host.require()
         if is_busy(engine):
             return False
-        store = self._store.of(run.tenant)
-        conversation = await store.conversations.get(run.answer.conversation_id)
-        path = await store.messages.path(run.answer.id)
-        if conversation.title_source != "first_message" or len(path) > 2:
+        store = self._store.of(due.tenant)
+        conversation = await store.conversations.get(due.conversation_id)
+        path = await store.messages.path(due.answer_id)
+        if conversation.title_source != "first_message" or len(path) != 2:
+            return True
+        if path[1].status not in ("complete", "incomplete") or not path[1].content:
             return True
         prompt = await self._turns.prompt_of(conversation, path, REQUEST)
-        answer = await self._ask(engine, run.tenant, prompt + engine.tokenizer.encode(BEGINNING, special=False))
+        answer = await self._ask(engine, due.tenant, prompt + engine.tokenizer.encode(BEGINNING, special=False))
         if answer is None:
             return False
         title = title_by_model(answer, path[0].content)
         if title is not None:
             await store.conversations.name_by_model(conversation.id, title)
-            self._announce(run.tenant, conversation.id)
+            self._announce(due.tenant, conversation.id)
         return True
 
     async def _ask(self, engine: Backend, tenant: str, prompt: list[int]) -> str | None:
-        """Ask the model for a title. Returns None if another request arrived, and "" if the title had no end."""
+        """Ask the model for a title. Returns None if another request arrived or the server stops, "" without an end."""
         params = SamplingParams(temperature=0.0, max_tokens=MAX_TOKENS, stop=(END, "\n"))
         urgency, name = behind_all(engine), new_id("title")
         [stream] = await engine.generate(
@@ -105,6 +144,8 @@ class TitleMaker:
         try:
             async for output in stream:
                 text += output.text
+                if output.finish_reason == "abort":
+                    return None
                 if output.finished:
                     return text if output.finish_reason == "stop" else ""
                 if is_busy(engine, exclude=1):

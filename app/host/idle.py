@@ -48,7 +48,7 @@ class IdleTasks:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def succeed(self, run_id: str, attempt: Callable[[], Awaitable[bool]]) -> None:
+    async def succeed(self, name: str, attempt: Callable[[], Awaitable[bool]]) -> None:
         """Call `attempt` until it returns True or the task runs out of patience. Logs errors and never raises."""
         try:
             with suppress(TimeoutError):
@@ -59,9 +59,9 @@ class IdleTasks:
                         await asyncio.sleep(self._poll_seconds)
         except EbbError as error:
             # The conversation was deleted, has no room for one more question, or the server is stopping.
-            logger.debug("%s: %s: %s", run_id, self._failed, error.message)
+            logger.debug("%s: %s: %s", name, self._failed, error.message)
         except Exception:
-            logger.exception("%s: %s", run_id, self._failed)
+            logger.exception("%s: %s", name, self._failed)
 
     async def join(self) -> None:
         """Wait until all tasks have ended."""

@@ -9,6 +9,7 @@ from app.storage.daily_use import DailyUseStore
 from app.storage.database import Database
 from app.storage.deletions import DeletionStore
 from app.storage.drafts import DraftStore
+from app.storage.due_titles import DueTitleStore
 from app.storage.erasures import ErasureStore
 from app.storage.errors import UnusableDatabaseError
 from app.storage.folders import FolderStore
@@ -48,8 +49,8 @@ from app.tenants.name import LOCAL
 @dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `passwords`,
-    `provisioning`, `limits`, `owed_use`, `daily_use`, `answers`, `servers`, `erasures`, `tenant_deletions` and
-    `upkeep` are the server's."""
+    `provisioning`, `limits`, `owed_use`, `daily_use`, `answers`, `due_titles`, `servers`, `erasures`,
+    `tenant_deletions` and `upkeep` are the server's."""
 
     database: Database
     tenant: str
@@ -85,6 +86,7 @@ class Store:
     next_prefixes: NextPrefixStore
     served: ServedTime
     former_chats: FormerChats
+    due_titles: DueTitleStore
     servers: ServerStore
     erasures: ErasureStore
     tenant_deletions: TenantDeletionStore
@@ -154,6 +156,7 @@ class Store:
             next_prefixes=NextPrefixStore(database),
             served=ServedTime(database),
             former_chats=FormerChats(database),
+            due_titles=DueTitleStore(database),
             servers=ServerStore(database),
             erasures=ErasureStore(database),
             tenant_deletions=TenantDeletionStore(database),

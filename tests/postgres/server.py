@@ -32,10 +32,10 @@ class Server:
         conversation = await self.services.store.conversations.create({})
         return await self.services.turns.ask(conversation.id, NewMessage(content=content))
 
-    async def asked(self, num_tokens: int) -> Run:
+    async def asked(self, num_tokens: int, content: str = "one") -> Run:
         """Start an answer, and hold it after `num_tokens` stored tokens."""
         self.engine.hold()
-        run = await self.ask()
+        run = await self.ask(content)
         self.engine.allow(num_tokens)
         await self.engine.until_produced(self.engine.requests[-1], num_tokens)
         await self.services.runs._save([run])
@@ -61,19 +61,27 @@ class Server:
 
 
 @asynccontextmanager
-async def server(path: Path, name: str, *, secret: bytes = b"secret", is_held: bool = False) -> AsyncIterator[Server]:
+async def server(
+    path: Path, name: str, engine: FakeEngine | None = None, *, secret: bytes = b"secret", is_held: bool = False
+) -> AsyncIterator[Server]:
     """Run a server with a state directory of its own.
 
+    engine: makes titles; None for one that makes none.
     is_held: whether its engine computes nothing.
     """
     (path / name).mkdir(exist_ok=True)
-    engine, host = FakeEngine(), EngineHost()
+    model_titles, host = engine is not None, EngineHost()
+    engine = engine or FakeEngine()
     await engine.start()
     if is_held:
         engine.hold()
     host.ready(engine, "identity")
     services = await Services.open(
-        path / name / "conversations.db", host, database_url=url_of(path), secret_digest=secret
+        path / name / "conversations.db",
+        host,
+        model_titles=model_titles,
+        database_url=url_of(path),
+        secret_digest=secret,
     )
     made = Server(services, engine)
     assert services.lease._task is not None

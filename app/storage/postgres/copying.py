@@ -32,6 +32,7 @@ TABLES: Final = {
     "response": "message_id",
     "next_prefix": "message_id",
     "answer_prompt": "message_id",
+    "due_title": "message_id",
     "path_end": "message_id",
     "run": "number",
     "run_event": "run, first_token",

@@ -98,15 +98,7 @@ async def test_resumed_first_answer_is_followed_by_title(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(3, content="What is a tide?")
     async with process(path, NamingEngine(), ready=False, model_titles=True) as second:
-        titles = second.services.titles
-        assert titles is not None
-        titles._poll_seconds = 0.001
-        second.ready()
-        await end_of(second.run(run.id))
-        async with asyncio.timeout(20):
-            await titles.join()
-        conversation = await second.services.store.conversations.get(run.answer.conversation_id)
-    assert (conversation.title, conversation.title_source) == (TITLE, "model")
+        assert await titled(second, run) == TITLE
 
 
 async def test_client_back_before_engine_is_ready_misses_nothing(path: Path) -> None:
@@ -155,6 +147,58 @@ def after_kill(path: Path) -> Path:
         if file.is_file():
             shutil.copy(file, folder)
     return folder / path.name
+
+
+async def titled(process: Process, run: Run) -> str | None:
+    """Wait until no title is due, and return that of the run's chat."""
+    titles = process.services.titles
+    assert titles is not None
+    titles._poll_seconds = 0.001
+    process.ready()
+    if (resumed := process.services.runs.get(run.id, "local")) is not None:
+        await end_of(resumed)
+    async with asyncio.timeout(20):
+        await titles.join()
+    assert await process.services.store.database.read("SELECT * FROM due_title") == []
+    return (await process.services.store.conversations.get(run.answer.conversation_id)).title
+
+
+async def answered_without_title(process: Process) -> Run:
+    """Let an answer end whose title is due."""
+    titles = process.services.titles
+    assert titles is not None
+    titles._poll_seconds = 3600.0
+    process.engine.hold()
+    conversation = await process.services.store.conversations.create({})
+    run = await process.services.turns.ask(conversation.id, NewMessage(content="What is a tide?"))
+    titles.after(run)
+    async with asyncio.timeout(20):
+        while not await process.services.store.database.read("SELECT * FROM due_title"):
+            pass
+    process.engine.allow(None)
+    await end_of(run)
+    return run
+
+
+async def test_title_due_at_kill_is_made_by_next_process(path: Path) -> None:
+    async with process(path, NamingEngine(), model_titles=True) as first:
+        run = await answered_without_title(first)
+        path = after_kill(path)
+    async with process(path, NamingEngine(), ready=False, model_titles=True) as second:
+        assert await titled(second, run) == TITLE
+
+
+async def test_title_cut_by_stop_is_made_by_next_process(path: Path) -> None:
+    async with process(path, NamingEngine(), model_titles=True) as first:
+        run = await answered_without_title(first)
+    async with process(path, NamingEngine(), model_titles=True) as second:
+        assert second.services.titles is not None
+        second.services.titles._poll_seconds = 0.001
+        second.engine.hold()
+        await second.engine.until_running(1)
+        await second.services.host.stop(0)
+    async with process(path, NamingEngine(), ready=False, model_titles=True) as third:
+        assert await titled(third, run) == TITLE
 
 
 async def killed_in_its_place(path: Path, run: Run, *, tokens: int = 0) -> Path:

@@ -21,6 +21,7 @@ from typing import Final
 
 from app.config.settings import load_settings
 from app.doctor.memory_plan import weights_of
+from app.doctor.network_check import network_of
 from bench.server import EBB_SERVE, server_pid
 from bench.stats import median
 from models.resolve import find_model
@@ -189,7 +190,7 @@ def _weights() -> int:
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
         raise SystemExit(f"{settings.model} is not on this machine")
-    return weights_of(folder, settings).held
+    return weights_of(settings, folder, network_of(settings, folder)).held
 
 
 if __name__ == "__main__":

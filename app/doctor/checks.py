@@ -21,7 +21,7 @@ from app.doctor.directory_check import check_directory
 from app.doctor.finding import Finding
 from app.doctor.format_check import check_formats
 from app.doctor.memory_plan import plan_memory
-from app.doctor.network_check import check_network, why_not_native
+from app.doctor.network_check import check_network, network_of, why_not_native
 from app.doctor.npu_checks import check_npu
 from app.doctor.ray_check import check_ray
 from app.doctor.shared_replicas_check import check_shared_replicas
@@ -41,7 +41,6 @@ from engine.device_choice import block_size_for, choose_device
 from engine.errors import EbbError, EngineError
 from engine.worker.torch.devices import open_device
 from models.errors import ModelError
-from models.registry import summarize
 from models.resolve import find_model, local_gguf
 
 STATIC = Path(__file__).parents[1] / "static"
@@ -92,9 +91,8 @@ def check_attention(settings: Settings) -> Finding:
         return Finding("ok", "attention", "depends on the model, which is not ready yet")
     device = choose_device(settings.device)
     try:
-        dtype = getattr(torch, settings.dtype)
-        network = summarize(folder, dtype, device)
-        spec = AttentionSpec(device, dtype, network.attention, block_size_for(device))
+        network = network_of(settings, folder)
+        spec = AttentionSpec(device, getattr(torch, settings.dtype), network.attention, block_size_for(device))
         selection = select_backend(spec, settings.attention)
         is_native = why_not_native(settings, folder, network) is None
     except EngineError as error:

@@ -7,13 +7,14 @@ import torch
 
 from app.config.settings import Settings
 from app.config.trial import trial_config
+from app.doctor.network_check import network_of
 from cache_tiers.layout import BlockLayout
 from engine.attention.backend import kv_shapes
 from engine.device_choice import choose_device
 from engine.kv.budget import kv_budget
 from engine.worker.native.weight_memory import WeightMemory, weight_memory
 from models.folder import ModelFolder
-from models.registry import summarize
+from models.registry import NetworkSummary
 from models.stored_weights import read_stored_weights
 
 STAGING_BYTES = 64 << 20
@@ -60,8 +61,9 @@ def plan_memory(
     staging = STAGING_BYTES if settings.redis_url != "off" else 0
     weights, window = WeightMemory(0, 0), 0
     if model_folder is not None:
-        weights = weights_of(model_folder, settings)
-        window = 0 if settings.kv_memory else window_bytes(model_folder, settings)
+        network = network_of(settings, model_folder)
+        weights = weights_of(settings, model_folder, network)
+        window = 0 if settings.kv_memory else window_bytes(settings, network)
     budget = kv_budget(
         settings.kv_memory,
         settings.cpu_kv_memory,
@@ -78,20 +80,18 @@ def plan_memory(
     )
 
 
-def window_bytes(model_folder: Path, settings: Settings) -> int:
+def window_bytes(settings: Settings, network: NetworkSummary) -> int:
     """Return the KV size, in bytes, of one sequence that fills the context window."""
-    model = summarize(model_folder, getattr(torch, settings.dtype), choose_device(settings.device))
-    window = min(settings.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
-    return BlockLayout(kv_shapes(model.attention), window, _itemsize(settings.dtype)).nbytes
+    window = min(settings.max_model_len or network.max_position_embeddings, network.max_position_embeddings)
+    return BlockLayout(kv_shapes(network.attention), window, _itemsize(settings.dtype)).nbytes
 
 
-def weights_of(model_folder: Path, settings: Settings) -> WeightMemory:
+def weights_of(settings: Settings, model_folder: Path, network: NetworkSummary) -> WeightMemory:
     """Return the memory of the weights on the device that serves. Reads only the headers of the files.
 
     On a CPU, each replica holds its own. An accelerator has one replica.
     """
     stored = read_stored_weights(ModelFolder(model_folder))
-    network = summarize(model_folder, getattr(torch, settings.dtype), choose_device(settings.device))
     one = weight_memory(stored, network.decoder, trial_config(settings, model_folder))
     copies = settings.replicas if choose_device(settings.device) == "cpu" else 1
     return replace(one, held=copies * one.held, loading=copies * one.loading)

@@ -24,7 +24,7 @@ def check_network(settings: Settings) -> Finding:
     if folder is None:
         return _check_unconverted(settings)
     try:
-        network = summarize(folder, getattr(torch, settings.dtype), choose_device(settings.device))
+        network = network_of(settings, folder)
         refusal = why_not_native(settings, folder, network)
         plain = matrices_refusal(trial_config(settings, folder))
     except EngineError as error:
@@ -82,6 +82,11 @@ def _of_decoder(refusal: str | None, blocks: Sequence[str]) -> str:
     if refusal is not None:
         return f"shared decoder in torch, because {refusal}"
     return f"native step, with {' and '.join(blocks)} as in the GGUF file" if blocks else "native step"
+
+
+def network_of(settings: Settings, folder: Path) -> NetworkSummary:
+    """Describe the network of the model in `folder`. Raises ModelError."""
+    return summarize(folder, getattr(torch, settings.dtype), choose_device(settings.device))
 
 
 def why_not_native(settings: Settings, folder: Path, network: NetworkSummary) -> str | None:

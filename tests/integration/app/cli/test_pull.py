@@ -17,6 +17,7 @@ from app.cli.pull import plan_text
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.memory_plan import weights_of
+from app.doctor.network_check import network_of
 from models.catalogue import CATALOGUE
 from models.hub.client import Hub
 from models.hub.repository import HubName
@@ -115,7 +116,7 @@ def test_gguf_file_takes_as_much_memory_as_on_the_disk(server: HubServer, tmp_pa
     plan = plan_download(HubName("org/tiny", "Q4_0"), settings.cache_dir, Hub(server.url), print, device="cpu")
     text = plan_text(plan, settings, server.url)
     folder = resolve_model(str(file), settings.cache_dir, lambda line: None)
-    held = weights_of(folder, settings).held
+    held = weights_of(settings, folder, network_of(settings, folder)).held
     assert f"about {format_size(held)} of weights as in the file" in text, "ebb doctor counts the same"
     assert 0.9 < held / (folder / "model.safetensors").stat().st_size <= 1
     dequantized = plan_text(plan, replace(settings, dtype="float32"), server.url)

@@ -17,7 +17,7 @@ from app.cli.main import main
 from app.config.settings import Settings, load_settings
 from app.doctor import checks
 from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weights_of, window_bytes
-from app.doctor.network_check import check_network
+from app.doctor.network_check import check_network, network_of
 from models.errors import ModelNotFoundError
 from models.resolve import resolve_model
 from tests.integration.damaged import damaged_conversations, stored_conversations
@@ -156,12 +156,16 @@ def test_network_check_warns_of_untested_architectures(tmp_path: Path, model: Pa
     assert "not one of those tested" in finding.advice
 
 
+def weight_bytes(model: Path, chosen: Settings) -> int:
+    return weights_of(chosen, model, network_of(chosen, model)).held
+
+
 def test_memory_plan_counts_each_attention_call(tmp_path: Path, model: Path) -> None:
-    plain = window_bytes(model, settings(tmp_path))
-    assert plain == 4096 * 2 * 4 * (64 + 64) * 2
+    chosen = settings(tmp_path)
+    assert window_bytes(chosen, network_of(chosen, model)) == 4096 * 2 * 4 * (64 + 64) * 2
     tiny_config("gemma4_text").save_pretrained(model)
     local, full = 16 + 16, 512 + 512
-    assert window_bytes(model, settings(tmp_path)) == POSITIONS * 2 * 2 * (local + full) * 2
+    assert window_bytes(chosen, network_of(chosen, model)) == POSITIONS * 2 * 2 * (local + full) * 2
 
 
 def test_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> None:
@@ -192,12 +196,12 @@ def test_tier_that_is_off_takes_no_memory(tmp_path: Path, flags: dict[str, str],
 
 
 def test_weights_are_counted_in_the_dtype_they_are_loaded_in(tmp_path: Path, model: Path) -> None:
-    assert weights_of(model, settings(tmp_path, device="cpu")).held == 60
-    assert weights_of(model, settings(tmp_path, device="cpu", dtype="float32")).held == 120
+    assert weight_bytes(model, settings(tmp_path, device="cpu")) == 60
+    assert weight_bytes(model, settings(tmp_path, device="cpu", dtype="float32")) == 120
 
 
 def test_each_replica_on_a_cpu_has_its_own_weights(tmp_path: Path, model: Path) -> None:
-    assert weights_of(model, settings(tmp_path, device="cpu", replicas="3")).held == 180
+    assert weight_bytes(model, settings(tmp_path, device="cpu", replicas="3")) == 180
 
 
 def test_pool_is_not_negative_where_weights_do_not_fit(tmp_path: Path, model: Path) -> None:
@@ -230,9 +234,9 @@ def test_weights_must_fit_before_they_are_quantized(
 
 
 def test_model_folder_without_weights_fails(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
+    configure(tmp_path)
     with pytest.raises(ModelNotFoundError):
-        weights_of(tmp_path, settings(tmp_path))
+        weight_bytes(tmp_path, settings(tmp_path))
     finding = checks.check_memory(settings(tmp_path, model=str(tmp_path)))
     assert finding.level == "fail"
 

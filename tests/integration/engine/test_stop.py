@@ -1,7 +1,7 @@
 """Blocks that are erased while the engine stops: they are in no tier afterwards."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,8 @@ from engine.trail import Trail
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.redis_server import RedisServer
 
+pytest_plugins = ["tests.store_fixtures"]
+
 SECONDS = 20.0
 DELETED = [500 + at for at in range(3 * BLOCK)]
 KEPT = [900 + at for at in range(3 * BLOCK)]
@@ -24,17 +26,9 @@ LONG = SamplingParams(temperature=0.0, max_tokens=100, ignore_eos=True)
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    """Redis server of this test alone."""
-    server = RedisServer(tmp_path)
-    yield server
-    server.kill()
-
-
-@pytest.fixture
-async def engine(shallow_model: Path, tmp_path: Path, server: RedisServer) -> AsyncLLMEngine:
+async def engine(shallow_model: Path, tmp_path: Path, redis_server: RedisServer) -> AsyncLLMEngine:
     """Run an engine with every tier, which the test stops."""
-    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     engine = await asyncio.to_thread(build_engine, config, print)
     await engine.start()
     return engine
@@ -59,16 +53,16 @@ def num_pending(engine: AsyncLLMEngine) -> int:
     return tiers.lower[REDIS.id].pending_writes
 
 
-def in_redis(server: RedisServer, engine: AsyncLLMEngine, prompt: list[int]) -> list[bool]:
+def in_redis(redis_server: RedisServer, engine: AsyncLLMEngine, prompt: list[int]) -> list[bool]:
     """Return for each full block of a prompt whether Redis has it."""
-    with server.client() as client:
+    with redis_server.client() as client:
         return [bool(client.exists(redis_key(key))) for key in engine.keys.of(prompt, "local")]
 
 
-async def test_erasure_while_answers_end_reaches_every_tier(engine: AsyncLLMEngine, server: RedisServer) -> None:
+async def test_erasure_while_answers_end_reaches_every_tier(engine: AsyncLLMEngine, redis_server: RedisServer) -> None:
     for prompt in (DELETED, KEPT):
         await compute(engine, prompt, SHORT)
-    await until(lambda: all(in_redis(server, engine, DELETED) + in_redis(server, engine, KEPT)))
+    await until(lambda: all(in_redis(redis_server, engine, DELETED) + in_redis(redis_server, engine, KEPT)))
     answer = asyncio.create_task(compute(engine, DELETED[::-1], LONG))
     await until(lambda: engine.stats().running > 0)
     stopping = asyncio.create_task(engine.stop(SECONDS))
@@ -76,12 +70,12 @@ async def test_erasure_while_answers_end_reaches_every_tier(engine: AsyncLLMEngi
     await engine.erase([Trail(DELETED, 0, [len(DELETED)])])
     await stopping
     assert await answer == LONG.max_tokens
-    assert in_redis(server, engine, DELETED) == [False] * 3
-    assert in_redis(server, engine, KEPT) == [True] * 3
+    assert in_redis(redis_server, engine, DELETED) == [False] * 3
+    assert in_redis(redis_server, engine, KEPT) == [True] * 3
 
 
-async def test_block_erased_during_the_flush_is_not_in_redis(engine: AsyncLLMEngine, server: RedisServer) -> None:
-    with server.client() as client:
+async def test_block_erased_during_the_flush_is_not_in_redis(engine: AsyncLLMEngine, redis_server: RedisServer) -> None:
+    with redis_server.client() as client:
         client.client_pause(60_000, all=False)
         for prompt in (DELETED, KEPT):
             await compute(engine, prompt, SHORT)
@@ -93,5 +87,5 @@ async def test_block_erased_during_the_flush_is_not_in_redis(engine: AsyncLLMEng
         await engine.erase([Trail(DELETED, 0, [len(DELETED)])])
         client.client_unpause()
     await stopping
-    assert in_redis(server, engine, DELETED) == [False] * 3
-    assert in_redis(server, engine, KEPT) == [True] * 3
+    assert in_redis(redis_server, engine, DELETED) == [False] * 3
+    assert in_redis(redis_server, engine, KEPT) == [True] * 3

@@ -21,6 +21,7 @@ from tests.integration.engine_rig import BLOCK, engine_config
 from tests.redis_server import RedisServer
 from tests.waiting import until
 
+pytest_plugins = ["tests.store_fixtures"]
 pytestmark = pytest.mark.usefixtures("patient_loads")
 
 TIERS = ("device", "cpu", "redis")
@@ -28,17 +29,9 @@ PROMPT = [500 + at for at in range(5 * BLOCK + 17)]
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    """Redis server of this test alone."""
-    server = RedisServer(tmp_path)
-    yield server
-    server.kill()
-
-
-@pytest.fixture
-def config(shallow_model: Path, tmp_path: Path, server: RedisServer) -> EngineConfig:
+def config(shallow_model: Path, tmp_path: Path, redis_server: RedisServer) -> EngineConfig:
     """Engine configuration with every tier."""
-    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{server.socket}")
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     return replace(config, tenants_file=tmp_path / "state" / "tenants.json")
 
 
@@ -80,19 +73,19 @@ def leave_only_in(llm: LLM, tier: str) -> None:
         until(store.clear_cpu)
 
 
-def redis_keys(server: RedisServer) -> set[bytes]:
+def redis_keys(redis_server: RedisServer) -> set[bytes]:
     """Read the keys of all blocks."""
-    with server.client() as client:
+    with redis_server.client() as client:
         return set(client.scan_iter(b"ebb:kv:*"))
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_equal_prompts_of_two_tenants_share_no_blocks_in_a_tier(llm: LLM, server: RedisServer, tier: str) -> None:
+def test_equal_prompts_of_two_tenants_share_no_blocks_in_a_tier(llm: LLM, redis_server: RedisServer, tier: str) -> None:
     ask(llm, PROMPT, "one")
-    of_one = redis_keys(server)
+    of_one = redis_keys(redis_server)
     leave_only_in(llm, tier)
     assert ask(llm, PROMPT, "two").cached == 0
-    of_two = redis_keys(server) - of_one
+    of_two = redis_keys(redis_server) - of_one
     assert len(of_one) == len(of_two) == 6
     leave_only_in(llm, tier)
     again = ask(llm, PROMPT, "one")
@@ -166,18 +159,20 @@ def with_system(llm: LLM, config: EngineConfig, system: str, question: str) -> l
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_tenants_share_only_the_blocks_of_a_public_prefix(config: EngineConfig, server: RedisServer, tier: str) -> None:
+def test_tenants_share_only_the_blocks_of_a_public_prefix(
+    config: EngineConfig, redis_server: RedisServer, tier: str
+) -> None:
     question = "Which of them is the oldest, and who made it? " * 12
     with LLM(replace(config, public_prompt=PUBLIC)) as llm:
         prompt = with_system(llm, config, PUBLIC, question)
         public = common_prefix_len(prompt, with_system(llm, config, PUBLIC, "?")) // BLOCK
         assert 0 < public < len(prompt) // BLOCK - 1
         ask(llm, prompt, "one")
-        of_one = redis_keys(server)
+        of_one = redis_keys(redis_server)
         leave_only_in(llm, tier)
         receipt = ask(llm, prompt, "two")
         assert (receipt.reused[tier], receipt.computed) == (public * BLOCK, len(prompt) - public * BLOCK)
-        of_two = redis_keys(server) - of_one
+        of_two = redis_keys(redis_server) - of_one
         assert len(of_two) == len(of_one) - public
         assert ask(llm, prompt, "two").reused["device"] == len(prompt) - 1
 

@@ -1,6 +1,5 @@
 """A flood that computes blocks faster than they are copied to the lower tiers: every block still reaches Redis."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,8 @@ from tests.integration.engine.test_memory_shares import BLOCK_BYTES, CHATS, CPU_
 from tests.redis_server import RedisServer
 from tests.tiny_models import make_tiny_model
 
+pytest_plugins = ["tests.store_fixtures"]
+
 DEVICE_BLOCKS = 48
 """A quarter of the pool stays evictable without loss for an arriving tenant. That quarter holds two prompts."""
 
@@ -30,18 +31,11 @@ def _patient_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(held_back, "MAX_HELD_BACK_SECONDS", 60.0)
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    server = RedisServer(tmp_path)
-    yield server
-    server.kill()
-
-
-def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(server: RedisServer, tmp_path: Path) -> None:
+def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(redis_server: RedisServer, tmp_path: Path) -> None:
     config = EngineConfig(
         model_path=make_tiny_model(tmp_path / "model"),
         model_name="tiny",
-        tiers=TierConfig(CPU_BLOCKS * BLOCK_BYTES, f"unix://{server.socket}", 0, tmp_path),
+        tiers=TierConfig(CPU_BLOCKS * BLOCK_BYTES, f"unix://{redis_server.socket}", 0, tmp_path),
         secret=b"a secret of the tests",
         kv_memory=DEVICE_BLOCKS * BLOCK_BYTES,
         cache_dir=default_cache_dir(),

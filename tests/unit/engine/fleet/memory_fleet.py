@@ -107,26 +107,16 @@ class ScriptedEngine:
             raise self.failure
 
 
-class MemoryReplica:
-    """A replica that never ends by itself. See PlacedReplica and SessionOwner."""
+class SilentReplica:
+    """A replica that answers no connection, and ends only when it is killed. See PlacedReplica."""
 
     machine, pid = "here", 1
-    is_broken = False
 
     def __init__(self, epoch: int, token: bytes) -> None:
         self.epoch, self.token = epoch, token
-        self.scripted = ScriptedEngine()
-        self.session = GatewaySession(0, token, epoch, self)
         self._gone = asyncio.Event()
 
-    @property
-    def engine(self) -> AsyncLLMEngine:
-        return cast("AsyncLLMEngine", self.scripted)
-
-    async def connect(self, protocol: asyncio.Protocol) -> None:
-        gateway = cast("Connection", protocol)
-        gateway.connection_made(Wire(self.session.connection))
-        self.session.connection.connection_made(Wire(gateway))
+    async def connect(self, protocol: asyncio.Protocol) -> None: ...
 
     def retire(self) -> None: ...
 
@@ -139,6 +129,26 @@ class MemoryReplica:
     async def ended(self) -> str:
         await self._gone.wait()
         return "ended"
+
+
+class MemoryReplica(SilentReplica):
+    """A replica with a session. See SessionOwner."""
+
+    is_broken = False
+
+    def __init__(self, epoch: int, token: bytes) -> None:
+        super().__init__(epoch, token)
+        self.scripted = ScriptedEngine()
+        self.session = GatewaySession(0, token, epoch, self)
+
+    @property
+    def engine(self) -> AsyncLLMEngine:
+        return cast("AsyncLLMEngine", self.scripted)
+
+    async def connect(self, protocol: asyncio.Protocol) -> None:
+        gateway = cast("Connection", protocol)
+        gateway.connection_made(Wire(self.session.connection))
+        self.session.connection.connection_made(Wire(gateway))
 
     def exit_if_broken(self) -> None: ...
 

@@ -20,34 +20,11 @@ from engine.fleet.link import CLOSED, Link
 from engine.fleet.messages import ReplicaFacts
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import Share
+from tests.unit.engine.fleet.memory_fleet import SilentReplica
 from tests.unit.engine.fleet.test_answer import STOP, accepted, output
 from tests.unit.fake_engine import FakeEngine
 
 CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests")
-
-
-class FakeReplica:
-    """A replica that computes nothing, and ends when it is killed."""
-
-    machine, pid = "here", 1
-
-    def __init__(self, order: ReplicaOrder) -> None:
-        self.epoch, self.token = order.epoch, order.token
-        self._gone = asyncio.Event()
-
-    async def connect(self, protocol: asyncio.Protocol) -> None: ...
-
-    def retire(self) -> None: ...
-
-    def kill(self) -> None:
-        self._gone.set()
-
-    async def died(self) -> None:
-        await asyncio.Event().wait()
-
-    async def ended(self) -> str:
-        await self._gone.wait()
-        return "ended"
 
 
 class FakePlacement:
@@ -63,12 +40,12 @@ class FakePlacement:
     def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
         return [Share(CoreShare((0,), self.sharers))] * count
 
-    async def start(self, order: ReplicaOrder) -> FakeReplica:
+    async def start(self, order: ReplicaOrder) -> SilentReplica:
         assert order.config.cpu_sharers == self.sharers
         if self.failures:
             raise self.failures.pop()
         self.started.put_nowait(order.index)
-        return FakeReplica(order)
+        return SilentReplica(order.epoch, order.token)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ them once through each of the three. Only Ebb verifies the blocks, and only its 
 
 import argparse
 import hashlib
-import json
 import os
 import subprocess
 import sys
@@ -25,6 +24,7 @@ import redis
 
 from bench.cold import empty_cpu
 from bench.machine import describe_machine
+from bench.report import RESULTS, write_results
 from bench.server import free_port
 from bench.stats import median
 from cache_tiers.block_key import BlockKey
@@ -196,7 +196,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and write adapters.json and adapters.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.adapters", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-adapters-") as folder, ExitStack() as stack:
         port = stack.enter_context(redis_server(Path(folder)))
@@ -229,10 +229,8 @@ def report(found: dict[str, list[float]], out: Path) -> int:
     lines += [f"| {name} | {median(rates):.2f} | {ratios[name]:.2f} |" for name, rates in found.items()]
     text = "\n".join(lines) + "\n"
     print(text)
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "adapters.md").write_text(text)
     result = {"machine": asdict(describe_machine()), "blocks": BLOCKS, "gb_per_second": found, "ratios": ratios}
-    (out / "adapters.json").write_text(json.dumps(result, indent=1) + "\n")
+    write_results(out, "adapters", result, text)
     stock = min(ratio for name, ratio in ratios.items() if name.startswith("LMCache"))
     return 0 if ratios["redis-py"] >= 2.0 and stock >= 1.0 else 1
 

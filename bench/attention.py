@@ -5,7 +5,6 @@ memory, measured in the same rounds. Prints a table, and writes bench/results/at
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -14,14 +13,13 @@ from typing import Final
 
 from bench.kernel_program import LIMIT, Samples, run_program
 from bench.machine import Machine, describe_machine
+from bench.report import RESULTS, write_results
 from bench.report_tables import table
-from bench.rounding import rounded
 from bench.stats import median
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.worker.host_resources import usable_cores
 
 PROGRAM: Final = Path(__file__).with_name("attention_kernel.cpp")
-RESULTS: Final = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     instruction_set = choose_instruction_set(arguments.kernels)
     samples = run_program(PROGRAM, instruction_set, threads=arguments.threads, rounds=arguments.rounds)
     report = _report(samples, instruction_set.name, arguments.threads, arguments.rounds)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    whole = json.dumps(rounded(asdict(report)), indent=1)
-    (arguments.out / "attention.json").write_text(whole + "\n", encoding="utf-8")
-    (arguments.out / "attention.md").write_text(to_markdown(report), encoding="utf-8")
+    write_results(arguments.out, "attention", asdict(report), to_markdown(report))
     print(to_markdown(report))
     return 0
 

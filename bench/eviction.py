@@ -8,7 +8,6 @@ No model runs: a request finds the longest run of its blocks that the tier holds
 
 import argparse
 import heapq
-import json
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from bench.machine import describe_machine
+from bench.report import RESULTS, write_results
 from cache_tiers.block_key import BlockKey
 from cache_tiers.cpu.eviction import UNMARKED, EvictionPolicy, LeastRecentlyUsed, LikelyToReturn
 
@@ -359,7 +359,7 @@ def marks_table(rows: Sequence[MarkedRow]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Replay, print, and write eviction.json and eviction.md."""
     parser = argparse.ArgumentParser(prog="python -m bench.eviction", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     out = parser.parse_args(argv).out
     rows = []
     for mix in MIXES:
@@ -372,14 +372,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             new = measure_marks(mix, marks, capacity)
             marked += new
             print("\n".join(marks_table(new).splitlines()[2:]), flush=True)
-    out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
         "rows": [asdict(row) for row in rows],
         "marked": [asdict(row) for row in marked],
     }
-    (out / "eviction.json").write_text(json.dumps(result, indent=1) + "\n")
-    (out / "eviction.md").write_text(table(rows) + "\n" + marks_table(marked))
+    write_results(out, "eviction", result, table(rows) + "\n" + marks_table(marked))
     return 0
 
 

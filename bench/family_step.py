@@ -6,7 +6,6 @@ target is missed.
 """
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
@@ -17,9 +16,8 @@ from typing import Any, Final
 import torch
 
 from bench.machine import Machine, describe_machine
-from bench.report import Target
+from bench.report import RESULTS, Target, write_results
 from bench.report_tables import table, targets_table
-from bench.rounding import rounded
 from bench.stats import median
 from cache_tiers.layout import BlockLayout
 from engine.attention.backend import kv_shapes
@@ -38,7 +36,6 @@ from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
 from models.registry import read_config
 
-RESULTS: Final = Path(__file__).parent / "results"
 MOST_PER_BYTE: Final = 1.05
 POSITIONS: Final = 4096
 _GEMMA: Final = {
@@ -230,10 +227,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     today, machine = date.today().isoformat(), describe_machine()
     report = FamilyReport(today, machine, chosen.name, arguments.threads, arguments.rounds, tuple(steps))
     passed = all(target.met for target in targets(report))
-    whole = rounded(asdict(report) | {"targets": [asdict(target) for target in targets(report)], "passed": passed})
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "family_step.json").write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-    (arguments.out / "family_step.md").write_text(to_markdown(report), encoding="utf-8")
+    whole = asdict(report) | {"targets": [asdict(target) for target in targets(report)], "passed": passed}
+    write_results(arguments.out, "family_step", whole, to_markdown(report))
     print(to_markdown(report))
     return 0 if passed else 1
 

@@ -11,7 +11,6 @@ Tokens are counted, so the machine may be busy. The model is a small one with ra
 
 import argparse
 import asyncio
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.load.answer import Answer
 from app.load.client import Generation, LoadClient
 from bench.machine import describe_machine
+from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerSettings, settle_client
 from tests.tiny_models import make_tiny_model
 
@@ -271,10 +271,8 @@ def causes(row: Row) -> str:
 
 def write(rows: Sequence[Row], prompts: int, out: Path) -> None:
     """Write flood.json and flood.md."""
-    out.mkdir(parents=True, exist_ok=True)
     result = {"machine": asdict(describe_machine()), "prompts": prompts, "rows": [asdict(row) for row in rows]}
-    (out / "flood.json").write_text(json.dumps(result, indent=1) + "\n")
-    (out / "flood.md").write_text(table(rows, prompts))
+    write_results(out, "flood", result, table(rows, prompts))
 
 
 async def run(root: Path, prompts: int) -> list[Row]:
@@ -294,7 +292,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Returns 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.flood", description=__doc__)
     parser.add_argument("--prompts", type=int, default=FLOOD_PROMPTS, help="number of prompts in the flood")
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-flood-") as root:
         rows = asyncio.run(run(Path(root), arguments.prompts))

@@ -6,7 +6,6 @@ forms.md. Returns 1 if a target is missed.
 
 import argparse
 import asyncio
-import json
 import tempfile
 import time
 from collections import Counter
@@ -20,8 +19,7 @@ import aiohttp
 from bench.hostile_bodies import Attempt, attempts
 from bench.loop_lag import lag_counts
 from bench.machine import describe_machine
-from bench.report import Target
-from bench.rounding import rounded
+from bench.report import RESULTS, Target, write_results
 from bench.server import EbbServer, ServerSettings
 
 MAX_MS: Final = 100.0
@@ -119,7 +117,7 @@ def table(outcomes: Sequence[Outcome], targets: Sequence[Target]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.forms", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("flags", nargs="*", help="flags of `ebb serve`, after --")
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-forms-", ignore_cleanup_errors=True) as root:
@@ -131,9 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "outcomes": [asdict(outcome) for outcome in outcomes],
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "forms.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
-    (arguments.out / "forms.md").write_text(table(outcomes, targets))
+    write_results(arguments.out, "forms", result, table(outcomes, targets))
     print(table(outcomes, targets), end="")
     return 0 if all(target.met for target in targets) else 1
 

@@ -22,11 +22,10 @@ from app.config.settings import load_settings
 from bench.large_model import LARGE_MODELS
 from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
-from bench.rounding import rounded
+from bench.report import RESULTS, write_results
 from bench.server import EBB_SERVE, EbbServer, ServerSettings
 from models.resolve import DEFAULT_MODEL, resolve_model
 
-RESULTS: Final = Path(__file__).parent / "results"
 QWEN3_4B: Final[Mapping[str, Any]] = MappingProxyType(
     {
         **LARGE_MODELS["qwen3-0.5b"],
@@ -120,9 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "server": server,
             "profiles": {str(streams): profile(flags, streams, root) for streams in arguments.profiles},
         }
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "gpu_server.json").write_text(json.dumps(rounded(report), indent=1) + "\n")
-    (arguments.out / "gpu_server.md").write_text(table(report))
+    write_results(arguments.out, "gpu_server", report, table(report))
     print(table(report), end="")
     return 0
 

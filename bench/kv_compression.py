@@ -6,7 +6,6 @@ kv_compression.json and kv_compression.md. The agreement depends on the build, n
 """
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +19,7 @@ from bench.kv_agreement import Agreement, Laboratory, Prompt, make_prompts, meas
 from bench.kv_codecs import CODECS, Codec, Raw
 from bench.kv_restore import BLOCKS, LATENCY, RATE, ROUNDS, measure_restores
 from bench.machine import Machine, describe_machine
+from bench.report import RESULTS, write_results
 from bench.stats import median
 from cache_tiers.sealed_value import HEADER_BYTES
 from engine.cpu.instruction_set import usable_instruction_sets
@@ -177,15 +177,13 @@ def measure(prompts: Sequence[Prompt], folder: Path) -> Report:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(prog="python -m bench.kv_compression", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     settings = load_settings({})
     folder = resolve_model(settings.model, settings.cache_dir, print)
     report = measure(make_prompts(folder), folder)
     table = to_markdown(report)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "kv_compression.json").write_text(json.dumps(asdict(report), indent=1) + "\n", encoding="utf-8")
-    (arguments.out / "kv_compression.md").write_text(table, encoding="utf-8")
+    write_results(arguments.out, "kv_compression", asdict(report), table)
     print(table)
     return 0
 

@@ -6,7 +6,6 @@ two.
 """
 
 import argparse
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,6 +17,7 @@ from app.config.settings import Settings, load_settings
 from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine
+from bench.report import RESULTS, write_results
 from bench.slow_link import SlowLink
 from bench.stats import median
 from cache_tiers.config import TierConfig
@@ -148,20 +148,18 @@ def table(points: Sequence[Point]) -> str:
 
 def write(points: Sequence[Point], out: Path) -> None:
     """Write the points measured so far."""
-    out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
         "prompt_tokens": PROMPT_BLOCKS * BLOCK + 1,
         "points": [asdict(point) for point in points],
     }
-    (out / "links.json").write_text(json.dumps(result, indent=1) + "\n")
-    (out / "links.md").write_text(table(points))
+    write_results(out, "links", result, table(points))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and write links.json and links.md. Return 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.links", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument(
         "--link",
         nargs=2,

@@ -27,8 +27,7 @@ from app.observability.percentiles import percentile
 from bench.long_window_model import WINDOW, write_long_window_model
 from bench.loop_lag import lag_counts
 from bench.machine import describe_machine
-from bench.report import Target
-from bench.rounding import rounded
+from bench.report import RESULTS, Target, write_results
 from bench.server import EbbServer, ServerSettings
 from models.pull import pull_default
 
@@ -215,7 +214,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print and write. Returns 1 if a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m bench.loop", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--cache-dir", type=Path, default=Path.home() / ".cache" / "ebb")
     parser.add_argument("--seconds", type=float, default=15.0, help="seconds for each kind of load")
     arguments = parser.parse_args(argv)
@@ -230,9 +229,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "outcomes": [asdict(outcome) for outcome in outcomes],
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "loop.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
-    (arguments.out / "loop.md").write_text(table(outcomes))
+    write_results(arguments.out, "loop", result, table(outcomes))
     print(table(outcomes), end="")
     return 0 if all(target.met for target in targets) else 1
 

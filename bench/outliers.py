@@ -7,7 +7,6 @@ The numbers depend on the build, not on how busy the machine is.
 """
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import product
@@ -21,7 +20,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from bench.machine import describe_machine
-from bench.quality import RESULTS, TEXTS, TEXTS_AT_ONCE, NativeArm, Quality, TorchArm, compare, summarise
+from bench.quality import TEXTS, TEXTS_AT_ONCE, NativeArm, Quality, TorchArm, compare, summarise
+from bench.report import RESULTS, write_results
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.cpu.library import Kernels
@@ -117,8 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"# Weights with outliers\n\n{arguments.model.name}, `python -m bench.outliers`.\n\n" + "\n".join(lines) + "\n"
     )
     report = {"machine": asdict(describe_machine()), "arms": [asdict(each) for each in results]}
-    (arguments.out / "outliers.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    (arguments.out / "outliers.md").write_text(table, encoding="utf-8")
+    write_results(arguments.out, "outliers", report, table)
     print(table)
     return 0
 

@@ -9,7 +9,6 @@ waits.
 
 import argparse
 import asyncio
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -24,14 +23,12 @@ from bench.chromium import launch_chromium
 from bench.long_chat import ebb_file
 from bench.machine import Machine, describe_machine
 from bench.page_answer import MARKDOWN, Answer, code, drawings, table
-from bench.report import Target
+from bench.report import RESULTS, Target, write_results
 from bench.report_tables import table as report_table
 from bench.report_tables import targets_table
-from bench.rounding import rounded
 from bench.server import EbbServer
 from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
 
-RESULTS = Path(__file__).parent / "results"
 MAX_TASK_MS = 50.0
 MAX_OPEN_SECONDS = 1.0
 CODE_LINES, TABLE_ROWS, DRAWINGS = 3_000, 1_000, 20
@@ -263,10 +260,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         report = asyncio.run(_measure(given.tokens, given.rate, given.messages, folders))
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     passed = all(target.met for target in targets(report))
-    whole = rounded(asdict(report) | {"targets": held, "passed": passed})
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / "page.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    (given.out / "page.md").write_text(to_markdown(report), encoding="utf-8")
+    write_results(given.out, "page", asdict(report) | {"targets": held, "passed": passed}, to_markdown(report))
     print(to_markdown(report))
     return 0 if passed else 1
 

@@ -8,7 +8,6 @@ taken within each round, so that they hold on a slow machine too.
 
 import argparse
 import asyncio
-import json
 import os
 import tempfile
 import time
@@ -29,12 +28,11 @@ from bench.long_chat import ebb_file, open_webui_body, text_of
 from bench.machine import Machine, describe_machine
 from bench.open_webui import VERSION, install_open_webui, open_webui
 from bench.page_answer import MARKDOWN, Answer, code, table
+from bench.report import RESULTS, write_results
 from bench.report_tables import table as report_table
-from bench.rounding import rounded
 from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
 from bench.stats import median
 
-RESULTS = Path(__file__).parent / "results"
 TORCH_CPU_INDEX = os.environ.get("TORCH_CPU_INDEX", "https://download.pytorch.org/whl/cpu")
 QUESTION = "Tell me everything about the tides."
 PEER = f"Open WebUI {VERSION}"
@@ -336,10 +334,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     program = install_open_webui(load_settings({}).cache_dir, TORCH_CPU_INDEX)
     with tempfile.TemporaryDirectory(prefix="ebb-page-peer-", ignore_cleanup_errors=True) as root:
         report = asyncio.run(_measure(given, program, Path(root)))
-    given.out.mkdir(parents=True, exist_ok=True)
-    whole = json.dumps(rounded(asdict(report)), indent=1, ensure_ascii=False) + "\n"
-    (given.out / "page_peer.json").write_text(whole, encoding="utf-8")
-    (given.out / "page_peer.md").write_text(to_markdown(report), encoding="utf-8")
+    write_results(given.out, "page_peer", asdict(report), to_markdown(report))
     print(to_markdown(report))
     return 0
 

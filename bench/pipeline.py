@@ -10,7 +10,6 @@ fill a pipeline: the stages then compute one after another. Prints a table, and 
 
 import argparse
 import asyncio
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +19,7 @@ from typing import Final
 
 from app.config.settings import load_settings
 from bench.machine import describe_machine
-from bench.rounding import rounded
+from bench.report import RESULTS, write_results
 from bench.stats import median
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
@@ -155,7 +154,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--stages", type=int, default=2)
     parser.add_argument("--streams", type=int, nargs="+", default=STREAMS)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     cache_dir = load_settings({}).cache_dir
     folder = resolve_model(arguments.model, cache_dir, print)
@@ -175,10 +174,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "rows": [asdict(row) for row in rows],
         "met": met,
     }
-    (arguments.out / "pipeline.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
     head = f"# Pipeline\n\n{folder.name} in {arguments.stages} stages, by `make bench-pipeline`. "
     target = f"Target: a bubble of at most {MOST_BUBBLE:.0%} with {LEAST_STREAMS} streams or more.\n\n"
-    (arguments.out / "pipeline.md").write_text(head + target + table(rows) + "\n")
+    write_results(arguments.out, "pipeline", result, head + target + table(rows) + "\n")
     return 0 if met else 1
 
 

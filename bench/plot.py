@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 
 from bench import arms
 from bench.conversations import ConversationsResult
-from bench.report import TurnsReport
 from bench.returning import ReturningResult
 from bench.step_time import StepTimeResult
+from bench.turns_report import TurnsReport
 
 DEVICE, CPU, REDIS, COMPUTED = "#68ccd7", "#0088a9", "#064172", "#e0b67b"
 TEXT, _SOFT, PAGE, _GRID = "#18232b", "#4e5d67", "#fafcfd", "#d1dbdf"

@@ -6,7 +6,6 @@ quality.md. The numbers depend on the build, not on how busy the machine is.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ import torch
 
 from app.observability.percentiles import percentile
 from bench.machine import Machine, describe_machine
+from bench.report import RESULTS, write_results
 from bench.stats import share
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set, usable_instruction_sets
@@ -35,7 +35,6 @@ from models.registry import load_model, read_config
 from models.text_tokenizer import load_tokenizer
 
 TEXTS: Final = Path(__file__).parent / "quality_text"
-RESULTS: Final = Path(__file__).parent / "results"
 TEXTS_AT_ONCE: Final = 3
 ROWS_AT_ONCE: Final = 64
 GREEDY: Final = SamplingParams(temperature=0.0)
@@ -243,8 +242,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     report = measure(arguments.model, arguments.cache_dir)
     table = to_markdown(report)
-    (arguments.out / "quality.json").write_text(json.dumps(asdict(report), indent=1) + "\n", encoding="utf-8")
-    (arguments.out / "quality.md").write_text(table, encoding="utf-8")
+    write_results(arguments.out, "quality", asdict(report), table)
     print(table)
     return 0
 

@@ -1,28 +1,13 @@
-"""Results of one run of `bench.turns`, their targets, and their form as JSON."""
+"""The form in which benchmarks publish their results: targets, and the files in bench/results."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
-from bench.conversations import ConversationsResult
-from bench.exactness import ExactnessResult
-from bench.machine import Machine
-from bench.plan import Plan
-from bench.returning import ReturningResult
 from bench.rounding import rounded
-from bench.step_time import StepTimeResult
 
-
-@dataclass(frozen=True, slots=True)
-class TurnsReport:
-    """One run. A section that was not selected is None, or missing from `exactness`."""
-
-    measured_on: str
-    machine: Machine
-    plan: Plan
-    conversations: ConversationsResult | None
-    returning: ReturningResult | None
-    exactness: tuple[ExactnessResult, ...]
-    step_time: StepTimeResult | None
+RESULTS: Final = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +31,21 @@ class Target:
         return self.value >= self.bound if self.at_least else self.value <= self.bound
 
 
-def targets(report: TurnsReport) -> list[Target]:
-    """List the targets of the sections that ran."""
-    found: list[Target] = []
-    if one := report.returning:
-        found.append(Target("returning turn, TTFT from CPU, times lower", one.cpu_ratio, 8, at_least=True))
-        found.append(Target("returning turn, TTFT from Redis after kill -9, times lower", one.redis_ratio, 5, True))
-    for exact in report.exactness:
-        claim = f"{exact.dtype}: answers equal from device, CPU and Redis, share"
-        found.append(Target(claim, exact.equal_across_tiers, 1, at_least=True))
-        if exact.dtype == "float32":
-            claim = "float32: answers from Redis equal to recomputed ones, share"
-            found.append(Target(claim, exact.equal_to_computed, 1, at_least=True))
-    if step := report.step_time:
-        found.append(Target("step time with tiers over without, median", step.median_ratio, 1.08, at_least=False))
-        found.append(Target("step time with tiers over without, p99", step.p99_ratio, 1.3, at_least=False))
-    return found
+def write_results(folder: Path, name: str, content: object, text: str) -> None:
+    """Write NAME.json and NAME.md into `folder`, and make the folder if it is missing.
+
+    A run that is interrupted leaves the JSON of an earlier one whole, because it may continue from there.
+
+    content: what the JSON has.
+    text: the tables, in Markdown.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    partial = folder / f"{name}.tmp.json"
+    partial.write_text(to_json(content), encoding="utf-8")
+    partial.rename(folder / f"{name}.json")
+    (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 
-def to_json(report: TurnsReport) -> str:
-    """Serialize the report and its targets, with numbers rounded to their precision."""
-    held = [asdict(target) | {"met": target.met} for target in targets(report)]
-    return json.dumps(rounded(asdict(report) | {"targets": held}), indent=1, ensure_ascii=False) + "\n"
+def to_json(content: object) -> str:
+    """Serialize results, with numbers rounded to their precision."""
+    return json.dumps(rounded(content), indent=1, ensure_ascii=False) + "\n"

@@ -6,7 +6,6 @@ step is compared with the greedy step of the same turn.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,8 +17,7 @@ import torch
 
 from app.config.settings import load_settings
 from bench.machine import describe_machine
-from bench.report import Target
-from bench.rounding import rounded
+from bench.report import RESULTS, Target, write_results
 from bench.stats import median
 from engine.config import EngineConfig
 from engine.sampling.mask_words import words_of_ids
@@ -172,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=200, help="number of steps of each kind")
     parser.add_argument("--context", type=int, default=256, help="number of tokens before the first step")
     parser.add_argument("--kernels", default="auto", help="kernels, as in `ebb serve --cpu-kernels`")
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     cache_dir = load_settings({}).cache_dir
     folder = arguments.model or resolve_model(DEFAULT_MODEL, cache_dir, print)
@@ -201,9 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "rows": [asdict(row) for row in rows],
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "sampler.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
-    (arguments.out / "sampler.md").write_text(table(rows, arguments.steps))
+    write_results(arguments.out, "sampler", result, table(rows, arguments.steps))
     print(table(rows, arguments.steps), end="")
     return 0 if all(target.met for target in targets) else 1
 

@@ -9,7 +9,6 @@ The batches of one model take turns, and each step is compared with the greedy s
 """
 
 import argparse
-import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -23,8 +22,7 @@ import torch
 from app.config.settings import load_settings
 from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
-from bench.report import Target
-from bench.rounding import rounded
+from bench.report import RESULTS, Target, write_results
 from bench.sampler import BLOCK, GREEDY, MAX_OVER_GREEDY, Batch, blocks_of, in_turns
 from bench.stats import median
 from engine.config import EngineConfig
@@ -133,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--context", type=int, default=128, help="number of tokens before the first step")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="device of the model")
     parser.add_argument("--kernels", default="auto", help="kernels, as in `ebb serve --cpu-kernels`")
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     source = resolve_model(DEFAULT_MODEL, load_settings({}).cache_dir, print)
     rows: list[Row] = []
@@ -150,11 +148,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "rows": [asdict(row) for row in rows],
         "targets": [asdict(row.target) | {"met": row.target.met} for row in rows],
     }
-    arguments.out.mkdir(parents=True, exist_ok=True)
     name = "sampler_vocabulary" if arguments.device == "cpu" else f"sampler_vocabulary_{arguments.device}"
     text = table(rows, arguments.steps, device)
-    (arguments.out / f"{name}.json").write_text(json.dumps(rounded(result), indent=1) + "\n")
-    (arguments.out / f"{name}.md").write_text(text)
+    write_results(arguments.out, name, result, text)
     print(text, end="")
     return 0 if all(row.target.met for row in rows) else 1
 

@@ -11,7 +11,6 @@ not copy. The table says how much of the answers occurs in their prompts. Whethe
 
 import argparse
 import asyncio
-import json
 import math
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from typing import Final
 from app.load.answer import Answer
 from app.load.client import Generation, Message
 from bench.machine import describe_machine
+from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stats import median, share
 
@@ -247,7 +247,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.speculation", description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--quick", action="store_true", help="run a small size, which only checks that it works")
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     rounds, sizes = (1, (48, 24)) if arguments.quick else (arguments.rounds, (320, 200))
     if rounds < 1:
@@ -258,14 +258,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
-    arguments.out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
         "rounds": rounds,
         "rows": [asdict(row) | {"met": row.met} for row in rows],
     }
-    (arguments.out / "speculation.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    (arguments.out / "speculation.md").write_text(table(rows), encoding="utf-8")
+    write_results(arguments.out, "speculation", result, table(rows))
     print(table(rows), end="")
     return 0 if all(row.met for row in rows) else 1
 

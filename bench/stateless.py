@@ -11,7 +11,6 @@ the first token that differs.
 
 import argparse
 import asyncio
-import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from openai import AsyncOpenAI
 
 from app.config.settings import load_settings
 from bench.machine import describe_machine
+from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stateless_prompt import Making, measure_making
 from bench.workload import passage
@@ -248,7 +248,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--chats", type=int, default=CHATS, help=f"number of chats, at least {len(KINDS)}: one of each kind"
     )
     parser.add_argument("--turns", type=int, default=TURNS, help="turns per chat, at least 2")
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     if arguments.chats < len(KINDS) or arguments.turns < 2:
         parser.error(f"--chats must be at least {len(KINDS)}, and --turns at least 2")
@@ -260,7 +260,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
-    arguments.out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
         "chats": arguments.chats,
@@ -268,8 +267,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "making": asdict(making),
         "rows": [{**asdict(row), "ratio": row.ratio, "ratio_again": row.ratio_again} for row in rows],
     }
-    (arguments.out / "stateless.json").write_text(json.dumps(result, indent=1) + "\n")
-    (arguments.out / "stateless.md").write_text(table(rows, making))
+    write_results(arguments.out, "stateless", result, table(rows, making))
     print(table(rows, making), end="")
     return 0 if rows[-1].ratio >= TARGET else 1
 

@@ -7,7 +7,6 @@ or in Redis, in rotation.
 """
 
 import argparse
-import json
 import random
 import tempfile
 from bisect import bisect_left, bisect_right
@@ -21,6 +20,7 @@ from app.config.settings import Settings, load_settings
 from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine
+from bench.report import RESULTS, write_results
 from bench.stats import median
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
@@ -200,15 +200,13 @@ def table(rows: Sequence[Row], totals: Sequence[Row]) -> str:
 
 def write(rows: Sequence[Row], totals: Sequence[Row], out: Path) -> None:
     """Write tenants.json and tenants.md."""
-    out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
         "prompt_tokens": PROMPT_TOKENS,
         "rows": [asdict(each) for each in rows],
         "totals": [asdict(each) for each in totals],
     }
-    (out / "tenants.json").write_text(json.dumps(result, indent=1) + "\n")
-    (out / "tenants.md").write_text(table(rows, totals))
+    write_results(out, "tenants", result, table(rows, totals))
 
 
 def engine_config(settings: Settings, state: Path) -> EngineConfig:
@@ -228,7 +226,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.tenants", description=__doc__)
     parser.add_argument("--probes", type=int, default=PROBES, help="number of probes per attacker")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     with (
         tempfile.TemporaryDirectory(prefix="ebb-tenants-") as state,

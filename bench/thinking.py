@@ -8,7 +8,6 @@ a reasoning variant of the default one (see `bench.thinking_model`).
 
 import argparse
 import asyncio
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ import aiohttp
 from app.client.chat_client import read_events
 from app.config.settings import load_settings
 from bench.machine import describe_machine
-from bench.rounding import rounded
+from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerSettings
 from bench.stats import median
 from bench.thinking_model import write_thinking_model
@@ -176,10 +175,8 @@ def table(rows: Sequence[Row]) -> str:
 
 def write(rows: Sequence[Row], folder: Path) -> None:
     """Write thinking.json and thinking.md."""
-    folder.mkdir(parents=True, exist_ok=True)
     report = {"machine": asdict(describe_machine()), "rows": [asdict(each) for each in rows], "met": is_met(rows)}
-    (folder / "thinking.json").write_text(json.dumps(rounded(report), indent=1) + "\n", encoding="utf-8")
-    (folder / "thinking.md").write_text(table(rows), encoding="utf-8")
+    write_results(folder, "thinking", report, table(rows))
 
 
 async def run(chats: int, turns: int) -> list[Row]:
@@ -198,7 +195,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.thinking", description=__doc__)
     parser.add_argument("--chats", type=int, default=6, help="chats per arm")
     parser.add_argument("--turns", type=int, default=len(QUESTIONS), help="turns per chat, after the first")
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     rows = asyncio.run(run(arguments.chats, arguments.turns))
     write(rows, arguments.out)

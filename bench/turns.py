@@ -15,15 +15,15 @@ from bench.exactness import ExactnessResult, measure_exactness
 from bench.machine import describe_machine
 from bench.plan import Plan, full_plan, quick_plan
 from bench.plot import draw
-from bench.report import TurnsReport, targets, to_json
-from bench.report_tables import to_markdown
+from bench.report import RESULTS, write_results
 from bench.returning import measure_returning
 from bench.server import EBB_SERVE, ServerFailedError
 from bench.step_time import measure_step_time
+from bench.turns_report import TurnsReport, content, targets
+from bench.turns_tables import to_markdown
 from bench.workbench import Workbench
 
 SECTIONS = ("conversations", "returning", "exactness", "steps")
-RESULTS = Path(__file__).parent / "results"
 
 
 def main(argv: Sequence[str] | None = None, command: Sequence[str] = EBB_SERVE) -> int:
@@ -97,9 +97,7 @@ async def _exactness(bench: Workbench) -> tuple[ExactnessResult, ...]:
 
 
 def _write(report: TurnsReport, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "turns.json").write_text(to_json(report), encoding="utf-8")
-    (folder / "turns.md").write_text(to_markdown(report), encoding="utf-8")
+    write_results(folder, "turns", content(report), to_markdown(report))
     draw(report, folder / "turns.png")
 
 

@@ -11,7 +11,6 @@ cost of the last part of the path.
 
 import argparse
 import asyncio
-import json
 import sys
 import tempfile
 import time
@@ -24,8 +23,7 @@ from app.config.settings import load_settings
 from bench.cold import empty_cpu
 from bench.long_prompt import prompt
 from bench.machine import describe_machine
-from bench.report import Target
-from bench.rounding import rounded
+from bench.report import RESULTS, Target, write_results
 from bench.stats import Spread, share, spread
 from cache_tiers.config import TierConfig
 from engine.async_llm import AsyncLLMEngine
@@ -252,7 +250,6 @@ def table(rows: Sequence[Row], targets: Sequence[Target]) -> str:
 
 def write(rows: Sequence[Row], targets: Sequence[Target], typing_seconds: float, out: Path) -> None:
     """Write warm.json and warm.md."""
-    out.mkdir(parents=True, exist_ok=True)
     result = {
         "machine": asdict(describe_machine()),
         "history_tokens": HISTORY_TOKENS,
@@ -260,8 +257,7 @@ def write(rows: Sequence[Row], targets: Sequence[Target], typing_seconds: float,
         "rows": [asdict(row) for row in rows],
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
-    (out / "warm.json").write_text(json.dumps(rounded(result), indent=1, ensure_ascii=False) + "\n")
-    (out / "warm.md").write_text(table(rows, targets))
+    write_results(out, "warm", result, table(rows, targets))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -270,7 +266,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--chats", type=int, default=CHATS)
     parser.add_argument("--turns", type=int, default=TURNS, help="turns per chat, at least four")
     parser.add_argument("--typing", type=float, default=TYPING_SECONDS, help="seconds between opening and sending")
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
+    parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     if arguments.turns < len(ARMS):
         parser.error(f"--turns must be at least {len(ARMS)}, so that each arm is measured")

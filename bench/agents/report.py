@@ -1,6 +1,5 @@
 """Results of `bench.agents` as JSON and Markdown."""
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -9,9 +8,8 @@ from typing import Any, Final
 
 from bench.agents.figures import Result
 from bench.machine import describe_machine
-from bench.report import Target
+from bench.report import Target, write_results
 from bench.report_tables import table, targets_table
-from bench.rounding import rounded
 
 TARGET: Final = 0.95
 RULES: Final = "rules"
@@ -45,7 +43,6 @@ def to_markdown(results: Sequence[Result]) -> str:
 
 def write(results: Sequence[Result], folder: Path) -> None:
     """Write agents.json and agents.md."""
-    folder.mkdir(parents=True, exist_ok=True)
     report: dict[str, Any] = {
         "measured_on": time.strftime("%Y-%m-%d"),
         "machine": asdict(describe_machine()),
@@ -56,8 +53,7 @@ def write(results: Sequence[Result], folder: Path) -> None:
         ],
         "targets": [asdict(target) | {"met": target.met} for target in targets(results)],
     }
-    (folder / "agents.json").write_text(json.dumps(rounded(report), indent=1) + "\n", encoding="utf-8")
-    (folder / "agents.md").write_text(to_markdown(results), encoding="utf-8")
+    write_results(folder, "agents", report, to_markdown(results))
 
 
 def _conversations(results: Sequence[Result]) -> str:

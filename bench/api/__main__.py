@@ -15,12 +15,12 @@ import uvloop
 
 from bench.api.first_byte import measure_first_byte
 from bench.api.fuzz import fuzz, fuzz_with_schemathesis
-from bench.api.report import ApiReport, passed, to_json, to_markdown
+from bench.api.report import ApiReport, content, passed, to_markdown
 from bench.api.store import measure_store
 from bench.api.streams import StreamsPlan, measure_streams
 from bench.machine import describe_machine
+from bench.report import RESULTS, write_results
 
-RESULTS = Path(__file__).parents[1] / "results"
 SECTIONS = ("streams", "first-byte", "store", "fuzz")
 FROZEN_SHARE = 10
 """One reader in this many stops reading."""
@@ -34,9 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
         report = runner.run(_measure(arguments, Path(root)))
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "api.json").write_text(to_json(report), encoding="utf-8")
-    (arguments.out / "api.md").write_text(to_markdown(report), encoding="utf-8")
+    write_results(arguments.out, "api", content(report), to_markdown(report))
     print(to_markdown(report))
     return 0 if passed(report) else 1
 

@@ -1,8 +1,8 @@
 """Results of a run of `bench.api`, their targets, and their form as JSON and Markdown."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from bench.api.first_byte import FirstByteResult
 from bench.api.fuzz import FuzzResult
@@ -12,7 +12,6 @@ from bench.api.streams import StreamsResult
 from bench.machine import Machine
 from bench.report import Target
 from bench.report_tables import table, targets_table
-from bench.rounding import rounded
 
 MAX_CORES = 1.0
 MAX_LATE_MS = 60.0
@@ -76,11 +75,10 @@ def passed(report: ApiReport) -> bool:
     return all(target.met for target in targets(report))
 
 
-def to_json(report: ApiReport) -> str:
-    """Serialize the results, their targets and the verdict."""
+def content(report: ApiReport) -> dict[str, Any]:
+    """Return what the JSON has: the results, their targets and the verdict."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
-    whole = asdict(report) | {"targets": held, "passed": passed(report)}
-    return json.dumps(rounded(whole), indent=1, ensure_ascii=False) + "\n"
+    return asdict(report) | {"targets": held, "passed": passed(report)}
 
 
 def to_markdown(report: ApiReport) -> str:

@@ -20,9 +20,8 @@ import torch
 
 from bench.gpu.report import table
 from bench.machine import describe_machine
-from bench.rounding import rounded
+from bench.report import RESULTS, write_results
 
-RESULTS: Final = Path(__file__).parent.parent / "results"
 QUICK: Final = Path("build/bench-quick")
 LIMITS: Final = {"equality": 120, "copies": 90, "returning": 120, "decode": 150, "kernel": 90}
 """Seconds of each phase; all together less than ten minutes."""
@@ -44,15 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.phase:
         return _measure(arguments)
     out: Path = arguments.out or (QUICK if arguments.small else RESULTS)
-    out.mkdir(parents=True, exist_ok=True)
     phases: dict[str, Any] = {}
     model = "a tiny model, whose figures mean nothing" if arguments.small else "openPangu 7B, random weights, bfloat16"
     report = {"measured_on": time.strftime("%Y-%m-%d"), "machine": _machine(arguments.device), "model": model}
     report["phases"] = phases
     for name in arguments.only.split(","):
         phases[name] = _in_a_process(name, arguments)
-        (out / "gpu.json").write_text(json.dumps(rounded(report), indent=1, ensure_ascii=False) + "\n")
-        (out / "gpu.md").write_text(table(report))
+        write_results(out, "gpu", report, table(report))
     print(table(report))
     return 0 if all("failed" not in found and found.get("met", True) for found in phases.values()) else 1
 

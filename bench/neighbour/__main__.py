@@ -10,15 +10,15 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from bench.neighbour.guests import ATTACKS
 from bench.neighbour.plan import NeighbourPlan
-from bench.neighbour.report import passed, to_json, to_markdown
+from bench.neighbour.report import passed, to_markdown
 from bench.neighbour.run import NeighbourRun
+from bench.report import RESULTS, write_results
 from bench.server import ServerFailedError
-
-RESULTS = Path(__file__).parents[1] / "results"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,9 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "neighbour.json").write_text(to_json(report), encoding="utf-8")
-    (arguments.out / "neighbour.md").write_text(to_markdown(report), encoding="utf-8")
+    write_results(arguments.out, "neighbour", asdict(report), to_markdown(report))
     print(to_markdown(report))
     return 0 if passed(report) else 1
 

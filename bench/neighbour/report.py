@@ -1,15 +1,13 @@
 """The figures of one run, the targets that they are compared with, and their form as JSON and Markdown."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from bench.machine import Machine
 from bench.neighbour.plan import NeighbourPlan
 from bench.neighbour.victim import Samples
 from bench.report import Target
 from bench.report_tables import table, targets_table
-from bench.rounding import rounded
 from bench.stats import Spread, spread
 
 MAX_RATIO = 1.5
@@ -75,11 +73,6 @@ def targets(report: NeighbourReport) -> list[Target]:
 def passed(report: NeighbourReport) -> bool:
     """Return whether all targets are met."""
     return all(target.met for target in targets(report))
-
-
-def to_json(report: NeighbourReport) -> str:
-    """Format the report as JSON."""
-    return json.dumps(rounded(asdict(report)), indent=1, ensure_ascii=False) + "\n"
 
 
 def to_markdown(report: NeighbourReport) -> str:

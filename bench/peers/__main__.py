@@ -27,10 +27,11 @@ from bench.peers.plot import draw
 from bench.peers.points import points
 from bench.peers.prompts import PromptMaker
 from bench.peers.record import Record
-from bench.peers.report import PeersReport, resumed, to_json, to_markdown
+from bench.peers.report import PeersReport, content, resumed, to_markdown
 from bench.peers.selection import GGUF_KINDS, LARGE_MODEL, Selection, select
 from bench.peers.sole import BusyError, sole_run
 from bench.peers.workshop import PreparationError
+from bench.report import RESULTS, write_results
 from bench.server import ServerFailedError
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.worker.host_resources import usable_cores
@@ -43,7 +44,6 @@ PARTS = {"turns": (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY), "long": (Setup.LO
 The parts run one after another, because the servers of both together need more memory than most machines have. The part
 that measures starts is last: by then, servers have compiled and packed what they keep.
 """
-RESULTS = Path(__file__).parents[1] / "results"
 QUICK_RESULTS = Path("build/bench-quick")
 
 
@@ -137,11 +137,7 @@ class _Run:
 
     def _write(self) -> None:
         folder, name = self._base.parent, self._base.name
-        folder.mkdir(parents=True, exist_ok=True)
-        partial = folder / f"{name}.tmp.json"
-        partial.write_text(to_json(self._report), encoding="utf-8")
-        partial.rename(folder / f"{name}.json")
-        (folder / f"{name}.md").write_text(to_markdown(self._report), encoding="utf-8")
+        write_results(folder, name, content(self._report), to_markdown(self._report))
         draw(self._report, folder / f"{name}.png")
 
 

@@ -15,7 +15,6 @@ from bench.peers.record import Record
 from bench.peers.summary import Ratio, large_model_targets, ratios, spreads, targets
 from bench.report import Target
 from bench.report_tables import table, targets_table
-from bench.rounding import rounded
 from bench.stats import Spread
 
 
@@ -58,10 +57,10 @@ class PeersReport:
         return shares(self.record, self.limits, self.sizes, self.reads)
 
 
-def to_json(report: PeersReport) -> str:
-    """Serialize samples and derived results, with numbers rounded to their precision."""
+def content(report: PeersReport) -> dict[str, Any]:
+    """Return what the JSON has: samples and derived results."""
     record, metrics = report.record, report.metrics
-    content: dict[str, Any] = {
+    return {
         "measured_on": report.measured_on,
         "machine": asdict(report.machine),
         "versions": dict(report.versions),
@@ -77,7 +76,6 @@ def to_json(report: PeersReport) -> str:
         },
         **record.to_json(),
     }
-    return json.dumps(rounded(content), indent=1, ensure_ascii=False) + "\n"
 
 
 def resumed(text: str, plan: PeersPlan) -> Record:

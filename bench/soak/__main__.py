@@ -12,12 +12,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.report import RESULTS, write_results
 from bench.server import ServerFailedError
 from bench.soak.plan import SoakPlan
-from bench.soak.report import SoakReport, passed, to_json, to_markdown
+from bench.soak.report import SoakReport, content, passed, to_markdown
 from bench.soak.soak import Soak
-
-RESULTS = Path(__file__).parents[1] / "results"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,9 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except asyncio.CancelledError:
         return 128 + signal.SIGTERM
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "soak.json").write_text(to_json(report), encoding="utf-8")
-    (arguments.out / "soak.md").write_text(to_markdown(report), encoding="utf-8")
+    write_results(arguments.out, "soak", content(report), to_markdown(report))
     print(to_markdown(report))
     return 0 if passed(report) else 1
 

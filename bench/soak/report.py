@@ -1,13 +1,12 @@
 """Result of a soak, its targets, and its form as JSON and Markdown."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from bench.machine import Machine
 from bench.report import Target
 from bench.report_tables import table, targets_table
-from bench.rounding import rounded
 from bench.soak.observed import Counts, MemorySample, MemorySummary
 from bench.soak.plan import SoakPlan
 
@@ -64,11 +63,10 @@ def passed(report: SoakReport) -> bool:
     return all(target.met for target in targets(report))
 
 
-def to_json(report: SoakReport) -> str:
-    """Serialize the report, its targets and the verdict."""
+def content(report: SoakReport) -> dict[str, Any]:
+    """Return what the JSON has: the results, their targets and the verdict."""
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
-    whole = asdict(report) | {"targets": held, "passed": passed(report)}
-    return json.dumps(rounded(whole), indent=1, ensure_ascii=False) + "\n"
+    return asdict(report) | {"targets": held, "passed": passed(report)}
 
 
 def to_markdown(report: SoakReport) -> str:

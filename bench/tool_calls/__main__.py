@@ -4,7 +4,6 @@ Writes tool_calls.json and tool_calls.md. llama.cpp is left out: no public funct
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
@@ -16,13 +15,12 @@ from typing import Any
 from app.config.settings import load_settings
 from bench.peers import vllm_cpu
 from bench.peers.workshop import PreparationError
+from bench.report import RESULTS, write_results
 from bench.tool_calls.answers import WHOLE, Answer, answers_of
 from bench.tool_calls.ebb_side import EbbReader
 from bench.tool_calls.formats import FORMATS, Format
 from bench.tool_calls.peer import PeerReading, read_all
 from bench.tool_calls.report import ALL_WAYS, Outcomes, score, to_markdown
-
-RESULTS = Path(__file__).parents[1] / "results"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,9 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "cases": {how.name: [answer.case.name for answer in answers] for how, _, answers in work},
         "formats": formats,
     }
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "tool_calls.json").write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n")
-    (arguments.out / "tool_calls.md").write_text(to_markdown(report))
+    write_results(arguments.out, "tool_calls", report, to_markdown(report))
     print(to_markdown(report), end="")
     return 0
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.tool_calls.__main__ import RESULTS
+from bench.report import RESULTS
 from bench.tool_calls.answers import answers_of
 from bench.tool_calls.cases import CALL_IN_PROSE
 from bench.tool_calls.ebb_side import EbbReader

@@ -1,6 +1,5 @@
 """API benchmark: request fuzzer, stream reader and report, at small size."""
 
-import json
 import random
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from app.openapi import OPERATIONS
 from bench.api.fuzz_bodies import RIGHT, body_for
 from bench.api.fuzz_requests import Operation, RequestMaker
-from bench.api.report import ApiReport, passed, targets, to_json, to_markdown
+from bench.api.report import ApiReport, content, passed, targets, to_markdown
 from bench.api.schedule import STEP_SECONDS, clock, steps_until
 from bench.api.stream_reader import RUN_TEXT, StreamReader, Window
 from bench.api.streams import StreamsPlan, StreamsResult
@@ -71,5 +70,5 @@ def test_verdict_covers_targets_of_parts_that_ran() -> None:
     assert passed(report(20.0))
     assert not passed(report(100.0))
     assert len(targets(report(20.0))) == 4
-    assert json.loads(to_json(report(20.0)))["passed"] is True
+    assert content(report(20.0))["passed"] is True
     assert "10 streams of runs" in to_markdown(report(20.0))

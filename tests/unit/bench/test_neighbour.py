@@ -1,6 +1,5 @@
 """The hostile-neighbour benchmark: its targets and the requests of its guests."""
 
-import json
 import random
 from collections import Counter
 
@@ -10,7 +9,7 @@ import pytest
 from bench.machine import Machine
 from bench.neighbour.guests import HOSTILE, Guest, well_behaved
 from bench.neighbour.plan import NeighbourPlan
-from bench.neighbour.report import NeighbourReport, passed, side, targets, to_json, to_markdown
+from bench.neighbour.report import NeighbourReport, passed, side, targets, to_markdown
 from bench.neighbour.victim import Samples
 
 PLAN = NeighbourPlan(600.0, seed=1)
@@ -44,8 +43,7 @@ def test_each_target_is_missed_on_its_own(missed: NeighbourReport, at_fault: str
     assert failed[0].startswith(at_fault)
 
 
-def test_report_has_both_forms() -> None:
-    assert json.loads(to_json(report()))["hostile"]["outcomes"] == {"flood 200": 3}
+def test_table_has_a_row_for_each_side() -> None:
     assert "| hostile |" in to_markdown(report(errors=1))
 
 

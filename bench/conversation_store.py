@@ -27,6 +27,7 @@ WORDS_PER_MESSAGE: Final = 120
 VOCABULARY: Final = 20_000
 BATCH: Final = 200
 HAN_SHARE: Final = 0.1
+TURNS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ async def measure(path: Path, *, conversations: int, messages: int, rounds: int)
         return [
             filling,
             *[await _figure(name, rounds, call) for name, call in _calls(store, words)],
-            await _turn(store),
+            Figure("write a turn", spread(await turn_times(store, TURNS)), TURNS, has_target=False),
         ]
     finally:
         await store.close()
@@ -123,10 +124,10 @@ async def _figure(name: str, rounds: int, call: Callable[[], Awaitable[int]]) ->
     return Figure(name, spread(times), found)
 
 
-async def _turn(store: Store) -> Figure:
-    """Measure writing a question and its answer, both of which enter the search index."""
+async def turn_times(store: Store, count: int) -> list[float]:
+    """Write questions and their answers, which enter the search index, and return the milliseconds of each turn."""
     times = list[float]()
-    for index in range(50):
+    for index in range(count):
         conversation = await store.conversations.create({})
         question = _message(conversation.id, None, "user", f"question {index} " * 40)
         answer = _message(conversation.id, question.id, "assistant", "")
@@ -135,20 +136,21 @@ async def _turn(store: Store) -> Figure:
         await store.runs.begin(Turn(answer, run, (question,), title="question"))
         await store.runs.finish(MessageEnd("answer " * 120, "complete", "stop", b"").of(answer))
         times.append((time.perf_counter() - began) * 1e3)
-    return Figure("write a turn", spread(times), len(times), has_target=False)
+    return times
 
 
 async def _fill(store: Store, words: Words, conversations: int, length: int) -> Figure:
     times = list[float]()
     for start in range(0, conversations, BATCH):
-        given = [_conversation(words, start + index, length) for index in range(min(BATCH, conversations - start))]
+        given = [conversation_of(words, start + index, length) for index in range(min(BATCH, conversations - start))]
         began = time.perf_counter()
         await store.imports.add(given, duplicates=True)
         times.append((time.perf_counter() - began) * 1e3 / (len(given) * length))
     return Figure("fill: one message", spread(times), conversations * length, has_target=False)
 
 
-def _conversation(words: Words, number: int, length: int) -> Imported:
+def conversation_of(words: Words, number: int, length: int) -> Imported:
+    """Make the conversation of a number, with `length` messages."""
     conversation_id, messages = new_id("conv"), list[Message]()
     for index in range(length):
         role: Role = "assistant" if index % 2 else "user"

@@ -1,6 +1,8 @@
 """Fixtures for all tests."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,3 +37,16 @@ def shallow_model(model_path: Path, tmp_path_factory: pytest.TempPathFactory, si
     from tests.shallow_model import save_shallow
 
     return save_shallow(model_path, tmp_path_factory.mktemp("shallow") / model_path.name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _new_databases_are_copies() -> Iterator[None]:
+    """Run the migrations once for all new databases of this process, if any collected test can open one."""
+    # Imported late, because tests without a database must run without the packages of the server.
+    if "app.storage.sqlite.database" not in sys.modules:
+        yield
+        return
+    from tests.database_copies import copied_databases
+
+    with copied_databases():
+        yield

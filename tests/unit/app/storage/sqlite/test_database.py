@@ -1,6 +1,8 @@
 """The SQLite side of the storage's interface: rows, counts of changes, and the kinds of errors."""
 
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
@@ -8,8 +10,10 @@ import pytest
 
 from app.storage.connection import Connection
 from app.storage.errors import ConstraintError, DatabaseError, DuplicateError, MissingReferenceError
+from app.storage.search_words import segmented
 from app.storage.sqlite.connection import SqliteConnection
 from app.storage.sqlite.database import SqliteDatabase
+from app.storage.sqlite.migrating import migrate
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
 
@@ -71,3 +75,23 @@ async def test_rejected_statement_raises_its_kind_of_error(
 async def test_rejected_read_raises_a_database_error(database: SqliteDatabase) -> None:
     with pytest.raises(DatabaseError, match="no such table"):
         await database.read("SELECT * FROM missing")
+
+
+async def test_copied_database_is_what_the_migrations_make(tmp_path: Path) -> None:
+    """Compare the files that tests open with one of the migrations: see `tests.database_copies`."""
+
+    def contents(raw: sqlite3.Connection) -> list[list[tuple[object, ...]]]:
+        queries = ["SELECT type, name, sql FROM sqlite_schema", "PRAGMA user_version", "PRAGMA integrity_check"]
+        queries += [f"SELECT * FROM {name}" for name in ("server_clock", "upkeep", "tenant_usage")]
+        return [[tuple(row) for row in raw.execute(query).fetchall()] for query in queries]
+
+    with closing(SqliteConnection.open(tmp_path / "migrated.db").raw) as migrated:
+        migrated.create_function("segmented", 1, segmented, deterministic=True)
+        migrate(migrated, tmp_path / "migrated.db")
+        expected = contents(migrated)
+    for name in ("first", "second"):
+        database = await SqliteDatabase.open(tmp_path / name)
+        await database.close()
+        with closing(sqlite3.connect(tmp_path / name)) as raw:
+            assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert contents(raw) == expected

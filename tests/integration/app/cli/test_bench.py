@@ -10,24 +10,20 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from app.cli.main import main
 from bench.server import EbbServer, ServerSettings
+from tests.forked_process import ForkedProcess, run_forked
 from tests.integration.api_server import running_server
 from tests.unit.fake_engine import FakeEngine
 
 STUB = (sys.executable, str(Path(__file__).parents[2] / "bench_stub_server.py"))
-COMMAND = (sys.executable, "-c", "import sys; from app.cli.main import main; sys.exit(main())", "bench")
 SMALL = ("--streams", "1,3", "--prompt-tokens", "400", "--output-tokens", "6", "--rounds", "2")
 
 
 async def run(*flags: str) -> tuple[int, str, str]:
     """Run `ebb bench` and return exit status, standard output and standard error."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("EBB_")}
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*COMMAND, *flags, stdout=pipe, stderr=pipe, env=environ)
-    async with asyncio.timeout(60):
-        output, errors = await process.communicate()
-    assert process.returncode is not None
-    return process.returncode, output.decode(), errors.decode()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("EBB_")}
+    return await asyncio.to_thread(run_forked, main, "bench", *flags, environment=environment)
 
 
 async def test_each_stream_count_is_measured_printed_and_saved(tmp_path: Path) -> None:
@@ -56,19 +52,11 @@ async def test_each_stream_count_is_measured_printed_and_saved(tmp_path: Path) -
 async def test_terminal_shows_progress_and_is_cleared_at_the_end(tmp_path: Path) -> None:
     terminal, inside = pty.openpty()
     async with running_server(tmp_path, FakeEngine()) as server:
-        process = await asyncio.create_subprocess_exec(
-            *COMMAND,
-            "--url",
-            server.url,
-            "--streams",
-            "3",
-            "--rounds",
-            "1",
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=inside,
-        )
-        async with asyncio.timeout(60):
-            assert await process.wait() == 0
+        flags = ("--url", server.url, "--streams", "3", "--rounds", "1")
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        process = ForkedProcess(main, ["bench", *flags], stdout=nothing, stderr=inside)
+        os.close(nothing)
+        assert await asyncio.to_thread(process.wait, 60) == 0
     os.close(inside)
     shown = os.read(terminal, 1 << 16).decode()
     os.close(terminal)

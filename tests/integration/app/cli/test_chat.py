@@ -4,8 +4,6 @@ import asyncio
 import os
 import pty
 import signal
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Self
@@ -15,34 +13,33 @@ import aiohttp
 import pytest
 
 from app.cli.chat_answer import FAINT, NORMAL
+from app.cli.main import main
 from engine.build import build_engine
+from tests.forked_process import ForkedProcess
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import engine_config
 from tests.tiny_openpangu import ANSWER, THOUGHT, write_thinking_openpangu
 from tests.unit.fake_engine import FAILING, FakeEngine
 
-COMMAND = (sys.executable, "-c", "import sys; from app.cli.main import main; sys.exit(main())", "chat")
 DEADLINE_SECONDS = 20.0
 
 
 class Terminal:
-    """Program in a pseudo-terminal, with its output so far in `screen`."""
+    """`ebb chat` in a pseudo-terminal, with its output so far in `screen`."""
 
-    def __init__(self, *command: str) -> None:
+    def __init__(self, *arguments: str) -> None:
         self.screen = ""
         self._seen = 0
         self._news = asyncio.Event()
         self._keyboard, inside = pty.openpty()
-        # A background job may have been started with SIGINT ignored, which a child would inherit.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        self._process = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True)
+        self._process = ForkedProcess(main, ["chat", *arguments], stdin=inside, stdout=inside, stderr=inside)
         os.close(inside)
         asyncio.get_running_loop().add_reader(self._keyboard, self._read)
 
     @classmethod
     def chat_with(cls, url: str, *flags: str) -> Self:
         address = urlsplit(url)
-        return cls(*COMMAND, "--host", str(address.hostname), "--port", str(address.port), *flags)
+        return cls("--host", str(address.hostname), "--port", str(address.port), *flags)
 
     async def shows(self, text: str) -> str:
         """Wait until `text` appears after the text of the previous wait. Return the output up to the end of `text`."""
@@ -151,7 +148,7 @@ async def test_empty_line_prompts_again_without_a_request(api: RunningServer[Fak
 
 
 async def test_unreachable_server_prints_how_to_start_one() -> None:
-    terminal = Terminal(*COMMAND, "--port", "9")
+    terminal = Terminal("--port", "9")
     try:
         await terminal.shows("ebb: no server answers at http://127.0.0.1:9")
         await terminal.shows("Start one in another terminal: ebb serve")

@@ -8,19 +8,20 @@ import signal
 import socket
 import sqlite3
 import ssl
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import aiohttp
 
 from app.config.state_lock import lock_state_dir
 from app.domain.token_history import ID_BYTES
 from app.routes.pages import OLLAMA_IS_RUNNING
+from tests.forked_process import ForkedProcess
 from tests.integration.api_server import api_client
 from tests.integration.damaged import damaged_conversations, stored_conversations
+from tests.integration.serve_fake import main as serve_fake
 from tests.integration.sse_events import all_events, events, text_of
 from tests.redis_server import free_port
 from tests.tls_files import TlsFiles, make_tls_files
@@ -30,31 +31,33 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
 
 class ServerProcess:
-    """Running `serve_fake` process."""
+    """Running `serve_fake` process.
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    log: what the process has written to its standard error, as far as that was read.
+    """
+
+    def __init__(self, process: ForkedProcess, orders: BinaryIO, log: asyncio.StreamReader) -> None:
         self.process = process
         self.log = ""
         self.url = ""
+        self._orders = orders
+        self._log = log
 
     def order(self, line: str) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{line}\n".encode())
+        self._orders.write(f"{line}\n".encode())
 
     async def read_log_until(self, pattern: str) -> re.Match[str]:
-        assert self.process.stderr is not None
         async with asyncio.timeout(30):
             while not (found := re.search(pattern, self.log)):
-                line = await self.process.stderr.readline()
+                line = await self._log.readline()
                 assert line, self.log
                 self.log += line.decode()
         return found
 
     async def exit_code(self) -> int:
-        assert self.process.stderr is not None
         async with asyncio.timeout(30):
-            self.log += (await self.process.stderr.read()).decode()
-            return await self.process.wait()
+            self.log += (await self._log.read()).decode()
+            return await asyncio.to_thread(self.process.wait)
 
 
 @asynccontextmanager
@@ -63,15 +66,29 @@ async def process(
 ) -> AsyncIterator[ServerProcess]:
     files = (str(tls.certificate), str(tls.key)) if tls is not None else ()
     given = (str(state_dir), str(port), str(drain), str(ollama_port), *files)
-    command = (sys.executable, "-m", "tests.integration.serve_fake", *given)
-    pipe = asyncio.subprocess.PIPE
-    started = ServerProcess(await asyncio.create_subprocess_exec(*command, stdin=pipe, stderr=pipe))
-    try:
-        yield started
-    finally:
-        if started.process.returncode is None:
-            started.process.kill()
-        await started.process.communicate()
+    with _pipe() as (their_orders, orders), _pipe() as (log, their_log):
+        with their_orders, their_log:
+            started = ForkedProcess(serve_fake, given, stdin=their_orders.fileno(), stderr=their_log.fileno())
+        lines = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(lines), log
+        )
+        try:
+            yield ServerProcess(started, orders, lines)
+        finally:
+            started.kill()
+            # The pipe ends once the server process below has gone, too.
+            await lines.read()
+            await asyncio.to_thread(started.wait)
+            transport.close()
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Open a pipe without buffers: its reading end and its writing end."""
+    reading, writing = os.pipe()
+    with open(reading, "rb", buffering=0) as source, open(writing, "wb", buffering=0) as sink:
+        yield source, sink
 
 
 @asynccontextmanager

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import aiohttp
@@ -12,14 +11,6 @@ import pytest
 from bench.server import server_pid
 from tests.integration.app.host.test_server_life import WHOLE_ANSWER, ServerProcess, asked, process, saved, serving
 from tests.integration.sse_events import all_events, text_of
-
-
-@pytest.fixture(autouse=True)
-def hangups_are_heard() -> Iterator[None]:
-    """Undo `nohup make test`, because a server rightly ignores SIGHUP when its parent does."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
 
 
 def killed_child(server: ServerProcess) -> int:

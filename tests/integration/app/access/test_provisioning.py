@@ -4,15 +4,15 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import import_module
 from ipaddress import ip_network
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import aiohttp
 import pytest
 from httpx2 import Client
-from scim2_client.engines.httpx2 import SyncSCIMClient
-from scim2_tester import Status, check_server
 
 from app.accounts.accounts import Accounts
 from app.accounts.proxy_login import ProxyLogin
@@ -36,6 +36,18 @@ ACCOUNTS = Accounts(
     scim=ScimPlan(hashlib.sha256(TOKEN.encode()).digest(), PROXY, "userName"),
 )
 ADA = {"X-User": "ada"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _models_of_scim() -> None:
+    """Import the libraries of SCIM on a thread of their own, when the first test needs them.
+
+    For each of their models, pydantic searches all modules for every frame of the stack. The stack of pytest is deep.
+    """
+    for name in ("app.provisioning.service", "scim2_client.engines.httpx2", "scim2_tester"):
+        importing = Thread(target=import_module, args=(name,))
+        importing.start()
+        importing.join()
 
 
 @pytest.fixture
@@ -87,6 +99,9 @@ def patch(*operations: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_server_passes_the_checks_of_scim2_tester(server: RunningServer[FakeEngine]) -> None:
+    from scim2_client.engines.httpx2 import SyncSCIMClient
+    from scim2_tester import Status, check_server
+
     def check() -> list[Any]:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         with Client(base_url=f"{server.url}/scim/v2", headers=headers, timeout=DEADLINE_SECONDS) as http:

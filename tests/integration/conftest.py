@@ -5,16 +5,19 @@ import hashlib
 import importlib
 import time
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import aiohttp
+import httpcore2
 import pytest
 import torch
 from openai import AsyncOpenAI
 
 from app.transport import event_stream
 from app.transport.event_stream import EventStream, Ping
+from engine.grammar import automaton
 from engine.offload.prefill_cost import PrefillCost
 from models.layers.linear import can_prepack
 from models.tokenizer import Tokenizer
@@ -42,7 +45,10 @@ def _lmcache_ends_at_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _equal_tokenizers_are_loaded_once() -> Iterator[None]:
-    """Load tokenizers with the same files once, because that takes half of an engine's start. They never change."""
+    """Load tokenizers with the same files once, and convert them for grammars once. They never change.
+
+    Both together take most of an engine's start.
+    """
     load = Tokenizer.load
     loaded = dict[tuple[object, ...], Tokenizer]()
 
@@ -55,6 +61,15 @@ def _equal_tokenizers_are_loaded_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tokenizer, "load", load_once)
+        patch.setattr(automaton, "make_tokenizer", cache(automaton.make_tokenizer))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _certificates_are_read_once() -> Iterator[None]:
+    """Share one TLS context among the HTTP clients. Each would read the certificates of all authorities, for no use."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(httpcore2, "default_ssl_context", cache(httpcore2.default_ssl_context))
         yield
 
 

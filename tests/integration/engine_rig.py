@@ -12,6 +12,8 @@ from tests.conftest import default_cache_dir
 
 BLOCK = 64
 MIB = 1 << 20
+CPU_BLOCKS = 400
+"""Blocks in the CPU tier of most tests. Each engine touches all of its pages at the start."""
 
 
 def engine_config(
@@ -20,7 +22,7 @@ def engine_config(
     *,
     dtype: str = "bfloat16",
     blocks: int = 24,
-    cpu_memory: int = 256 * MIB,
+    cpu_memory: int | None = None,
     redis_url: str = "auto",
     prefix_cache: bool = True,
 ) -> EngineConfig:
@@ -29,13 +31,16 @@ def engine_config(
     Speculation is off: drafting depends on measured step times, so the contents of a step would vary between runs.
 
     dtype: bfloat16 runs on the native step, float32 on torch.
-    cpu_memory: size of the CPU tier in bytes.
+    cpu_memory: size of the CPU tier in bytes. None stands for CPU_BLOCKS blocks, but from 64 to 256 MiB.
     """
     state_dir.mkdir(exist_ok=True)
+    below = cpu_memory
+    if below is None:
+        below = min(256 * MIB, max(64 * MIB, CPU_BLOCKS * block_nbytes(model_path, dtype)))
     return EngineConfig(
         model_path=model_path,
         model_name="smollm2",
-        tiers=TierConfig(cpu_memory, redis_url, 512 * MIB, state_dir) if prefix_cache else None,
+        tiers=TierConfig(below, redis_url, 512 * MIB, state_dir) if prefix_cache else None,
         secret=b"a secret of the tests",
         dtype=dtype,
         kv_memory=blocks * block_nbytes(model_path, dtype),

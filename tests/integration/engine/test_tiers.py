@@ -22,7 +22,11 @@ def test_long_conversation_continues_the_same_from_every_tier(
     few = {"turns": 2, "user_tokens": 119, "answer_tokens": 6}
     talk, count = size.pick(small=(few, 8) if dtype == "float32" else ({"turns": 3}, 32), full=({"turns": 10}, 64))
     config = engine_config(
-        shallow_model, tmp_path / "state", dtype=dtype, blocks=size.pick(small=8, full=40), cpu_memory=1 << 30
+        shallow_model,
+        tmp_path / "state",
+        dtype=dtype,
+        blocks=size.pick(small=8, full=40),
+        cpu_memory=size.pick(small=64 << 20, full=1 << 30),
     )
     with LLM(config) as llm:
         prompt = [*converse(llm, **talk), 5, 6, 7]

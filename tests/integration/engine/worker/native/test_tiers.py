@@ -235,7 +235,7 @@ def test_logits_are_exact_with_every_format_of_weights(
     config = EngineConfig(
         model,
         "tiny",
-        TierConfig(256 << 20, "auto", 512 << 20, tmp_path / "state"),
+        TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
         b"a secret of the tests",
         kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
         cpu_kernels=instruction_set,
@@ -275,7 +275,7 @@ def test_logits_of_a_family_are_exact_in_every_way(
     config = EngineConfig(
         model,
         "tiny",
-        TierConfig(256 << 20, "auto", 512 << 20, tmp_path / "state"),
+        TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
         b"a secret of the tests",
         kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
         cache_dir=kernels("auto").build.path.parent.parent,

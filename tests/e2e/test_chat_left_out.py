@@ -6,9 +6,11 @@ from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage, answers_of
 
-# About 3,500 tokens: three of these do not fit into the window of 8,192, and two leave no room for the next turns.
-LONG = "The tide is out.\n" * 690
-TURNS = 3
+LINE = "The tide is out.\n"
+# Lines of each turn, of five tokens each. All do not fit into the window of 8,192 tokens, and the long turn leaves no
+# room for the next ones. The last turn is short, since the model computes it.
+LINES = (400, 1_300, 2)
+TURNS = len(LINES)
 
 
 def full_chat() -> dict[str, Any]:
@@ -18,7 +20,7 @@ def full_chat() -> dict[str, Any]:
             "id": f"{turn}-{role}",
             "parent_id": parent,
             "role": role,
-            "content": f"Part {turn + 1}. {LONG}" if role == "user" else "Noted.",
+            "content": f"Part {turn + 1}. {LINE * LINES[turn]}" if role == "user" else "Noted.",
             "status": "complete",
             "created_at": turn + 1.0,
         }

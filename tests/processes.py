@@ -1,8 +1,11 @@
-"""Pytest plugin: distribution of tests and cores across the worker processes of `pytest -n 3`."""
+"""Pytest plugin: the tests and cores of each worker process of `pytest -n 3`, and its garbage collection."""
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import pytest
+
+from engine.lasting_objects import objects_that_stay
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -47,3 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     patch.setattr(host_resources, "_cpu_quota", lambda: share)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect no garbage while tests are collected, and never look at their millions of objects again."""
+    with objects_that_stay():
+        return (yield)

@@ -140,6 +140,11 @@ bench: setup .make/dev ## compare Ebb's own speed ratios with an earlier version
 bench-%: setup .make/dev
 	@$(BIN)/python -m bench.$(subst -,_,$*) $(ARGS)
 
+bench-fleet: setup .make/dev ## print the tables of a fleet: what a replica costs, the policies of routing on two workloads, and prompts and answers apart, 20 minutes
+	@$(BIN)/python -m bench.fleet_wire
+	@$(BIN)/python -m bench.fleet_policies --workloads chats hot-prefix --size 0.5 --out build/bench-fleet
+	@$(BIN)/python -m bench.fleet_sim --parts roles
+
 bench-postgres-drivers: setup .make/dev ## compare asyncpg with psycopg on the SQL of the store, on a PostgreSQL of its own; JSON and table in bench/results, two minutes
 	@scripts/with-postgres $(BIN)/python -m bench.postgres_drivers $(ARGS)
 
@@ -150,8 +155,8 @@ bench-attention: ## measure attention of the native step as a share of what the 
 bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier; JSON and table in bench/results
 bench-family-step: ## compare the native step of each model family with that of a Llama of the same sizes; JSON and table in bench/results
 bench-fleet-policies: ## compare policies of the choice of a replica on four replicas and in simulation; JSON and tables in bench/results
-bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router; JSON in bench/results, page in docs
-bench-fleet: ## measure what a replica costs against an engine in the server's process, one minute
+bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router (ARGS="--parts roles" for one part); JSON in bench/results, page in docs
+bench-fleet-wire: ## measure what a replica costs against an engine in the server's process, and a hand-over; JSON and table in bench/results, two minutes
 bench-flood-turns: ## measure how long a tenant's turn waits while another floods the server, and print the ratios
 bench-flood: ## measure how a flood of one tenant's prompts affects another's prefix hits; JSON and table in bench/results
 bench-forms: ## measure the time to refuse hostile forms and bodies, and the event loop's lag; JSON and table in bench/results

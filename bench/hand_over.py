@@ -1,4 +1,4 @@
-"""Cost of handing answers over from a replica that computes prompts to one that decodes, for `bench.fleet`."""
+"""Cost of handing answers over from a replica that computes prompts to one that decodes, for `bench.fleet_wire`."""
 
 import asyncio
 import time

@@ -4,8 +4,9 @@
 
 Four replicas of a small model of random weights, one thread each, answer each workload under each policy, without and
 with a common Redis. There the policies are judged by the tokens that were computed, the bytes that were restored, and
-the CPU seconds. Milliseconds come from the simulator (`bench.fleet_sim`), at the costs that the replicas have learned.
-Prints tables, and writes bench/results/fleet_policies.json and fleet_policies.md. `--simulate` omits the real part.
+the CPU seconds. Milliseconds come from the simulator (`bench.fleet_sim`), at the costs that the replicas have learned,
+and at the whole length of each workload. Prints the tables of the workloads, and writes
+bench/results/fleet_policies.json and fleet_policies.md. `--simulate` omits the real part.
 """
 
 import argparse
@@ -39,11 +40,10 @@ from bench.fleet_policies.workloads import Workload, workloads
 from bench.fleet_sim.calibration import learned
 from bench.fleet_sim.replica import ReplicaSize
 from bench.machine import describe_machine
-from bench.rounding import rounded
+from bench.report import RESULTS, write_results
 from engine.fleet.prediction import StepLimits
 from engine.fleet.report import ReplicaCost
 
-RESULTS: Final = Path(__file__).parent.parent / "results"
 LIMITS: Final = StepLimits(places=PLACES)
 
 TYPICAL: Final = ReplicaCost(
@@ -58,25 +58,24 @@ def main() -> None:
     parser.add_argument("--traces", type=Path, help="folder with agent.jsonl.gz and conversation.jsonl.gz")
     parser.add_argument("--workloads", nargs="*")
     parser.add_argument("--policies", nargs="*", default=list(POLICIES), choices=list(POLICIES))
-    parser.add_argument("--size", type=float, default=1.0)
+    parser.add_argument("--size", type=float, default=1.0, help="length of the workloads on real replicas")
     parser.add_argument("--simulate", action="store_true", help="only simulate")
     parser.add_argument("--cache-dir", type=Path, default=Path.home() / ".cache/ebb")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     path = arguments.out / "fleet_policies.json"
     results: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    known = workloads(arguments.traces, arguments.size)
-    for name in arguments.workloads or known:
-        workload = known[name]()
+    known, whole = workloads(arguments.traces, arguments.size), workloads(arguments.traces, 1.0)
+    chosen = arguments.workloads or list(known)
+    for name in chosen:
         if not arguments.simulate:
-            results.setdefault("real", {})[name] = _real(workload, arguments)
+            results.setdefault("real", {})[name] = _real(known[name](), arguments)
             results.setdefault("sizes", {})[name] = arguments.size
             results |= {"measured_on": date.today().isoformat(), "machine": asdict(describe_machine())}
             results["cost"] = to_builtins(link_or_typical(results["real"][name].pop("costs")))
-        results.setdefault("simulated", {})[name] = _simulated(workload, arguments, results.get("cost"))
-        path.write_text(json.dumps(rounded(results), indent=1) + "\n")
-    (arguments.out / "fleet_policies.md").write_text(tables(results))
-    print(tables(results))
+        results.setdefault("simulated", {})[name] = _simulated(whole[name](), arguments, results.get("cost"))
+        write_results(arguments.out, "fleet_policies", results, tables(results))
+    print(tables(results, chosen))
 
 
 def _real(workload: Workload, arguments: argparse.Namespace) -> dict[str, Any]:

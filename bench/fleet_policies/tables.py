@@ -1,16 +1,21 @@
 """Tables of the comparison, made from its JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, Final
 
 ROUND_ROBIN: Final = "round robin"
 
 
-def tables(results: Mapping[str, Any]) -> str:
-    """Return a table for each workload, real and simulated. Costs are ratios to round robin."""
+def tables(results: Mapping[str, Any], chosen: Container[str] | None = None) -> str:
+    """Return a table for each workload, real and simulated. Costs are ratios to round robin.
+
+    chosen: workloads to show; None for all.
+    """
     parts = ["# Policies of the choice of a replica", _legend()]
     for kind, title in (("real", "Four replicas"), ("simulated", "Simulation")):
         for workload, memories in results.get(kind, {}).items():
+            if chosen is not None and workload not in chosen:
+                continue
             base = _base(memories)
             size = results["sizes"][workload] if kind == "real" else 1
             shown = workload if size == 1 else f"{workload} at {size:g} of the length"

@@ -4,8 +4,9 @@
 
 Parts: `scale` (1,000 replicas, a million conversations), `stale` (reports of 0.1 to 5 s), `loss` (of a gateway) and
 `roles` (prompts and answers on different replicas). These have simulated times, and need no quiet machine. `decisions`
-(time and memory of a decision) and `calibration` (against four real replicas) do. Each part replaces its own results in
-bench/results/fleet_sim.json, from which `--page`, or any part, makes docs/fleet-simulation.md.
+(time and memory of a decision) and `calibration` (against four real replicas) do. Each part prints its tables, and
+replaces its own results in bench/results/fleet_sim.json, from which `--page`, or any part, makes
+docs/fleet-simulation.md.
 """
 
 import argparse
@@ -18,8 +19,9 @@ from typing import Any, Final
 from msgspec import to_builtins
 
 from bench.fleet_sim import decision, scenarios
-from bench.fleet_sim.page import page
+from bench.fleet_sim.page import page, section
 from bench.machine import describe_machine
+from bench.report import to_json
 from bench.rounding import rounded
 
 ROOT: Final = Path(__file__).parent.parent.parent
@@ -50,8 +52,8 @@ def main() -> None:
         results[part] = rounded(PARTS[part](arguments))
         if part in REAL:
             results["machine"] = asdict(describe_machine())
-        arguments.out.write_text(json.dumps(results, indent=1) + "\n")
-        print(json.dumps(results[part], indent=1), flush=True)
+        arguments.out.write_text(to_json(results), encoding="utf-8")
+        print(section(part, results[part]), flush=True)
     if arguments.out == RESULTS:
         PAGE.write_text(page(results))
 

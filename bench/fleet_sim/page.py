@@ -1,6 +1,7 @@
 """Page of the results, made from their JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 HEAD: Final = """\
@@ -18,20 +19,12 @@ does not matter. Only the calibration and the times of decisions are real.
 
 def page(results: Mapping[str, Any]) -> str:
     """Return the page. A part that has not been measured is left out."""
-    parts = [HEAD]
-    if found := results.get("calibration"):
-        parts.append(_calibration(found))
-    if found := results.get("decisions"):
-        parts.append(_decisions(found))
-    if found := results.get("scale"):
-        parts.append(_scale(found))
-    if found := results.get("stale"):
-        parts.append(_stale(found))
-    if found := results.get("loss"):
-        parts.append(_loss(found))
-    if found := results.get("roles"):
-        parts.append(_roles(found))
-    return "\n".join(parts)
+    return "\n".join([HEAD, *(section(part, results[part]) for part in SECTIONS if results.get(part))])
+
+
+def section(part: str, found: Any) -> str:
+    """Return the section of a part of the results."""
+    return SECTIONS[part](found)
 
 
 def _calibration(found: Mapping[str, Any]) -> str:
@@ -164,3 +157,16 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _ms(seconds: float) -> str:
     return f"{1e3 * seconds:.0f} ms"
+
+
+SECTIONS: Final[Mapping[str, Callable[[Any], str]]] = MappingProxyType(
+    {
+        "calibration": _calibration,
+        "decisions": _decisions,
+        "scale": _scale,
+        "stale": _stale,
+        "loss": _loss,
+        "roles": _roles,
+    }
+)
+"""Makers of the sections, by part, in the order of the page."""

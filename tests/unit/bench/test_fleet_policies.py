@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bench.fleet_policies.__main__ import LIMITS, RESULTS, TYPICAL, link_or_typical
+from bench.fleet_policies.__main__ import LIMITS, TYPICAL, link_or_typical
 from bench.fleet_policies.named import reusable_tokens
 from bench.fleet_policies.outcome import Outcome
 from bench.fleet_policies.policies import POLICIES, ConsistentHash, PrefixAffinity
@@ -15,6 +15,7 @@ from bench.fleet_policies.simulated import simulate
 from bench.fleet_policies.tables import tables
 from bench.fleet_policies.workloads import Ask, Workload, agents, chats, conversations, hot_prefix, long_shared
 from bench.fleet_sim.replica import ReplicaSize
+from bench.report import RESULTS
 from engine.fleet.router import RoutedPrompt, Router, Seat
 
 SIZE = ReplicaSize(100, 300, limits=LIMITS)

@@ -1,17 +1,16 @@
-"""Cost of replicas against one engine in the server's process: CPU, latency and throughput of the wire.
+"""`python -m bench.fleet_wire`: what a replica costs against an engine in the server's process, and a hand-over.
 
-    python -m bench.fleet [--rounds 7]
+    python -m bench.fleet_wire [--rounds 7]
 
-The CPU is measured without a model: both ends of the connection are in one process, with a stub as the engine. A
-replica on the server's machine has a pair of sockets, and one of another machine TCP with TLS.
-Latency and throughput are measured on a small model of random weights: an engine in this process and one replica, in
-turns, each with 32 answers at a time. Then answers are handed over between replicas of two roles. Prints tables, and
-writes bench/results/fleet.json.
+The CPU of the wire is measured without a model: both ends of the connection are in one process, with a stub as the
+engine. A replica on the server's machine has a pair of sockets, and one of another machine TCP with TLS. Latency and
+throughput are measured on a small model of random weights: an engine in this process and one replica, in turns, each
+with 32 answers at a time. Then answers are handed over between replicas of two roles. Prints tables, and writes
+bench/results/fleet_wire.json and fleet_wire.md.
 """
 
 import argparse
 import asyncio
-import json
 import socket
 import tempfile
 import time
@@ -26,10 +25,11 @@ from typing import Any, Final, TypeVar, cast
 from app.host.backend import Backend, GenerationStream
 from app.observability.percentiles import percentile
 from bench.api.replay_engine import no_stats
-from bench.hand_over import measure_hand_over
-from bench.machine import describe_machine
+from bench.hand_over import HandOverCost, measure_hand_over
+from bench.machine import Machine, describe_machine
 from bench.random_llama import write_random_llama
-from bench.rounding import rounded
+from bench.report import RESULTS, write_results
+from bench.report_tables import table
 from bench.stats import median
 from cache_tiers.block_key import KeyNamespace
 from cache_tiers.tier import TierId
@@ -55,6 +55,8 @@ T = TypeVar("T")
 
 PAIR: Final = "pair of sockets"
 WIRES: Final = (PAIR, "TCP with TLS")
+IN_PROCESS: Final = "in process"
+REPLICA: Final = "replica"
 STREAMS: Final = 32
 MANY_STREAMS: Final = 256
 STEPS: Final = 1000
@@ -207,6 +209,15 @@ async def _connect_tls(link: Link, server: ReplicaServer) -> None:
     listener.close()
 
 
+def wire_costs() -> tuple[WireCost, ...]:
+    """Measure each wire with few and with many streams."""
+    costs = list[WireCost]()
+    for streams in (STREAMS, MANY_STREAMS):
+        alone = asyncio.run(cpu_per_token(streams, None))
+        costs += [WireCost(wire, streams, 1e6 * (asyncio.run(cpu_per_token(streams, wire)) - alone)) for wire in WIRES]
+    return tuple(costs)
+
+
 async def load(engine: Backend, streams: int, salt: int) -> LoadResult:
     """Generate `streams` answers at a time, and measure all tokens after the first ones."""
     prompts = [
@@ -228,7 +239,7 @@ async def measured_loads(config: EngineConfig, rounds: int) -> dict[str, list[Lo
     """Measure an engine in this process and one replica in turns. The first round of each is not counted."""
     local = await asyncio.to_thread(build_engine, config, lambda _: None)
     remote = await asyncio.to_thread(build_fleet, config, 1, lambda _: None)
-    engines: dict[str, Backend] = {"in process": local, "replica": remote}
+    engines: dict[str, Backend] = {IN_PROCESS: local, REPLICA: remote}
     found: dict[str, list[LoadResult]] = {name: [] for name in engines}
     for engine in engines.values():
         await engine.start()
@@ -243,17 +254,51 @@ async def measured_loads(config: EngineConfig, rounds: int) -> dict[str, list[Lo
     return {name: each[1:] for name, each in found.items()}
 
 
-def main() -> None:
-    """Measure, print the tables, and store the results."""
+@dataclass(frozen=True, slots=True)
+class FleetReport:
+    """One run. loads: the rounds of an engine in this process and of one replica."""
+
+    measured_on: str
+    machine: Machine
+    wire: tuple[WireCost, ...]
+    loads: Mapping[str, Sequence[LoadResult]]
+    hand_over: HandOverCost
+
+
+def to_markdown(report: FleetReport) -> str:
+    """Format the tables."""
+    medians = {name: _median(results) for name, results in report.loads.items()}
+    local, remote = medians[IN_PROCESS], medians[REPLICA]
+    wire = [(cost.wire, f"{cost.streams}", f"{cost.added_us:.1f}") for cost in report.wire]
+    loads = [
+        (name, f"{each.rate:.0f}", f"{each.gap_p50_ms:.2f}", f"{each.gap_p99_ms:.2f}") for name, each in medians.items()
+    ]
+    heading = (
+        f"# Cost of a replica\n\nMeasured on {report.measured_on}: {report.machine.cpu}, {report.machine.cores} cores. "
+        "Times of answers are medians of the rounds."
+    )
+    ratios = (
+        f"The replica has {remote.rate / local.rate:.3f} times the throughput, and "
+        f"{remote.gap_p99_ms / local.gap_p99_ms:.3f} times the 99th percentile of the time between tokens."
+    )
+    parts = [
+        heading,
+        table(("wire", "streams", "added CPU, µs a token"), wire),
+        table(("engine", "tokens/s", "gap p50, ms", "gap p99, ms"), loads),
+        ratios,
+        report.hand_over.table,
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print, and write fleet_wire.json and fleet_wire.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--cache-dir", type=Path, default=Path.home() / ".cache/ebb")
-    parser.add_argument("--out", type=Path, default=Path("bench/results"))
-    arguments = parser.parse_args()
-    costs = []
-    for streams in (STREAMS, MANY_STREAMS):
-        alone = asyncio.run(cpu_per_token(streams, None))
-        costs += [WireCost(wire, streams, 1e6 * (asyncio.run(cpu_per_token(streams, wire)) - alone)) for wire in WIRES]
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    arguments = parser.parse_args(argv)
+    costs = wire_costs()
     with tempfile.TemporaryDirectory(prefix="ebb-fleet-") as folder:
         source = resolve_model("smollm2-135m-instruct", arguments.cache_dir, print)
         path = Path(folder)
@@ -272,24 +317,10 @@ def main() -> None:
         state = path / "state"
         state.mkdir()
         hand_over = asyncio.run(measure_hand_over(config, state, print))
-    print("| wire | streams | added CPU, us a token |\n| --- | --- | --- |")
-    for cost in costs:
-        print(f"| {cost.wire} | {cost.streams} | {cost.added_us:.1f} |")
-    print("\n| | tokens/s | gap p50, ms | gap p99, ms |\n| --- | --- | --- | --- |")
-    medians = {name: _median(results) for name, results in loads.items()}
-    for name, each in medians.items():
-        print(f"| {name} | {each.rate:.0f} | {each.gap_p50_ms:.2f} | {each.gap_p99_ms:.2f} |")
-    local, remote = medians["in process"], medians["replica"]
-    print(f"\nthroughput {remote.rate / local.rate:.3f}, added p99 {remote.gap_p99_ms - local.gap_p99_ms:.2f} ms")
-    print(f"\n{hand_over.table}")
-    report = {
-        "measured_on": date.today().isoformat(),
-        "machine": asdict(describe_machine()),
-        "wire": [asdict(cost) for cost in costs],
-        "loads": {name: [asdict(each) for each in results] for name, results in loads.items()},
-        "hand_over": asdict(hand_over),
-    }
-    (arguments.out / "fleet.json").write_text(json.dumps(rounded(report), indent=1) + "\n")
+    report = FleetReport(date.today().isoformat(), describe_machine(), costs, loads, hand_over)
+    write_results(arguments.out, "fleet_wire", asdict(report), to_markdown(report))
+    print(to_markdown(report))
+    return 0
 
 
 def _median(results: Sequence[LoadResult]) -> LoadResult:
@@ -301,4 +332,4 @@ def _median(results: Sequence[LoadResult]) -> LoadResult:
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

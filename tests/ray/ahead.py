@@ -47,10 +47,10 @@ class Ahead:
     async def end(self, name: str) -> None:
         """End the replicas `name`, which must have begun."""
         begun = self._begun.pop(name)
-        try:
-            await begun.starting
-        finally:
-            await begun.closing.aclose()
+        await asyncio.wait([begun.starting])
+        await begun.closing.aclose()
+        if not begun.starting.cancelled():
+            begun.starting.result()
 
     async def end_all_but(self, *kept: str) -> None:
         """End all replicas but those named `kept`, also replicas that no test has used."""

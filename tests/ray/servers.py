@@ -21,6 +21,8 @@ from tests.integration.api_server import ROOMY, RunningServer, served
 from tests.on_postgres import url_of
 
 REPLICAS = 2
+START_SECONDS = 60.0
+"""Time limit of the start of the first server and its replicas."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ async def sharing_servers(
             group.create_task(closing.enter_async_context(_server(folder / name, flags, first_serves)))
             for name in names
         ]
-        await closing.enter_async_context(first)
+        closing.push_async_callback(first.stop)
+        await first.start(START_SECONDS)
         first_serves.set()
     return SharingServers(first, [each.result() for each in others])
 

@@ -4,9 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -38,19 +36,14 @@ class RayCluster:
     address: of the head.
     """
 
-    def __init__(self, cluster: Any, folder: Path) -> None:
+    def __init__(self, cluster: Any) -> None:
         self._cluster = cluster
-        self._folder = folder
-        self._numbers = count(1)
         self.address: str = cluster.address
 
     def add_machine(self, *, wait: bool = True) -> None:
         """Add a machine with two CPUs. Ray believes that it also has two GPUs and two NPUs."""
-        number = next(self._numbers)
-        # Machines that start at the same time would choose the same names.
-        sockets = {f"{each}_socket_name": str(self._folder / f"{each}-{number}") for each in ("raylet", "plasma_store")}
         claimed = {"num_cpus": 2, "num_gpus": 2, "resources": {"NPU": 2}, "object_store_memory": MEMORY}
-        self._cluster.add_node(wait=wait, worker_path=forked_worker.__file__, **sockets, **claimed)
+        self._cluster.add_node(wait=wait, worker_path=forked_worker.__file__, **claimed)
 
     def kill_machine_of(self, pid: int | None) -> None:
         """Kill the process that makes the machine of an actor, and with it the actor."""
@@ -118,10 +111,10 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
             head_node_args={**quiet, "num_cpus": 0, "object_store_memory": MEMORY, "_system_config": SETTINGS},
         )
         try:
-            running = RayCluster(cluster, folder)
-            with ThreadPoolExecutor(MACHINES) as threads:
-                for start in [threads.submit(running.add_machine, wait=False) for _ in range(MACHINES)]:
-                    start.result()
+            running = RayCluster(cluster)
+            # One after the other: machines that start at the same time choose the same names, and some do not start.
+            for _ in range(MACHINES):
+                running.add_machine(wait=False)
             cluster.wait_for_nodes()
             until(forks.exists)
             yield running

@@ -44,6 +44,13 @@ def opening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Future[RayClus
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def at_end() -> AsyncIterator[AsyncExitStack]:
+    """Return a stack for what ends while later tests run."""
+    async with AsyncExitStack() as stack:
+        yield stack
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def alone(opening: Future[RayCluster], config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
     """Run one engine without tiers in this process, which is built while the cluster starts."""
     engine = await asyncio.to_thread(build_engine, replace(config, tiers=None), lambda _: None)

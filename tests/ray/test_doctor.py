@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +65,9 @@ class OpenHead:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def open_head(cluster: RayCluster, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[OpenHead]:
+async def open_head(
+    cluster: RayCluster, at_end: AsyncExitStack, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[OpenHead]:
     """Begin to start the other cluster."""
     folder = tmp_path_factory.mktemp("o", numbered=False)
     port = free_port()
@@ -77,7 +80,9 @@ async def open_head(cluster: RayCluster, tmp_path_factory: pytest.TempPathFactor
     )
     yield OpenHead(process, f"127.0.0.1:{port}")
     process.terminate()
-    await asyncio.wait_for(process.communicate(), 30)
+    # Ray takes two seconds for this.
+    ending = asyncio.create_task(process.communicate())
+    at_end.push_async_callback(asyncio.wait_for, ending, 30)
 
 
 async def test_only_the_token_of_the_cluster_is_accepted(

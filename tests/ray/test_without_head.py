@@ -16,9 +16,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_answers_continue_without_the_head(
     fleet: RemoteEngine, alone: AsyncLLMEngine, cluster: RayCluster
 ) -> None:
-    salt = 600
-    got, _ = await answers_through(fleet, lambda _: cluster.kill_head(), salt)
-    for kind, here, expected in zip(KINDS, got, await answers_alone(alone, salt), strict=True):
+    salt, length = 600, 80
+    got, _ = await answers_through(fleet, lambda _: cluster.kill_head(), salt, length)
+    for kind, here, expected in zip(KINDS, got, await answers_alone(alone, salt, length), strict=True):
         assert here == expected, kind
     # A replica that dies now has no next epoch, and its answers continue all the same.
     salt, length = 700, 50

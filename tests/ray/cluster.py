@@ -1,10 +1,11 @@
 """A Ray cluster of a head without cores and three machines, all of them on the loopback of this one."""
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +51,11 @@ class RayCluster:
         assert pid is not None
         machine = machine_of(pid)
         [node] = [node for node in self._cluster.worker_nodes if _raylet(node).pid == machine]
+        helpers = _helpers(machine)
         _raylet(node).kill()
         # As an init process would: a worker takes a zombie for alive.
         _raylet(node).wait()
+        _end(helpers)
 
     def kill_head(self) -> None:
         """Kill the process that knows all machines and actors."""
@@ -65,6 +68,19 @@ def machine_of(pid: int) -> int:
     """Return the id of the process that makes the machine of an actor."""
     parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
     return int(Path(f"/proc/{parent}/comm").read_text().removeprefix(MACHINE))
+
+
+def _helpers(machine: int) -> list[int]:
+    """Return the processes that a machine's process has started. By themselves they end a minute after it."""
+    with suppress(OSError):
+        return [int(pid) for pid in Path(f"/proc/{machine}/task/{machine}/children").read_text().split()]
+    return []
+
+
+def _end(pids: Sequence[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _raylet(node: Any) -> Any:
@@ -122,7 +138,9 @@ def ray_cluster(folder: Path) -> Iterator[RayCluster]:
             # Each machine would take a second to end by itself. `Cluster.remove_node` also refuses one that this
             # process has not left yet, and without the head leaving takes long.
             for node in cluster.list_all_nodes():
+                helpers = _helpers(_raylet(node).pid)
                 node.kill_all_processes(check_alive=False, wait=True)
+                _end(helpers)
             cluster.worker_nodes.clear()
             cluster.head_node = None
             cluster.shutdown()

@@ -46,9 +46,8 @@ def computing_memory(settings: Settings) -> ComputingMemory:
     if each is None:
         return ComputingMemory(place, available, None, f"Ebb does not know the memory bandwidth of the {name} device")
     # The ranks read their parts of the weights at once, and the stages one after another.
-    reason = f"the driver states {_per_second(each)} for the memory of the {name} device"
-    if ranks > 1:
-        reason = f"the driver states {_per_second(each)} for the memory of each of {ranks} {name} devices"
+    whose = f"the {name} device" if ranks == 1 else f"each of {ranks} {name} devices"
+    reason = f"the driver states {_per_second(each)} for the memory of {whose}"
     return ComputingMemory(place, available, float(ranks * each), reason)
 
 

@@ -107,3 +107,8 @@ def _in(seconds: float) -> _Time:
     """Return the time after `seconds` on the system's clock, which is that of time limits of a mutex."""
     whole, nanoseconds = divmod(time.time_ns() + int(seconds * 1e9), 10**9)
     return _Time(whole, nanoseconds)
+
+
+async def death_noticed(lock: LifeLock | None, thread: str) -> None:
+    """Wait for the death of the process that holds a lock; forever without a lock. See `LifeLock.released`."""
+    await (asyncio.Event().wait() if lock is None else lock.released(thread))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from engine.errors import EngineError
 from engine.executor.core_shares import CoreShare, core_shares
 from engine.executor.device_shares import variables_for
-from engine.fleet.life_lock import LifeLock
+from engine.fleet.life_lock import LifeLock, death_noticed
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.placement import Share
 
@@ -48,8 +48,7 @@ class LocalReplica:
 
     async def died(self) -> None:
         """See PlacedReplica. Without life locks, wait forever: the closed socket comes later, but it comes."""
-        lock = self._life_lock
-        await (lock.released(f"life-{self.pid}") if lock is not None else asyncio.Event().wait())
+        await death_noticed(self._life_lock, f"life-{self.pid}")
 
     async def ended(self) -> str:
         """See PlacedReplica."""

@@ -19,7 +19,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from engine.errors import EngineError, OutageError
-from engine.fleet.life_lock import LifeLock
+from engine.fleet.life_lock import LifeLock, death_noticed
 from engine.fleet.nearby_process import NearbyProcess
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import Share
@@ -73,8 +73,7 @@ class SharedReplica:
 
     async def died(self) -> None:
         """See PlacedReplica. Only processes of the same machine give this notice."""
-        lock = _life_lock(self._place)
-        await (lock.released(f"life-{self.pid}") if lock is not None else asyncio.Event().wait())
+        await death_noticed(_life_lock(self._place), f"life-{self.pid}")
 
     async def ended(self) -> str:
         """Wait until the process has ended, or this gateway has left it, and return in words what happened."""

@@ -1,10 +1,6 @@
 """Chat templates in the shape of those of model families, short, for tests."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
-
-from tests.tiny_tokenizer import CHAT_TEMPLATE
 
 LLAMA3: Final = """{{- bos_token }}
 {%- if not tools_in_user_message is defined %}
@@ -510,55 +506,3 @@ PHI4_FUNCTOOLS: Final = """{%- if tools %}
     {%- endif %}
 {%- endfor %}
 {%- if add_generation_prompt %}{{- "<|assistant|>" }}{%- endif %}"""
-
-OPENPANGU: Final = (
-    "{% for message in messages %}"
-    "{% if loop.first and messages[0]['role'] != 'system' %}{{ '[unused9]系统：[unused10]' }}{% endif %}"
-    "{% if message['role'] == 'system' %}{{ '[unused9]系统：' + message['content'] + '[unused10]' }}{% endif %}"
-    "{% if message['role'] == 'assistant' %}{{'[unused9]助手：' + message['content'] + '[unused10]'}}{% endif %}"
-    "{% if message['role'] == 'tool' %}{{'[unused9]工具：' + message['content'] + '[unused10]'}}{% endif %}"
-    "{% if message['role'] == 'function' %}{{'[unused9]方法：' + message['content'] + '[unused10]'}}{% endif %}"
-    "{% if message['role'] == 'user' %}{{'[unused9]用户：' + message['content'] + '[unused10]'}}{% endif %}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '[unused9]助手：' }}{% endif %}"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class FamilyChat:
-    """Templates of a family's models, and those of their control tokens that Ebb looks for."""
-
-    templates: tuple[str, ...] = (CHAT_TEMPLATE,)
-    tokens: tuple[str, ...] = ()
-
-
-_THINK: Final = ("<think>", "</think>")
-_QWEN: Final = FamilyChat((HERMES, QWEN3, QWEN3_CODER), _THINK)
-_DEEPSEEK_CHAT: Final = FamilyChat((DEEPSEEK3, DEEPSEEK31), _THINK)
-_MISTRALS: Final = (MISTRAL3, MISTRAL11, MISTRAL13)
-
-CHATS: Final[Mapping[str, FamilyChat]] = {
-    "llama": FamilyChat((LLAMA3,)),
-    "qwen2": _QWEN,
-    "qwen3": _QWEN,
-    "qwen2_moe": _QWEN,
-    "qwen3_moe": _QWEN,
-    "mistral": FamilyChat(_MISTRALS, ("[THINK]", "[/THINK]")),
-    "ministral3": FamilyChat(_MISTRALS, ("[THINK]", "[/THINK]")),
-    "ministral": FamilyChat(_MISTRALS),
-    "smollm3": FamilyChat((HERMES.replace("if tools", "if xml_tools").replace("in tools", "in xml_tools"),), _THINK),
-    "granite": FamilyChat((GRANITE3,)),
-    "PanguEmbedded": FamilyChat((OPENPANGU,), ("[unused11]", "[unused12]", "[unused16]", "[unused17]")),
-    "gemma": FamilyChat((GEMMA2,)),
-    "gemma2": FamilyChat((GEMMA2,)),
-    "gemma3_text": FamilyChat((GEMMA3,)),
-    "gemma3n_text": FamilyChat((GEMMA3,)),
-    "gemma4_text": FamilyChat((GEMMA4,), ("<|channel>", "<channel|>")),
-    "phi3": FamilyChat((PHI4_MINI, PHI4_FUNCTOOLS, PHI4), _THINK),
-    "gpt_oss": FamilyChat((HARMONY,)),
-    "llama4_text": FamilyChat((LLAMA4_JSON, LLAMA4)),
-    "deepseek_v2": _DEEPSEEK_CHAT,
-    "deepseek_v3": _DEEPSEEK_CHAT,
-    "glm4_moe": FamilyChat((GLM45, GLM47), _THINK),
-    "olmo3": FamilyChat((OLMO3,)),
-}
-"""Chats by model type. Other types have a template without tools."""

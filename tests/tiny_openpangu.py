@@ -7,14 +7,13 @@ import io
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import sentencepiece
 import torch
 from safetensors.torch import save_file
 
 from models.pangu.presets import OPENPANGU_EMBEDDED_1B, OPENPANGU_EMBEDDED_7B
-from tests.family_templates import OPENPANGU
 from tests.tiny_models import tiny_tensors
 
 CONTROL = [*(f"[unused{number}]" for number in range(34)), "<|User|>:", "<|Bot|>:"]
@@ -28,6 +27,16 @@ THOUGHT, ANSWER = "the quick brown fox", "hello world 你好"
 PIECES = 600
 HEAD_DIM = 128
 INV_FREQ = HEAD_DIM // 2
+OPENPANGU: Final = (
+    "{% for message in messages %}"
+    "{% if loop.first and messages[0]['role'] != 'system' %}{{ '[unused9]系统：[unused10]' }}{% endif %}"
+    "{% if message['role'] == 'system' %}{{ '[unused9]系统：' + message['content'] + '[unused10]' }}{% endif %}"
+    "{% if message['role'] == 'assistant' %}{{'[unused9]助手：' + message['content'] + '[unused10]'}}{% endif %}"
+    "{% if message['role'] == 'tool' %}{{'[unused9]工具：' + message['content'] + '[unused10]'}}{% endif %}"
+    "{% if message['role'] == 'function' %}{{'[unused9]方法：' + message['content'] + '[unused10]'}}{% endif %}"
+    "{% if message['role'] == 'user' %}{{'[unused9]用户：' + message['content'] + '[unused10]'}}{% endif %}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '[unused9]助手：' }}{% endif %}"
+)
 
 
 def sentencepiece_model() -> bytes:

@@ -14,8 +14,8 @@ from models.call_syntax.registry import recognized
 from models.registry import ARCHITECTURES, read_config
 from models.thinking import GEMMA_START, MARKERS
 from models.transformers.tested import TESTED
+from tests.family_chats import CHATS, FamilyChat
 from tests.family_models import FAMILIES, SHAPE
-from tests.family_templates import CHATS, FamilyChat
 from tests.gguf_families import FAMILIES as GGUF_FAMILIES
 from tests.gguf_families import WIDE_FAMILIES
 from tests.integration.engine.worker.native import test_exact, test_gguf_blocks, test_logits, test_tiers

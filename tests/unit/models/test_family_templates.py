@@ -14,6 +14,7 @@ from models.errors import ChatFormatError
 from models.tokenizer import Tokenizer
 from models.tool_calls import ToolCall
 from tests import family_templates as templates
+from tests.tiny_openpangu import OPENPANGU
 from tests.tiny_tokenizer import TOKENIZER_CONFIG, byte_tokenizer
 
 DAYS = {"type": "object", "properties": {"days": {"type": "integer"}}}
@@ -229,7 +230,7 @@ CASES = {
         "<|tool_response|>SUN<|end|><|tool_response|>RAIN<|end|><|assistant|>",
     ),
     "openpangu": Case(
-        templates.OPENPANGU,
+        OPENPANGU,
         "openpangu",
         {"tools", "calls"},
         TWO,

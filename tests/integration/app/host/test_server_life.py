@@ -33,7 +33,7 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 class ServerProcess:
     """Running `serve_fake` process.
 
-    log: what the process has written to its standard error, as far as that was read.
+    log: text that was read from the process's standard error so far.
     """
 
     def __init__(self, process: ForkedProcess, orders: BinaryIO, log: asyncio.StreamReader) -> None:

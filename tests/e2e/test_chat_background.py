@@ -176,6 +176,8 @@ async def test_palette_finds_chats_and_commands_by_keyboard(
     await expect(chat.page.get_by_role("heading", name="Bollard", level=1)).to_be_visible()
     await chat.page.keyboard.press("Control+k")
     await chat.page.keyboard.type("sail")
+    # A chat takes a preset once it is loaded, which is later than its heading.
+    await expect(palette.get_by_role("option", name="Preset: Sailor")).to_be_visible()
     await chat.page.keyboard.press("Enter")
     await expect(palette).to_have_count(0)
     await expect(chat.page.get_by_text("Preset: Sailor")).to_be_visible()

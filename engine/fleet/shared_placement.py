@@ -7,13 +7,14 @@ keeper from then on.
     named and reachable ──> connect
     named, not reachable ──> the keeper kills its process and starts the next epoch, the others wait for that
     not named            ──> the same, without a process to kill
+    later epoch named    ──> every gateway leaves the former epoch, also one that still reaches it
 """
 
 import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 from msgspec import structs
@@ -35,7 +36,10 @@ The second attempt is for a replica, or a gateway, that waits for a core: a kill
 """
 
 LOOK_SECONDS: Final = 1.0
-"""Time between two looks at the directory without a notice."""
+"""Time between two looks at the directory without a notice, while a replica is missed."""
+
+FOLLOW_SECONDS: Final = 10.0
+"""The same while a replica serves."""
 
 PAUSES: Final = (0.0, 0.0, 1.0, 4.0, 10.0)
 BUDGET_SECONDS: Final = 600.0
@@ -48,8 +52,20 @@ class SharedReplica:
     """
 
     def __init__(
-        self, place: SharedPlace, epoch: int, token: bytes, identity: Identity, retire: Callable[[], None]
+        self,
+        place: SharedPlace,
+        epoch: int,
+        token: bytes,
+        identity: Identity,
+        *,
+        retire: Callable[[], None],
+        replaced: Callable[[], Coroutine[Any, Any, None]],
     ) -> None:
+        """Describe the epoch at `place`.
+
+        retire: notes that the epoch is drained.
+        replaced: waits until the directory names the place of a later epoch.
+        """
         self.machine = place.machine
         self.pid = place.process.pid
         self.epoch = epoch
@@ -57,6 +73,7 @@ class SharedReplica:
         self._place = place
         self._identity = identity
         self._retire = retire
+        self._replaced = replaced
         self._left = asyncio.Event()
 
     async def connect(self, protocol: asyncio.Protocol) -> None:
@@ -76,16 +93,27 @@ class SharedReplica:
         await death_noticed(_life_lock(self._place), f"life-{self.pid}")
 
     async def ended(self) -> str:
-        """Wait until the process has ended, or this gateway has left it, and return in words what happened."""
-        waits: list[asyncio.Task[Any]] = [asyncio.create_task(self._left.wait())]
+        """Wait until this gateway has no use for the process any more, and return in words what happened.
+
+        A process that the keeper can neither reach nor end may still serve other gateways. They leave it for the next
+        epoch as well.
+        """
+        left, replaced = asyncio.create_task(self._left.wait()), asyncio.create_task(self._replaced())
+        waits: list[asyncio.Task[Any]] = [left, replaced]
         if (process := NearbyProcess.find(self._place.process)) is not None:
             waits.append(asyncio.create_task(process.ended()))
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for each in waits:
                 each.cancel()
-        return "was left" if self._left.is_set() else "has ended"
+        if self._left.is_set():
+            return "was left"
+        if replaced in done:
+            # A failure to read the directory says nothing about the replica.
+            replaced.result()
+            return "was replaced"
+        return "has ended"
 
 
 class SharedPlacement:
@@ -129,9 +157,12 @@ class SharedPlacement:
         is_waiting = False
         while True:
             with contextlib.suppress(OutageError):
-                published = (await self._directory.read()).get(order.index)
+                published = await self._published(order.index)
                 if published is not None and published.place is not None and await self._is_reachable(published):
-                    return self._replica(published.place, published.epoch)
+                    if await self._published(order.index) != published:
+                        # The keeper could not reach it, and starts the next epoch.
+                        continue
+                    return self._replica(order.index, published.place, published.epoch)
                 epoch = await self._directory.reserve(order.index)
                 if epoch is not None:
                     if published is not None and published.place is not None:
@@ -139,15 +170,33 @@ class SharedPlacement:
                     was_drained = published is not None and published.epoch in self._retired
                     await self._pause(order.index, was_drained=was_drained)
                     if (place := await self._begin(order, epoch)) is not None:
-                        return self._replica(place, epoch)
+                        return self._replica(order.index, place, epoch)
                 elif not is_waiting:
                     is_waiting = True
                     self._progress(f"waiting for replica {order.index}, which another server starts")
             await self._directory.next_change(LOOK_SECONDS)
 
-    def _replica(self, place: SharedPlace, epoch: int) -> SharedReplica:
-        token = token_of(self._secret, epoch)
-        return SharedReplica(place, epoch, token, self._identity, lambda: self._retired.add(epoch))
+    async def _published(self, number: int) -> PublishedReplica | None:
+        return (await self._directory.read()).get(number)
+
+    def _replica(self, number: int, place: SharedPlace, epoch: int) -> SharedReplica:
+        return SharedReplica(
+            place,
+            epoch,
+            token_of(self._secret, epoch),
+            self._identity,
+            retire=lambda: self._retired.add(epoch),
+            replaced=lambda: self._replaced(number, epoch),
+        )
+
+    async def _replaced(self, number: int, epoch: int) -> None:
+        """Wait until the directory names the place of a later epoch of replica `number`."""
+        while True:
+            with contextlib.suppress(OutageError):
+                published = await self._published(number)
+                if published is not None and published.place is not None and published.epoch > epoch:
+                    return
+            await self._directory.next_change(FOLLOW_SECONDS)
 
     async def _is_reachable(self, published: PublishedReplica) -> bool:
         if (place := published.place) is None or published.epoch in self._retired:

@@ -13,7 +13,8 @@ from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
 from engine.fleet.build import build_shared_fleet
 from engine.fleet.remote_engine import RemoteEngine
-from engine.fleet.shared_place import SharedPlace
+from engine.fleet.shared_place import PublishedReplica, SharedPlace
+from engine.fleet.shared_placement import SharedPlacement
 from engine.fleet.shared_starter import LocalStarter
 from tests.integration.engine.fleet.answers import (
     GREEDY,
@@ -150,3 +151,39 @@ async def test_frozen_replica_that_wakes_up_changes_no_answer(
         assert not has_ended(frozen)
         os.kill(frozen, signal.SIGKILL)
         await until_ended(frozen)
+
+
+async def test_replaced_replica_is_left_although_it_still_serves(
+    gateways: list[RemoteEngine], alone: AsyncLLMEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let the keeper alone miss a replica, which it cannot end, as if the network between them were cut."""
+    keeper, other = gateways
+    [before] = await until_states(keeper, "ok")
+    is_reachable = SharedPlacement._is_reachable
+
+    async def cut(placement: SharedPlacement, published: PublishedReplica) -> bool:
+        is_cut = placement is keeper._keeper._placement and published.epoch == before.epoch
+        return not is_cut and await is_reachable(placement, published)
+
+    async def leave(_: LocalStarter, place: SharedPlace) -> None:
+        assert place.process.pid == before.pid
+
+    monkeypatch.setattr(SharedPlacement, "_is_reachable", cut)
+    monkeypatch.setattr(LocalStarter, "end", leave)
+    kinds = [("several", 930), ("seeded", 931)]
+    readers = [await begun(each, *kind) for each, kind in zip(gateways, kinds, strict=True)]
+    keeper._keeper.ready[0].connection.abort()
+    async with asyncio.timeout(60):
+        while other.stats().replicas[0].epoch == before.epoch:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    for (kind, salt), here in zip(kinds, readers, strict=True):
+        params, count = KINDS[kind]
+        got = [told(await reader.whole()) for reader in here]
+        assert got == [told(each) for each in await answers_of(alone, prompt_of(150, salt), params, count)], kind
+    states = [(await until_states(each, "ok"))[0] for each in gateways]
+    assert [(each.epoch, each.restarts) for each in states] == [(before.epoch + 1, before.restarts + 1)] * 2
+    assert states[0].pid == states[1].pid != before.pid
+    assert before.pid is not None
+    assert not has_ended(before.pid)
+    os.kill(before.pid, signal.SIGKILL)
+    await until_ended(before.pid)

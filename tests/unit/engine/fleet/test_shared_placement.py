@@ -91,3 +91,36 @@ async def test_replica_that_is_slow_once_is_not_killed(monkeypatch: pytest.Monke
             assert (await finding).epoch == 1
         first.close()
     assert starter.ended == []
+
+
+async def test_replica_that_is_withdrawn_meanwhile_is_not_used() -> None:
+    shelf, starter, loop = Shelf(), FakeStarter(), asyncio.get_running_loop()
+    assert await Card(shelf).reserve(0) == 1, "another gateway keeps the replicas"
+    with listen_on("127.0.0.1") as former, listen_on("127.0.0.1") as latter:
+        for listener in (former, latter):
+            listener.setblocking(False)
+        shelf.published[0] = PublishedReplica(1, place_at(former.getsockname()[1]))
+        finding = asyncio.create_task(placement_on(shelf, starter).start(order_of(0)))
+        async with asyncio.timeout(20):
+            reached, _ = await loop.sock_accept(former)
+            shelf.published[0] = PublishedReplica(2, None)
+            await loop.connect_accepted_socket(asyncio.Protocol, reached, ssl=REPLICA.accepting_all())
+            shelf.published[0] = PublishedReplica(2, place_at(latter.getsockname()[1]))
+            shelf.announce()
+            reached, _ = await loop.sock_accept(latter)
+            await loop.connect_accepted_socket(asyncio.Protocol, reached, ssl=REPLICA.accepting_all())
+            assert (await finding).epoch == 2
+
+
+async def test_replica_is_left_once_a_later_epoch_has_a_place() -> None:
+    shelf = Shelf()
+    placement = placement_on(shelf, FakeStarter())
+    replica = await placement.start(order_of(0))
+    ended = asyncio.create_task(replica.ended())
+    for published in (PublishedReplica(replica.epoch + 1, None), PublishedReplica(replica.epoch + 1, place_at(1))):
+        await asyncio.sleep(0)
+        assert not ended.done()
+        shelf.published[0] = published
+        shelf.announce()
+    async with asyncio.timeout(20):
+        assert await ended == "was replaced"

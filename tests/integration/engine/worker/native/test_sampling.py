@@ -1,4 +1,4 @@
-"""Sampling of the native step: the same tokens as the torch sampler for the same logits."""
+"""Sampling of the native step: the same tokens as the torch sampler for the same logits, up to rounding."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +8,12 @@ import torch
 
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.sampling.adjustments import Adjustments
+from engine.sampling.batch_settings import BatchSettings, RequestMemory
 from engine.sampling.mask_words import Words, words_of_ids
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.worker.batch.input_batch import ScheduledRequest
+from tests.drawn_tokens import assert_drawn
 from tests.native_rig import KernelsFor, NativeRig
 from tests.sizes import Size
 from tests.tiny_models import make_tiny_model
@@ -72,6 +74,16 @@ def with_tokens(known: list[dict[int, int]], tokens: list[int]) -> list[dict[int
     return [each | {token: each.get(token, 0) + 1} for each, token in zip(known, tokens, strict=False)]
 
 
+def adjusted(logits: torch.Tensor, rows: list[SamplingRow]) -> torch.Tensor:
+    """Return a copy of the logits from which tokens are drawn: with penalties and biases, and without barred tokens."""
+    own = logits.clone()
+    memory = RequestMemory(VOCAB, own.device)
+    BatchSettings([row.params for row in rows], [row.adjustments for row in rows], memory).adjust(own)
+    for values, row in zip(own, rows, strict=True):
+        values[list(row.barred_ids)] = float("-inf")
+    return own
+
+
 @pytest.mark.parametrize("instruction_set", INSTRUCTION_SETS)
 @pytest.mark.parametrize("params", WAYS.values(), ids=WAYS.keys())
 def test_row_gets_the_token_that_torch_samples(
@@ -83,7 +95,14 @@ def test_row_gets_the_token_that_torch_samples(
     computed = rig.runners[2].compute(scheduled, range(count))
     tokens = computed.tokens
     rows = [row for request in requests(rig, params, range(count)) for row in request.sampling]
-    assert tokens == Sampler().sample(computed.logits, rows).tolist()
+    logits = adjusted(computed.logits, rows)
+    expected = Sampler().sample(computed.logits, rows).tolist()
+    different = [at for at in range(count) if tokens[at] != expected[at]]
+    assert len(different) <= count // 100
+    for at in different:
+        # The number drawn is at the boundary of two tokens, where the last bit of a weight decides.
+        for token in (tokens[at], expected[at]):
+            assert_drawn(logits[at].double().numpy(), rows[at], token)
     assert seen([row for request in scheduled for row in request.sampling]) == with_tokens(seen(rows), tokens)
     if params.min_tokens:
         assert not set(tokens) & set(STOPS)

@@ -218,7 +218,8 @@ def test_logits_of_the_real_model_are_exact_in_every_way(
         quantization=quantization,
         cache_dir=kernels("auto").build.path.parent.parent,
     )
-    prompts = prompts_up_to(size.pick(small=200, full=600), size.pick(small=3, full=200), 49000)
+    count = size.pick(small=3, full=60 if quantization == "int4" else 200)
+    prompts = prompts_up_to(size.pick(small=200, full=600), count, 49000)
     check_everything(
         Exactness(recorder, config, prompts),
         chunks=size.pick(small=(), full=(16, 64, 512)),
@@ -242,9 +243,8 @@ def test_logits_are_exact_with_every_format_of_weights(
         quantization=weights if weights in QUANTIZATIONS else "none",
         cache_dir=kernels(instruction_set).build.path.parent.parent,
     )
-    prompts = prompts_up_to(
-        size.pick(small=250, full=600), size.pick(small=6, full=200 if weights in ("none", "int8") else 100), 250
-    )
+    count = size.pick(small=6, full=200 if weights in ("none", "int8") else 40)
+    prompts = prompts_up_to(size.pick(small=250, full=600), count, 250)
     check_everything(
         Exactness(recorder, config, prompts),
         chunks=size.pick(small=(64,), full=(16, 64, 512)),

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import pytest
+
 TOKEN = "hf_right"
 LARGE = (".safetensors", ".gguf")
 """Suffixes of files that the hub keeps outside git, and serves from its CDN."""
@@ -97,6 +99,16 @@ def serve_hub(repositories: Mapping[str, Mapping[str, bytes]]) -> Iterator[HubSe
     hub = HubServer({name: dict(files) for name, files in repositories.items()})
     with _serve(_handler(hub, "cdn")) as hub.cdn_url, _serve(_handler(hub, "hub")) as hub.url:
         yield hub
+
+
+@contextmanager
+def hub_of_this_process(url: str) -> Iterator[None]:
+    """Make a hub the one that this process asks. huggingface_hub reads HF_ENDPOINT only when it is imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("huggingface_hub.constants.ENDPOINT", url)
+        template = f"{url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        patch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+        yield
 
 
 @contextmanager

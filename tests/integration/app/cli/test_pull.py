@@ -1,4 +1,4 @@
-"""`ebb pull` as a process: the catalogue, what is shown before a download, the question, and errors."""
+"""`ebb pull`: the catalogue, what is shown before a download, the question, and errors."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 
@@ -24,7 +25,8 @@ from models.hub.repository import HubName
 from models.hub_model import plan_download
 from models.resolve import DEFAULT_MODEL, resolve_model
 from tests.fake_npu.device import FakeNpu
-from tests.hub_server import HubServer, folder_contents, serve_hub
+from tests.forked_process import ForkedProcess
+from tests.hub_server import HubServer, folder_contents, hub_of_this_process, serve_hub
 from tests.tiny_gguf import write_block_gguf
 from tests.tiny_models import make_tiny_model
 
@@ -40,51 +42,63 @@ def server(tmp_path: Path) -> Iterator[HubServer]:
         yield hub
 
 
-def command(server: HubServer, tmp_path: Path, *arguments: str) -> tuple[list[str], dict[str, str]]:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    environment |= {"HF_ENDPOINT": server.url, "EBB_CACHE_DIR": str(tmp_path / "cache"), "EBB_DEVICE": "cpu"}
-    script = "import sys; from app.cli.main import main; sys.exit(main())"
-    return [sys.executable, "-c", script, "pull", *arguments], environment
-
-
 def run(server: HubServer, tmp_path: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    words, environment = command(server, tmp_path, *arguments)
+    """Run the command as a user does, in a process with an interpreter of its own."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment |= {"HF_ENDPOINT": server.url, **own_variables(tmp_path)}
+    script = "import sys; from app.cli.main import main; sys.exit(main())"
+    words = [sys.executable, "-c", script, "pull", *arguments]
     return subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def own_variables(tmp_path: Path) -> dict[str, str]:
+    return {"EBB_CACHE_DIR": str(tmp_path / "cache"), "EBB_DEVICE": "cpu"}
 
 
 def run_here(server: HubServer, tmp_path: Path, *arguments: str) -> int:
     """Run the command in this process, without the time that a new one takes to import torch."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("huggingface_hub.constants.ENDPOINT", server.url)
-        template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        patch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
-        patch.setenv("EBB_CACHE_DIR", str(tmp_path / "cache"))
-        patch.setenv("EBB_DEVICE", "cpu")
+    with pytest.MonkeyPatch.context() as patch, hub_of_this_process(server.url):
+        for name, value in own_variables(tmp_path).items():
+            patch.setenv(name, value)
         return main(["pull", *arguments])
+
+
+def main_of_hub() -> int:
+    """Run `ebb` in a process that was forked after huggingface_hub had been imported."""
+    with hub_of_this_process(os.environ["HF_ENDPOINT"]):
+        return main()
 
 
 def run_at_terminal(server: HubServer, tmp_path: Path, answer: str) -> "tuple[int, str, str]":
     """Pull org/tiny with a terminal for questions and answers. Return exit status, standard output and the rest."""
-    words, environment = command(server, tmp_path, "org/tiny")
+    environment = {**os.environ, "HF_ENDPOINT": server.url, **own_variables(tmp_path)}
     leader, terminal = pty.openpty()
     os.write(leader, answer.encode())
-    with os.fdopen(leader, "rb", buffering=0) as shown:
-        with subprocess.Popen(
-            words, env=environment, cwd=ROOT, stdin=terminal, stderr=terminal, stdout=subprocess.PIPE, text=True
-        ) as process:
-            os.close(terminal)
-            output, _ = process.communicate(timeout=120)
-        return process.returncode, output, shown.read(65536).decode()
+    with os.fdopen(leader, "rb", buffering=0) as shown, TemporaryFile() as output:
+        process = ForkedProcess(
+            main_of_hub,
+            ["pull", "org/tiny"],
+            stdin=terminal,
+            stdout=output.fileno(),
+            stderr=terminal,
+            environment=environment,
+        )
+        os.close(terminal)
+        status = process.wait(120)
+        output.seek(0)
+        return status, output.read().decode(), shown.read(65536).decode()
 
 
-def test_without_a_name_the_catalogue_is_listed(server: HubServer, tmp_path: Path) -> None:
-    done = run(server, tmp_path)
-    assert done.returncode == 0
+def test_without_a_name_the_catalogue_is_listed(
+    server: HubServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_here(server, tmp_path) == 0
+    shown = capsys.readouterr().out
     for model in CATALOGUE:
-        assert f"{model.name}  " in done.stdout
-        assert model.hub_id in done.stdout
-    assert DEFAULT_MODEL in done.stdout
-    assert "suits this machine" in done.stdout
+        assert f"{model.name}  " in shown
+        assert model.hub_id in shown
+    assert DEFAULT_MODEL in shown
+    assert "suits this machine" in shown
     assert server.asked == []
 
 
@@ -204,7 +218,10 @@ def test_terminal_is_asked_before_the_download(server: HubServer, tmp_path: Path
     assert Path(output.strip()).is_dir()
 
 
-def test_failure_is_one_line_with_status_1(server: HubServer, tmp_path: Path) -> None:
-    done = run(server, tmp_path, "org/none")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.endswith("the hub has no such public model; a private one needs HF_TOKEN\n")
+def test_failure_is_one_line_with_status_1(
+    server: HubServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_here(server, tmp_path, "org/none") == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.endswith("the hub has no such public model; a private one needs HF_TOKEN\n")

@@ -9,7 +9,7 @@ import pytest
 from app.config.settings import Settings, load_settings
 from app.host.startup import engine_builder, serving_config
 from models.errors import UnsupportedModelError
-from tests.hub_server import folder_contents, serve_hub
+from tests.hub_server import folder_contents, hub_of_this_process, serve_hub
 from tests.integration.real_server import serving
 from tests.tiny_models import make_tiny_model
 
@@ -48,10 +48,7 @@ def test_model_at_the_hub_is_judged_for_the_chosen_device(
     quantized = {"quantization_config": {"quant_method": "awq"}}
     files["config.json"] = json.dumps(json.loads(files["config.json"]) | quantized).encode()
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    with serve_hub({"org/tiny": files}) as hub:
-        template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
-        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+    with serve_hub({"org/tiny": files}) as hub, hub_of_this_process(hub.url):
         with pytest.raises(UnsupportedModelError, match="on CUDA only, not on cpu"):
             engine_builder(replace(settings, model="org/tiny", device="cpu"))(lambda _: None)
         assert hub.requests_of("model.safetensors") == []

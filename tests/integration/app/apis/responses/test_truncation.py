@@ -27,7 +27,7 @@ CALM: dict[str, Any] = {"model": "smollm2", "temperature": 0, "max_output_tokens
      "turns lack the same ones, so all before them is cached, also with `store=False`")  # fmt: skip
 @pytest.mark.parametrize("is_stored", [True, False])
 async def test_later_turns_drop_the_same_messages(shallow_model: Path, tmp_path: Path, is_stored: bool) -> None:
-    config = replace(engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url="off"), max_model_len=512)
+    config = replace(engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url="off"), max_model_len=384)
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with (
         running_server(tmp_path, engine) as server,
@@ -35,7 +35,7 @@ async def test_later_turns_drop_the_same_messages(shallow_model: Path, tmp_path:
     ):
         turns = list[Response]()
         history: list[Any] = []
-        for number in range(24):
+        for number in range(18):
             history.append({"role": "user", "content": f"{number}. {SENTENCE}"})
             previous = turns[-1].id if turns and is_stored else None
             asked = history[-1:] if is_stored else history
@@ -45,7 +45,7 @@ async def test_later_turns_drop_the_same_messages(shallow_model: Path, tmp_path:
             await settled(engine)
         assert {turn.truncation for turn in turns} == {"auto"}
         lengths = [turn.usage.input_tokens for turn in turns if turn.usage is not None]
-        assert max(lengths) <= 512 - 8
+        assert max(lengths) <= 384 - 8
         # Where no more messages were dropped than in the turn before, all of that turn is found.
         cuts = [at for at in range(1, len(turns)) if lengths[at] < lengths[at - 1] + 10]
         assert 2 <= len(cuts) < (len(turns) - cuts[0]) / 2

@@ -286,7 +286,7 @@ def test_logits_of_the_real_model_are_batch_invariant(
     longest = size.pick(small=80, full=LONGEST)
     batches = size.pick(small=(5,), full=BATCHES)
     rig = NativeRig(kernels("auto"), model_path, num_blocks=blocks_for(longest, batches), weights=weights)
-    count = size.pick(small=2, full=60 if weights == "int4" else 200)
+    count = size.pick(small=2, full={"bfloat16": 200, "int8": 100, "int4": 60}[weights])
     expected = Expected(rig, random_prompts(count, longest, 49000))
     check_all(expected, chunks=size.pick(small=(64,), full=(16, 64, 512)), batches=batches)
     assert expected.compared > len(expected.prompts) * 40

@@ -1,4 +1,4 @@
-"""`ebb pull`: the catalogue, what is shown before a download, the question, and errors."""
+"""`ebb pull` lists the catalogue, describes a model, asks before it downloads the files, and reports errors."""
 
 import json
 import os

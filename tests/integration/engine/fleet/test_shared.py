@@ -73,18 +73,24 @@ async def begun(engine: RemoteEngine, kind: str, salt: int) -> list[Reading]:
     return readers
 
 
+async def check_undisturbed(alone: AsyncLLMEngine, kinds: list[tuple[str, int]], readers: list[list[Reading]]) -> None:
+    """Read the answers of each kind and salt to their ends. Assert that `alone` gives the same."""
+    for (kind, salt), here in zip(kinds, readers, strict=True):
+        params, count = KINDS[kind]
+        got = [told(await reader.whole()) for reader in here]
+        assert got == [told(each) for each in await answers_of(alone, prompt_of(150, salt), params, count)], kind
+
+
 async def test_each_gateway_gets_its_own_streams(
     gateways: list[RemoteEngine], alone: AsyncLLMEngine, shelf: Shelf
 ) -> None:
     first, second = gateways
-    readers = [await begun(first, "several", 900), await begun(second, "seeded", 901)]
+    kinds = [("several", 900), ("seeded", 901)]
+    readers = [await begun(each, *kind) for each, kind in zip(gateways, kinds, strict=True)]
     # A gateway that goes without a word takes only its own streams along, and then connects again to the same process.
     [link] = second._keeper.ready
     link.connection.abort()
-    got = [[told(await reader.whole()) for reader in each] for each in readers]
-    for kind, salt, here in (("several", 900, got[0]), ("seeded", 901, got[1])):
-        params, count = KINDS[kind]
-        assert here == [told(each) for each in await answers_of(alone, prompt_of(150, salt), params, count)]
+    await check_undisturbed(alone, kinds, readers)
     states = [(await until_states(each, "ok"))[0] for each in gateways]
     assert [(each.epoch, each.restarts) for each in states] == [(1, 0), (1, 0)]
     assert states[0].pid == states[1].pid
@@ -135,10 +141,7 @@ async def test_frozen_replica_that_wakes_up_changes_no_answer(
         await until_states(each, "starting")
     if moment == "lost":
         os.kill(frozen, signal.SIGCONT)
-    for (kind, salt), here in zip(kinds, readers, strict=True):
-        params, count = KINDS[kind]
-        got = [told(await reader.whole()) for reader in here]
-        assert got == [told(each) for each in await answers_of(alone, prompt_of(150, salt), params, count)], kind
+    await check_undisturbed(alone, kinds, readers)
     states = [(await until_states(each, "ok"))[0] for each in gateways]
     num_replaced = int(moment == "replaced")
     gained = [(each.epoch - before.epoch, each.restarts - before.restarts) for each in states]
@@ -176,10 +179,7 @@ async def test_replaced_replica_is_left_although_it_still_serves(
     async with asyncio.timeout(60):
         while other.stats().replicas[0].epoch == before.epoch:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-    for (kind, salt), here in zip(kinds, readers, strict=True):
-        params, count = KINDS[kind]
-        got = [told(await reader.whole()) for reader in here]
-        assert got == [told(each) for each in await answers_of(alone, prompt_of(150, salt), params, count)], kind
+    await check_undisturbed(alone, kinds, readers)
     states = [(await until_states(each, "ok"))[0] for each in gateways]
     assert [(each.epoch, each.restarts) for each in states] == [(before.epoch + 1, before.restarts + 1)] * 2
     assert states[0].pid == states[1].pid != before.pid

@@ -135,7 +135,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         finding = beside.submit(find_lower_tiers, config, progress, below)
         executor = _open_executor(config, progress)
         closing.callback(executor.close)
-        beside.submit(import_store, config)
+        importing = beside.submit(import_store, config)
         model = executor.load()
         window = min(config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
         budget = _budget(config, model, window, progress)
@@ -145,6 +145,8 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         below.callback(_close_unless_hung, executor, host_memory)
         namespace = _namespace(config, model)
         owners = Owners(config.tenant_weights)
+        # A thread that meets the failing import of another gets a misleading error.
+        importing.result()
         opening = beside.submit(
             open_tiers,
             config,

@@ -1,5 +1,6 @@
 """Loading of a model's tensors from safetensors files, one tensor at a time."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -44,6 +45,8 @@ def load_weights(
     missing, unknown, kept = set(slots), list[str](), dict[str, PackedTensor]()
     for file in files:
         try:
+            # safetensors says "No such file or directory" of every file that it cannot open.
+            file.open("rb").close()
             with safe_open(file, framework="pt", device="cpu") as source:
                 types = tensor_types(source.metadata())
                 for name in source.keys():  # noqa: SIM118 - safe_open is not a mapping
@@ -65,6 +68,10 @@ def load_weights(
                         raise WeightsError(f"the tensor {name} occurs a second time in {file.name}")
                     elif not ignores(name):
                         unknown.append(name)
+        except PermissionError as error:
+            raise WeightsError(
+                f"{file} may not be read by this user (uid {os.geteuid()}). Give it the right to, with chmod or chown"
+            ) from error
         except (SafetensorError, OSError) as error:
             raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
     problems = [

@@ -107,6 +107,11 @@ class Settings(
         scheme = "http" if self.tls_certificate is None else "https"
         return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
 
+    @property
+    def numba_dir(self) -> Path:
+        """Directory for the code that numba compiles for LMCache, in the state directory if the cache is read-only."""
+        return (self.cache_dir if _can_write(self.cache_dir) else self.state_dir) / "numba"
+
     def make_directories(self) -> None:
         """Create the state and cache directories, accessible only to their owner.
 
@@ -162,8 +167,11 @@ def load_settings(
         values |= _from_toml(Path(config_file).expanduser())
     values |= _from_environment(environ)
     values |= _from_flags(flags)
-    values.setdefault("state_dir", _xdg(environ, "XDG_STATE_HOME", ".local/state"))
-    values.setdefault("cache_dir", _xdg(environ, "XDG_CACHE_HOME", ".cache"))
+    # Not `setdefault`, which asks for the home directory even where both directories are given.
+    if "state_dir" not in values:
+        values["state_dir"] = _xdg(environ, "XDG_STATE_HOME", ".local/state")
+    if "cache_dir" not in values:
+        values["cache_dir"] = _xdg(environ, "XDG_CACHE_HOME", ".cache")
     values.setdefault("secret_file", values["state_dir"] / "secret")
     return Settings(**values)
 
@@ -215,8 +223,26 @@ def _toml_text(value: object) -> str | None:
 def _xdg(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
     # The XDG base directory specification says to ignore a relative path.
     base = Path(environ.get(variable, ""))
-    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
-    return (base if base.is_absolute() else home / fallback) / "ebb"
+    return (base if base.is_absolute() else _home(environ, variable) / fallback) / "ebb"
+
+
+def _home(environ: Mapping[str, str], variable: str) -> Path:
+    if environ.get("HOME"):
+        return Path(environ["HOME"])
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise SettingsError(
+            f"this user has no home directory: set HOME or {variable}, or give --state-dir and --cache-dir",
+            param="HOME",
+        ) from error
+
+
+def _can_write(folder: Path) -> bool:
+    """Return whether `folder` can be written, or can be created if it does not exist."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return os.access(folder, os.W_OK | os.X_OK)
 
 
 def has_screen() -> bool:

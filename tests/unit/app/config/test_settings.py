@@ -1,5 +1,6 @@
 """Settings from flags, variables, a TOML file and defaults, in that order. Unknown names are errors."""
 
+import os
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -338,6 +339,16 @@ def test_directories_follow_xdg_variables_or_home() -> None:
     assert plain.cache_dir == Path("/home/ann/.cache/ebb")
     moved = load_settings({}, environ=HOME | {"XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "/c"})
     assert (moved.state_dir, moved.cache_dir) == (Path("/s/ebb"), Path("/c/ebb"))
+
+
+def test_home_is_not_needed_where_directories_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 54321)
+    monkeypatch.delenv("HOME", raising=False)
+    given = {"XDG_STATE_HOME": "/s", "XDG_CACHE_HOME": "/c"}
+    assert load_settings({}, environ=given).state_dir == Path("/s/ebb")
+    assert load_settings({"state-dir": "/s", "cache-dir": "/c"}, environ={}).cache_dir == Path("/c")
+    with pytest.raises(SettingsError, match="no home directory: set HOME or XDG_CACHE_HOME"):
+        load_settings({"state-dir": "/s"}, environ={})
 
 
 def test_relative_xdg_variable_is_ignored() -> None:

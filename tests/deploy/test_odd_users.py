@@ -1,0 +1,100 @@
+"""The server as shipped, for users without a home and on a system that cannot be written, up to an answer."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.redis_server import free_port
+
+ROOT = Path(__file__).parents[2]
+CACHE = Path(
+    os.environ.get("EBB_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ebb"
+)
+
+CONFINED = """
+set -e
+mount --bind "$1" /mnt
+mount --bind "$2" /srv
+mount -t tmpfs -o ro tmpfs /tmp
+mount -o remount,bind,ro /
+shift 2
+exec "$@"
+"""
+"""Script that makes the system read-only except for the state directory, /mnt, and the cache directory, /srv."""
+
+SERVE = "import sys; from app.cli.main import main; sys.exit(main())"
+
+READS = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+"""The right to read everything: the Python of a checkout may be in the home of another user."""
+
+pytestmark = pytest.mark.skipif(
+    subprocess.run(["unshare", "-m", "true"], capture_output=True, check=False).returncode != 0,
+    reason="another user and a read-only system take the right to unshare mounts (root)",
+)
+
+
+@contextmanager
+def confined_server(folder: Path, uid: int, environment: dict[str, str]) -> Iterator[str]:
+    """Run `ebb serve` for user `uid` on a read-only system, and yield its URL."""
+    state, cache = folder / "state", folder / "cache"
+    state.mkdir()
+    shutil.copytree(CACHE / "models", cache / "models", symlinks=True)
+    shutil.copytree(CACHE / "kernels", cache / "kernels")
+    subprocess.run(["chown", "-R", f"{uid}:{uid}", state, cache], check=True)
+    port = free_port()
+    given = {"PATH": os.environ["PATH"], "EBB_STATE_DIR": "/mnt", "EBB_CACHE_DIR": "/srv", **environment}
+    command = [sys.executable, "-c", SERVE, "serve", "--port", str(port), "--redis-url", "off"]
+    sizes = ["--kv-memory", "64MiB", "--cpu-kv-memory", "64MiB"]
+    user = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *READS]
+    variables = ["env", "-i", *(f"{name}={value}" for name, value in given.items())]
+    script = ["unshare", "-m", "sh", "-c", CONFINED, "sh", str(state), str(cache)]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen([*script, *user, *variables, *command, *sizes], cwd=ROOT, stderr=log, stdout=log)
+    try:
+        wait_until_ready(process, f"http://127.0.0.1:{port}", folder / "log")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
+    """Wait for the server to be ready. Fail with its log if it ends before."""
+    give_up = time.monotonic() + 120
+    while time.monotonic() < give_up:
+        assert process.poll() is None, log.read_text()
+        try:
+            urllib.request.urlopen(f"{url}/ready", timeout=5).close()
+        except (urllib.error.URLError, TimeoutError):
+            time.sleep(0.2)
+        else:
+            return
+    raise AssertionError(log.read_text())
+
+
+@pytest.mark.parametrize(
+    ("uid", "environment"),
+    [
+        pytest.param(10001, {"HOME": "/home/ebb"}, id="image"),
+        pytest.param(10001, {}, id="unset-home"),
+        pytest.param(54321, {"HOME": "/"}, id="random-uid"),
+    ],
+)
+def test_user_without_home_on_read_only_system_gets_answers(
+    tmp_path: Path, uid: int, environment: dict[str, str]
+) -> None:
+    with confined_server(tmp_path, uid, environment) as url:
+        body = json.dumps({"model": "smollm2-135m-instruct", "prompt": "Hello", "max_tokens": 2}).encode()
+        request = urllib.request.Request(f"{url}/v1/completions", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as response:
+            assert json.load(response)["usage"]["completion_tokens"] > 0

@@ -40,7 +40,8 @@ class ProxyLogin:
 
         peer: address at the other end of the connection; None if unknown.
 
-        Raises UntrustedProxyError for a header that another address sent, or that names a person twice or badly.
+        Raises UntrustedProxyError for a header that another address sent or that names a person badly, and for more
+        than one header of the person or of the groups: a client may have sent the other one.
         """
         given = headers.getlist(self.user_header)
         if not given:
@@ -52,8 +53,12 @@ class ProxyLogin:
         subject = given[0].strip()
         if len(given) > 1 or not subject.isprintable() or not 0 < len(subject) <= MAX_TEXT:
             raise UntrustedProxyError(f"The header {self.user_header} must name one person")
-        groups = ",".join(headers.getlist(self.groups_header)) if self.groups_header else ""
-        names = (name.strip() for name in groups.split(","))
+        groups = headers.getlist(self.groups_header) if self.groups_header else []
+        if len(groups) > 1:
+            raise UntrustedProxyError(
+                f"The header {self.groups_header} must come once: let the proxy replace it, with commas between groups"
+            )
+        names = (name.strip() for name in ",".join(groups).split(","))
         return Identity(PROXY, subject, groups=tuple(name for name in names if name))
 
     def _is_trusted(self, peer: str | None) -> bool:

@@ -102,6 +102,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._receiving: asyncio.TimerHandle | None = None
         self._sending: asyncio.TimerHandle | None = None
         self._head_begun = False
+        # Headers and trailers of the request.
+        self._fields = 0
         self._header_bytes = 0
         # Bytes of an element, usually a header, whose end the parser has not seen. The parser buffers them without a
         # limit.
@@ -173,6 +175,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Reset the limits at the first byte of a request (parser)."""
         self._events += 1
         self._head_begun = True
+        self._fields = 0
         self._header_bytes = 0
         super().on_message_begin()
 
@@ -185,13 +188,19 @@ class HttpProtocol(HttpToolsProtocol):
             raise self._fault
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Add a header or a trailer (parser)."""
+        """Add a header, or drop a trailer (parser).
+
+        A trailer is no header (RFC 9110, section 6.5.1): the request was judged by its head, and a proxy that replaces
+        headers may leave trailers as they are. Trailers only count towards the limits.
+        """
         self._events += 1
+        self._fields += 1
         self._header_bytes += len(name) + len(value)
-        if len(self.headers) == MAX_HEADERS or self._header_bytes > MAX_HEADER_BYTES:
+        if self._fields > MAX_HEADERS or self._header_bytes > MAX_HEADER_BYTES:
             self._fault = _headers_too_large()
             raise self._fault
-        super().on_header(name, value)
+        if self._head_begun:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """Stop waiting for the head, which is complete (parser)."""

@@ -1,0 +1,116 @@
+"""One message in, one response out: where a request ends, and what belongs to its head, over a real socket."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from ipaddress import ip_network
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from app.accounts.accounts import Accounts
+from app.accounts.proxy_login import ProxyLogin
+from app.accounts.rules import GroupRules
+from tests.integration.api_server import RunningServer, running_server
+from tests.unit.fake_engine import FakeEngine
+
+ACCOUNTS = Accounts(
+    proxy=ProxyLogin("remote-user", "remote-groups", (ip_network("127.0.0.1"),)),
+    rules=GroupRules({"staff": "user", "ops": "admin"}),
+)
+ADA = b"Remote-User: ada\r\nRemote-Groups: staff\r\n"
+END = b"GET /echo?end HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Connection: close\r\n\r\n"
+"""Request that follows the others of a connection. Its response is the last."""
+
+TRAILERS = (
+    "Remote-User: root",
+    "Remote-Groups: ops",
+    "Authorization: Bearer sk-ebb-none",
+    "X-Api-Key: sk-ebb-none",
+    "Cookie: ebb_session=none",
+    "Host: evil.example",
+    "Origin: https://evil.example",
+    "Sec-Fetch-Site: cross-site",
+    "Sec-Fetch-Mode: navigate",
+    "Forwarded: for=203.0.113.1",
+    "Via: 1.1 proxy",
+    "X-Real-IP: 203.0.113.1",
+    "X-Forwarded-For: 203.0.113.1",
+    "X-Forwarded-Host: evil.example",
+    "X-Forwarded-Proto: https",
+    "Content-Encoding: gzip",
+    "Content-Type: text/plain",
+    "Accept: text/html",
+    "Expect: 100-continue",
+    "Upgrade: h2c\r\nConnection: Upgrade",
+)
+
+
+PASSES = 4
+"""Passes of the event loop, which the server shares, between two pieces. Usually the server reads a piece in them."""
+
+
+async def echo(request: Request) -> JSONResponse:
+    """Return the request as the application sees it at the end of its body."""
+    body = (await request.body()).decode("latin-1")
+    headers = [[name.decode("latin-1"), value.decode("latin-1")] for name, value in request.headers.raw]
+    return JSONResponse({"path": request.url.path, "query": request.url.query, "body": body, "headers": headers})
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+    routes = [Route("/echo", echo, methods=["GET", "POST"])]
+    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=ACCOUNTS, routes=routes) as server:
+        yield server
+
+
+async def responses(server: RunningServer[FakeEngine], pieces: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Send `pieces` as packets, and return the status and the body of each response until the connection closes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(server.url).port)
+    found = []
+    try:
+        async with asyncio.timeout(20):
+            for piece in pieces:
+                writer.write(piece)
+                await writer.drain()
+                for _ in range(PASSES):
+                    await asyncio.sleep(0)
+            while head := await reader.readline():
+                length = 0
+                while (line := await reader.readline()).strip():
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.partition(b":")[2])
+                found.append((int(head.split()[1]), await reader.readexactly(length)))
+    except (ConnectionResetError, asyncio.IncompleteReadError):
+        pass
+    finally:
+        writer.close()
+    return found
+
+
+async def test_trailer_is_never_read_as_a_header(server: RunningServer[FakeEngine]) -> None:
+    head = b"GET /%b HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Transfer-Encoding: chunked\r\n\r\n"
+    for path in (b"api/account", b"echo"):
+        begin = head % path
+        without = await responses(server, [begin + b"2\r\n{}\r\n0\r\n\r\n" + END])
+        assert [status for status, _ in without] == [200, 200]
+        for trailer in TRAILERS:
+            end = f"2\r\n{{}}\r\n0\r\n{trailer}\r\n\r\n".encode()
+            for pieces in ([begin + end + END], [begin, end, END], [begin + end[:9], end[9:] + END]):
+                assert await responses(server, pieces) == without, pieces
+
+
+async def test_trailers_without_end_are_refused(server: RunningServer[FakeEngine]) -> None:
+    head = b"POST /echo HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
+    found = await responses(server, [head, *[b"X-A: " + b"b" * 8000 + b"\r\n"] * 40])
+    assert [status for status, _ in found] == [431]
+
+
+async def test_second_header_of_groups_is_refused(server: RunningServer[FakeEngine]) -> None:
+    head = b"GET /api/account HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Remote-Groups: ops\r\n\r\n"
+    ((status, body), _) = await responses(server, [head + END])
+    assert (status, json.loads(body)["error"]["code"]) == (403, "untrusted_proxy")

@@ -12,6 +12,10 @@ count. The application sends the response to a refused request, so that it has h
 metric like any other. In the middle of an answer that is impossible, and the connection is aborted. `Connections`
 bounds the number of connections.
 
+A client may offer another protocol (`Upgrade`), and the server declines by ignoring the offer (RFC 9110, section 7.8).
+llhttp instead ends such a message at its head, and would parse the body as further requests. So a new parser continues
+after the head, from a head that declares the same body without the offer (`_continue_after_head`).
+
 Made for uvicorn 0.54: overrides the methods that the parser and the transport call, and `_start_asgi_task`.
 """
 
@@ -21,6 +25,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import httptools
 from uvicorn._types import ASGI3Application, HTTPScope
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
@@ -54,6 +59,9 @@ PROBE_SECONDS = 5.0
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 """Response that may precede the final one any number of times (RFC 9110, section 15.2)."""
+
+FRAMING_HEADERS = (b"content-length", b"transfer-encoding")
+"""Headers that declare where the body of a request ends (RFC 9112, section 6)."""
 
 TCP_CLOSE = 7
 """State of a connection that was reset, as in Linux's tcp_states.h."""
@@ -114,6 +122,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._answering: RequestResponseCycle | None = None
         self._half_closed = False
         self._lingers = False
+        # Whether the parser reads the head that `_continue_after_head` made, which has been reported already.
+        self._repeats_head = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request (asyncio)."""
@@ -152,7 +162,7 @@ class HttpProtocol(HttpToolsProtocol):
         if self._refused or self._lingers:
             return
         events = self._events
-        super().data_received(data)
+        self._parse(data)
         if self._refused or self.transport.is_closing():
             return
         self._unfinished_bytes = self._unfinished_bytes + len(data) if events == self._events else 0
@@ -173,6 +183,8 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """Reset the limits at the first byte of a request (parser)."""
+        if self._repeats_head:
+            return
         self._events += 1
         self._head_begun = True
         self._fields = 0
@@ -181,6 +193,8 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_url(self, url: bytes) -> None:
         """Add a piece of the URL (parser)."""
+        if self._repeats_head:
+            return
         self._events += 1
         super().on_url(url)
         if len(self.url) > MAX_URL_BYTES:
@@ -193,6 +207,8 @@ class HttpProtocol(HttpToolsProtocol):
         A trailer is no header (RFC 9110, section 6.5.1): the request was judged by its head, and a proxy that replaces
         headers may leave trailers as they are. Trailers only count towards the limits.
         """
+        if self._repeats_head:
+            return
         self._events += 1
         self._fields += 1
         self._header_bytes += len(name) + len(value)
@@ -204,10 +220,15 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Stop waiting for the head, which is complete (parser)."""
+        if self._repeats_head:
+            return
         self._events += 1
         self._head_begun = False
         self._expect_nothing()
         super().on_headers_complete()
+        if self.parser.get_method() == b"CONNECT":
+            # After a refused CONNECT, client and server may disagree on what follows.
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """Add a piece of the body (parser)."""
@@ -216,6 +237,9 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Stop waiting for the request, which is complete (parser)."""
+        if self.parser.should_upgrade():
+            # llhttp reports the end of the head as that of the message.
+            return
         self._events += 1
         self._expect_nothing()
         super().on_message_complete()
@@ -223,6 +247,37 @@ class HttpProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that the parser rejected, by itself or because a method above raised (uvicorn)."""
         self._refuse(self._fault or NotHttpError(msg))
+
+    def _parse(self, data: bytes) -> None:
+        """Feed the parser in place of uvicorn, which drops what follows an offer of another protocol."""
+        self._unset_keepalive_if_required()
+        rest = memoryview(data)
+        try:
+            while True:
+                try:
+                    self.parser.feed_data(rest)
+                except httptools.HttpParserUpgrade as offer:
+                    rest = rest[offer.args[0] :]
+                    self._continue_after_head()
+                else:
+                    return
+        except httptools.HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+
+    def _continue_after_head(self) -> None:
+        """Replace the parser by one that expects the body of the request whose head was read."""
+        lines = [b"POST / HTTP/%b" % self.parser.get_http_version().encode()]
+        lines += [b"%b: %b" % header for header in self.headers if header[0] in FRAMING_HEADERS]
+        if not self.cycle.keep_alive:
+            lines.append(b"connection: close")
+        self.parser = httptools.HttpRequestParser(self)
+        # As uvicorn: bytes after the last request do not prevent its response.
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._repeats_head = True
+        try:
+            self.parser.feed_data(b"\r\n".join(lines) + b"\r\n\r\n")
+        finally:
+            self._repeats_head = False
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         # uvicorn's type of a scope allows only dicts as extensions.

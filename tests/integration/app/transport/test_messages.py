@@ -114,3 +114,61 @@ async def test_second_header_of_groups_is_refused(server: RunningServer[FakeEngi
     head = b"GET /api/account HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Remote-Groups: ops\r\n\r\n"
     ((status, body), _) = await responses(server, [head + END])
     assert (status, json.loads(body)["error"]["code"]) == (403, "untrusted_proxy")
+
+
+INNER = b"GET /echo?inner HTTP/1.1\r\nHost: localhost\r\nRemote-User: root\r\nRemote-Groups: ops\r\n\r\n"
+"""Body that is a request, and must never be run as one."""
+
+BODIES = {
+    "empty": (b"", b""),
+    "known length": (b"Content-Length: %d\r\n" % len(INNER), INNER),
+    "chunked": (b"Transfer-Encoding: chunked\r\n", b"%x\r\n%b\r\n0\r\n\r\n" % (len(INNER), INNER)),
+    "trailer": (b"Transfer-Encoding: chunked\r\n", b"%x\r\n%b\r\n0\r\nX-A: b\r\n\r\n" % (len(INNER), INNER)),
+}
+OFFERS = (b"h2c", b"websocket", b"h2c\r\nHTTP2-Settings: AAMAAABk", b"foo/2, bar")
+
+
+def packets(head: bytes, body: bytes) -> list[list[bytes]]:
+    """Return ways to send a request and the last one of a connection."""
+    whole = head + body + END
+    ways = [[whole], [head, body + END], [head, body, END], [head + body, END], [head[:-1], head[-1:] + body + END]]
+    return [[piece for piece in way if piece] for way in [*ways, [whole[:1], whole[1:-1], whole[-1:]]]]
+
+
+@pytest.mark.parametrize("body", BODIES)
+async def test_offer_of_another_protocol_is_ignored(body: str, server: RunningServer[FakeEngine]) -> None:
+    declared, sent = BODIES[body]
+    for offer in OFFERS:
+        head = b"POST /echo HTTP/1.1\r\nHost: localhost\r\n" + ADA + declared
+        head += b"Connection: Upgrade\r\nUpgrade: " + offer + b"\r\n\r\n"
+        for pieces in packets(head, sent):
+            first, last = await responses(server, pieces)
+            assert (first[0], json.loads(first[1])["body"]) == (200, INNER.decode() if sent else ""), pieces
+            assert (last[0], json.loads(last[1])["query"]) == (200, "end"), pieces
+
+
+async def test_several_offers_in_one_packet_are_ignored(server: RunningServer[FakeEngine]) -> None:
+    declared, sent = BODIES["chunked"]
+    head = b"POST /echo HTTP/1.1\r\nHost: localhost\r\n" + ADA + declared
+    message = head + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n" + sent
+    found = await responses(server, [message * 3 + END])
+    assert [json.loads(body)["body"] for _, body in found] == [INNER.decode()] * 3 + [""]
+
+
+async def test_offer_with_close_ends_the_connection(server: RunningServer[FakeEngine]) -> None:
+    declared, sent = BODIES["known length"]
+    head = b"POST /echo HTTP/1.1\r\nHost: localhost\r\n" + ADA + declared
+    head += b"Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n"
+    for pieces in ([head + sent + END], [head, sent + END]):
+        ((status, body),) = await responses(server, pieces)
+        assert (status, json.loads(body)["body"]) == (200, INNER.decode()), pieces
+
+
+async def test_body_of_connect_is_not_run_as_a_request(server: RunningServer[FakeEngine]) -> None:
+    for target in (b"/echo", b"localhost:443"):
+        for declared, sent in BODIES.values():
+            head = b"CONNECT " + target + b" HTTP/1.1\r\nHost: localhost\r\n" + ADA + declared + b"\r\n"
+            # Without a body, a second packet would arrive at a closed connection.
+            for pieces in ([head + sent + END], *([[head, sent + END]] if sent else [])):
+                found = await responses(server, pieces)
+                assert [status for status, _ in found] in ([400], [404], [405]), pieces

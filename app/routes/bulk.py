@@ -9,6 +9,7 @@ from starlette.routing import Route
 from app.domain.records import Conversation
 from app.http.attachment import attachment
 from app.http.request_body import read_body
+from app.routes.rights import needs
 from app.routes.transfer import exported_file
 from app.schemas.bulk import BulkFields, SelectedConversations
 from app.schemas.response_bodies.conversations import BulkResult
@@ -50,5 +51,5 @@ async def _known(store: Store, ids: Iterable[str]) -> AsyncIterator[tuple[Conver
 
 routes = [
     Route("/api/conversations/bulk", change_conversations, methods=["POST"]),
-    Route("/api/export", export_conversations, methods=["POST"]),
+    Route("/api/export", needs("export", export_conversations), methods=["POST"]),
 ]

@@ -1,12 +1,13 @@
 """Rights of groups: each closes its routes, with a login as with a key, and nothing else."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from starlette.routing import BaseRoute, Route
 
 from app.accounts.accounts import Accounts
 from app.accounts.proxy_login import ProxyLogin
@@ -28,12 +29,26 @@ CALLS: dict[Right, tuple[tuple[str, str, Any], ...]] = {
     "share-links": (("POST", "/api/conversations/{chat}/shares", {}),),
     "temporary-chats": (("POST", "/api/conversations", {"temporary": True}),),
     "files": (("POST", "/api/files", {"name": "a.txt", "text": "hi"}), ("POST", "/api/document-text", None)),
-    "export": (("GET", "/api/export", None), ("GET", "/api/conversations/{chat}/export", None)),
+    "export": (
+        ("GET", "/api/export", None),
+        ("GET", "/api/conversations/{chat}/export", None),
+        ("POST", "/api/export", {"conversation_ids": []}),
+    ),
     "import": (
         ("POST", "/api/import", {"format": "ebb", "conversations": []}),
         ("POST", "/api/import/preview", {"format": "ebb", "conversations": []}),
     ),
 }
+
+FEATURES: dict[str, Right] = {
+    "keys": "keys",
+    "shares": "share-links",
+    "files": "files",
+    "document-text": "files",
+    "export": "export",
+    "import": "import",
+}
+"""Rights by the part of a path that names their feature. `temporary-chats` depends on the body instead."""
 
 
 @pytest.fixture
@@ -65,6 +80,21 @@ async def refused(page: aiohttp.ClientSession, headers: dict[str, str], chat: st
     return found
 
 
+def feature_calls(routes: Iterable[BaseRoute]) -> Iterator[tuple[Right, str, str]]:
+    """Yield the right, the method and a path of each route that needs a right.
+
+    Without a right, people still list and remove what they have made with it. Reading an export is the feature itself.
+    """
+    for route in routes:
+        parts = route.path.split("/") if isinstance(route, Route) else []
+        right = next((FEATURES[part] for part in parts if part in FEATURES), None)
+        if not isinstance(route, Route) or right is None or "admin" in parts:
+            continue
+        path = "/".join("none" if part.startswith("{") else part for part in parts)
+        for method in sorted((route.methods or set()) - ({"HEAD"} if right == "export" else {"HEAD", "GET", "DELETE"})):
+            yield right, method, path
+
+
 async def test_each_right_opens_its_own_routes(server: RunningServer[FakeEngine], page: aiohttp.ClientSession) -> None:
     made = await (await page.post("/api/conversations", json={}, headers=of_groups("staff"))).json()
     closed = set(RIGHTS) - {"files"}
@@ -77,6 +107,22 @@ async def test_each_right_opens_its_own_routes(server: RunningServer[FakeEngine]
     assert login["principal"]["rights"] == ["files", "export"]
     people = (await (await page.get("/api/admin/people", headers={"X-User": "root", "X-Groups": "ops"})).json())["data"]
     assert {person["name"]: person["rights"] for person in people} == {"ada": ["files", "export"], "root": list(RIGHTS)}
+
+
+async def test_every_route_of_a_feature_needs_its_right(tmp_path: Path) -> None:
+    rules = GroupRules({"staff": "user"}, default_rights=frozenset(), rights=RULES.rights)
+    accounts = Accounts(proxy=ACCOUNTS.proxy, rules=rules)
+    found: set[Right] = set()
+    async with (
+        running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server,
+        api_client(server.url) as page,
+    ):
+        for right, method, path in feature_calls(server.app.routes):
+            headers = of_groups("staff", *(other for other in RIGHTS if other != right))
+            error = await error_of(await page.request(method, path, headers=headers), 403)
+            assert error["code"] == "right_required", f"{method} {path}"
+            found.add(right)
+    assert found == set(FEATURES.values())
 
 
 async def test_key_has_the_rights_of_its_person(server: RunningServer[FakeEngine], page: aiohttp.ClientSession) -> None:

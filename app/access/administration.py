@@ -34,8 +34,17 @@ class Administration:
     delete_kv: Callable[[Backend, str], Awaitable[None]]
 
     async def create_key(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
-        """Create a key and return its record, with the key itself, which is stored nowhere."""
+        """Create a key and return its record, with the key itself, which is stored nowhere.
+
+        Raises ConflictError: the tenant is a person's.
+        """
         made = await self.store.keys.create(name, tenant, scope)
+        await self.ring.read()
+        return made
+
+    async def create_own_key(self, person: Person, name: str) -> tuple[ApiKey, str]:
+        """Create a key of scope user to a person's own chats, and return what `create_key` returns."""
+        made = await self.store.keys.create(name, person.tenant, "user", person_id=person.id)
         await self.ring.read()
         return made
 

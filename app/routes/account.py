@@ -71,7 +71,7 @@ async def create_key(request: Request) -> Response:
     person = _person_of(request)
     if len(await _keys_of(request, person)) >= MAX_OWN_KEYS:
         raise ConflictError(f"An account has at most {MAX_OWN_KEYS} keys: revoke one first", code="too_many_keys")
-    key, secret = await server_services(request).administration.create_key(fields.name, person.tenant, "user")
+    key, secret = await server_services(request).administration.create_own_key(person, fields.name)
     body: NewApiKey = {**key_body(key), "key": secret}
     return JSONResponse(body, 201)
 

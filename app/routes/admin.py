@@ -1,5 +1,7 @@
 """Routes under /api/admin: keys, people, tenants and their limits. They require the scope `admin`."""
 
+import logging
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -20,8 +22,10 @@ from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, Tenants, Tenan
 from app.services import Services, server_services
 from app.tenants.name import parse_name
 from app.tenants.person import Person
-from app.tenants.principal import principal_of
+from app.tenants.principal import Principal, principal_of
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+
+logger = logging.getLogger(__name__)
 
 
 async def list_keys(request: Request) -> Response:
@@ -31,7 +35,7 @@ async def list_keys(request: Request) -> Response:
 
 
 async def create_key(request: Request) -> Response:
-    """Create a key. The response holds its secret, which cannot be read again."""
+    """Create a key, except to the chats of a person. The response holds its secret, which cannot be read again."""
     fields = await read_body(request, NewKey)
     tenant = fields.tenant if fields.tenant is not None else fields.name
     key, secret = await server_services(request).administration.create_key(fields.name, tenant, fields.scope)
@@ -65,7 +69,10 @@ async def reset_password(request: Request) -> Response:
     """Give a person an initial password, remove the second factor, and end the person's logins."""
     services = server_services(request)
     _check_passwords(services)
-    return JSONResponse(InitialPassword(password=await services.password_logins.reset(request.path_params["id"])))
+    person_id: str = request.path_params["id"]
+    password = await services.password_logins.reset(person_id)
+    logger.warning("the password of the person %s was reset by %s", person_id, _caller(principal_of(request)))
+    return JSONResponse(InitialPassword(password=password))
 
 
 async def change_person(request: Request) -> Response:
@@ -100,6 +107,13 @@ async def delete_tenant(request: Request) -> Response:
 
 def _described(known: KnownPeople, person: Person) -> AdminPerson:
     return person_body(person, known.role_of(person), known.rights_of(person.tenant))
+
+
+def _caller(principal: Principal) -> str:
+    """Describe an administrator in the log."""
+    if principal.person_id is not None:
+        return f"the person {principal.person_id}"
+    return f"the key {principal.key_id}" if principal.key_id is not None else "a client without a key"
 
 
 def _check_passwords(services: Services) -> None:

@@ -8,7 +8,7 @@ from app.storage.connection import Connection
 from app.storage.database import Database
 from app.tenants.api_key import ApiKey, digest_of, new_key
 from app.tenants.principal import Scope
-from engine.errors import NotFoundError
+from engine.errors import ConflictError, NotFoundError
 
 COLUMNS = "id, name, tenant, scope, digest, created_at, last_used_at, revoked_at"
 MAX_LOGINS = 32
@@ -35,12 +35,24 @@ class KeyStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def create(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
-        """Create a key and return its record and its secret. The secret cannot be read again later."""
+    async def create(self, name: str, tenant: str, scope: Scope, *, person_id: str | None = None) -> tuple[ApiKey, str]:
+        """Create a key and return its record and its secret. The secret cannot be read again later.
+
+        person_id: the person whose own key this is; None for a key of no person.
+
+        Raises ConflictError: the tenant belongs to another person, whose chats the key would open.
+        """
         key_id, secret = new_key()
         key = ApiKey(key_id, name, tenant, scope, digest_of(secret), time.time())
 
         def insert(connection: Connection) -> None:
+            owner = connection.fetch_one("SELECT id FROM person WHERE tenant = ?", (tenant,))
+            if owner is not None and owner["id"] != person_id:
+                raise ConflictError(
+                    f"The tenant {tenant} is a person, who alone makes keys to it, in the account: name another tenant",
+                    param="tenant",
+                    code="tenant_of_person",
+                )
             connection.execute(
                 "INSERT INTO api_key(id, name, tenant, scope, digest, created_at) VALUES (?, ?, ?, ?, ?, ?)",
                 (key.id, name, tenant, scope, key.digest, key.created_at),

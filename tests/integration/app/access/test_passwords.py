@@ -67,6 +67,42 @@ async def test_people_log_in_and_see_their_own_chats_only(server: RunningServer[
         assert (await ada.get("/api/account")).status == 401
 
 
+async def test_administrator_makes_no_key_to_a_persons_chats(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    await log_in(page, "ada", await person(server, "ada"))
+    tenant = (await read(page, "/api/account"))["tenant"]
+    person_id = (await server.services.store.people.all())[0].id
+    _, key = await server.services.administration.create_key("root", "root", "admin")
+    async with api_client(server.url, key) as root:
+        for disabled in (False, True):
+            assert (await root.patch(f"/api/admin/people/{person_id}", json={"disabled": disabled})).status == 200
+            for body in ({"name": "backup", "tenant": tenant}, {"name": tenant}, {"name": tenant, "scope": "admin"}):
+                error = await error_of(await root.post("/api/admin/keys", json=body), 409)
+                assert (error["code"], error["param"]) == ("tenant_of_person", "tenant")
+    assert [each.tenant for each in await server.services.store.keys.all()] == ["root"]
+
+
+async def test_person_still_makes_own_keys(server: RunningServer[FakeEngine], page: aiohttp.ClientSession) -> None:
+    await log_in(page, "ada", await person(server, "ada"))
+    made = await (await page.post("/api/account/keys", json={"name": "laptop"})).json()
+    async with api_client(server.url, made["key"]) as laptop:
+        assert (await read(laptop, "/api/account"))["tenant"] == made["tenant"]
+
+
+async def test_reset_password_is_logged_with_its_administrator(
+    server: RunningServer[FakeEngine], caplog: pytest.LogCaptureFixture
+) -> None:
+    await person(server, "ada")
+    person_id = (await server.services.store.people.all())[0].id
+    made, key = await server.services.administration.create_key("root", "root", "admin")
+    async with api_client(server.url, key) as root:
+        assert (await root.post(f"/api/admin/people/{person_id}/password")).status == 200
+    [line] = [each.getMessage() for each in caplog.records if "password" in each.getMessage()]
+    assert person_id in line
+    assert made.id in line
+
+
 async def test_wrong_name_and_wrong_password_look_alike(
     server: RunningServer[FakeEngine], page: aiohttp.ClientSession
 ) -> None:

@@ -358,19 +358,28 @@ class RunRegistry:
 
     async def _save(self, runs: list[Run]) -> None:
         async with self._saving:
-            behind = [(run, run.unsaved()) for run in runs if len(run.token_ids) > run.saved_ids]
-            if not behind:
-                return
             try:
-                await self._store.save_progress([progress for _, progress in behind])
+                if otherwise := await self._save_unsaved(runs):
+                    await self._save_unsaved(otherwise)
             except Exception as error:
-                logger.error(
-                    "the progress of %d runs could not be stored; the write will be retried: %s", len(behind), error
+                logger.error("the progress of the runs could not be stored; the write will be retried: %s", error)
+
+    async def _save_unsaved(self, runs: list[Run]) -> list[Run]:
+        """Store the new output of runs. Returns those of which the store had more, or less, than was known here."""
+        behind = [(run, run.unsaved()) for run in runs if len(run.token_ids) > run.saved_ids]
+        if not behind:
+            return []
+        otherwise = await self._store.save_progress([progress for _, progress in behind])
+        for run, progress in behind:
+            if (stored := otherwise.get(run.id)) is not None:
+                logger.warning(
+                    "%s: the database has %d tokens of this answer, not %d", run.id, stored.tokens, progress.first_token
                 )
-                return
-            for run, progress in behind:
+                run.saved_ids, run.saved_deltas = stored.tokens, stored.deltas
+            else:
                 run.saved_ids = progress.first_token + len(progress.token_ids) // ID_BYTES
                 run.saved_deltas += len(progress.deltas)
+        return [run for run, _ in behind if run.id in otherwise]
 
     def _has_ended(self, run: Run) -> None:
         run.ended.set()

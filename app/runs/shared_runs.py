@@ -146,7 +146,7 @@ class _Copy:
         news = await self._store.runs.news(run.id, len(run.token_ids))
         if news is None:
             await self._end()
-        elif news.epoch != run.epoch:
+        elif news.epoch != run.epoch or not news.is_next:
             run.ended.set()
         else:
             _append(run, news)

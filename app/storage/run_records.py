@@ -57,6 +57,14 @@ class RunProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredLength:
+    """Numbers of a run's tokens and deltas that the store has."""
+
+    tokens: int
+    deltas: int
+
+
+@dataclass(frozen=True, slots=True)
 class UnfinishedRun:
     """A run that has not ended, with all that another process needs to follow or to resume it.
 
@@ -77,9 +85,14 @@ class UnfinishedRun:
 
 @dataclass(frozen=True, slots=True)
 class RunNews:
-    """The stored output of a run after some of its tokens. `token_ids` are packed."""
+    """The stored output of a run after some of its tokens. `token_ids` are packed.
+
+    is_next: whether the output continues after just these tokens. A crash of the database may have lost the pieces that
+        the reader has seen, and the owner may have stored them again with other bounds.
+    """
 
     epoch: int
+    is_next: bool
     token_ids: bytes
     deltas: list[Delta]
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message
+from app.domain.token_history import ID_BYTES
 from app.storage.answer_prompts import insert_answer_prompt
 from app.storage.connection import NOTICE_CHARACTERS, Connection, Parameters, Row
 from app.storage.database import Database
@@ -23,7 +24,7 @@ from app.storage.rows import (
     message_of,
     no_message,
 )
-from app.storage.run_records import RunNews, RunProgress, RunRecord, Turn, UnfinishedRun
+from app.storage.run_records import RunNews, RunProgress, RunRecord, StoredLength, Turn, UnfinishedRun
 from app.storage.server_clock import act_at
 from app.storage.servers import RELEASED, has_no_owner
 from app.storage.versions import Versions, about_to_change
@@ -41,6 +42,11 @@ _OF_TENANT = (
     "JOIN message ON message.id = run.message_id JOIN conversation ON conversation.id = message.conversation_id "
     "WHERE conversation.tenant = :tenant"
 )
+_STORED: Final = (
+    f"coalesce((SELECT first_token + length(token_ids) / {ID_BYTES} FROM run_event WHERE run_event.run = run.number "
+    "ORDER BY first_token DESC LIMIT 1), 0)"
+)
+"""Number of stored tokens of a row of `run`. Its pieces have neither a hole nor an overlap."""
 _SHOWN = "EXISTS (SELECT 1 FROM shown_message WHERE shown_message.id = run.message_id)"
 
 
@@ -142,20 +148,27 @@ class RunStore:
 
         return conversation_of(await self._database.write(update))
 
-    async def save_progress(self, progress: Iterable[RunProgress]) -> None:
-        """Store the output since the last call. Output of runs that have ended, or were taken over, is dropped."""
+    async def save_progress(self, progress: Iterable[RunProgress]) -> dict[str, StoredLength]:
+        """Store the output since the last call. Output of runs that have ended, or were taken over, is dropped.
+
+        A piece that does not begin where the stored output of its run ends is refused: its first tokens are stored
+        already, after a COMMIT without an answer, or a crash of the database lost the pieces before it. Returns the
+        stored length of these runs, after which the next piece must begin.
+        """
         pieces = list(progress)
 
-        def insert(connection: Connection) -> None:
-            _insert_progress(connection, pieces, self._database.server)
+        def insert(connection: Connection) -> dict[str, StoredLength]:
+            num_inserted = _insert_progress(connection, pieces, self._database.server)
+            others = _stored_otherwise(connection, pieces, self._database.server) if num_inserted < len(pieces) else {}
             connection.execute(
                 "UPDATE run SET fruitless = 0 WHERE fruitless > 0 AND owner = ? "
                 f"AND id IN ({connection.dialect.json_strings('?')})",
                 (self._database.server, json.dumps([each.run_id for each in pieces])),
             )
             _notify(connection, PROGRESS, [each.run_id for each in pieces])
+            return others
 
-        await self._database.write(insert, durable=False)
+        return await self._database.write(insert, durable=False)
 
     async def finish(self, answer: Message, epoch: int = 0) -> bool:
         """Store the final form of an answer and mark its chat as unread.
@@ -269,13 +282,17 @@ class RunStore:
 
         def read(connection: Connection) -> RunNews | None:
             events = connection.fetch_all(
-                "SELECT token_ids, deltas FROM run_event WHERE run = (SELECT number FROM run WHERE id = ?) "
-                "AND first_token >= ? ORDER BY first_token",
+                "SELECT first_token, token_ids, deltas FROM run_event "
+                "WHERE run = (SELECT number FROM run WHERE id = ?) "
+                f"AND first_token + length(token_ids) / {ID_BYTES} > ? ORDER BY first_token",
                 (run_id, num_tokens),
             )
             # Read last: another epoch may have replaced the output that follows.
             row = connection.fetch_one("SELECT epoch FROM run WHERE id = ?", (run_id,))
-            return RunNews(row["epoch"], *_output_of(events)) if row is not None else None
+            if row is None:
+                return None
+            is_next = not events or events[0]["first_token"] == num_tokens
+            return RunNews(row["epoch"], is_next, *_output_of(events))
 
         return await self._database.read_together(read, tenant=self._tenant)
 
@@ -396,8 +413,22 @@ def _record_of(row: Row) -> RunRecord:
     return RunRecord(**{name: row[name] for name in _FIELDS} | {"is_cancelled": bool(row["is_cancelled"])})
 
 
-def _insert_progress(connection: Connection, progress: Iterable[RunProgress], owner: str) -> None:
-    """Insert the pieces in a single statement.
+def _stored_otherwise(connection: Connection, pieces: Iterable[RunProgress], owner: str) -> dict[str, StoredLength]:
+    """Return the stored length of the owner's runs whose output does not end with the given piece."""
+    found = dict[str, StoredLength]()
+    for each in pieces:
+        row = connection.fetch_one(
+            f"SELECT number, {_STORED} AS stored FROM run WHERE id = ? AND epoch = ? AND owner = ?",
+            (each.run_id, each.epoch, owner),
+        )
+        if row is not None and row["stored"] != each.first_token + len(each.token_ids) // ID_BYTES:
+            events = connection.fetch_all("SELECT deltas FROM run_event WHERE run = ?", (row["number"],))
+            found[each.run_id] = StoredLength(row["stored"], sum(len(json.loads(event["deltas"])) for event in events))
+    return found
+
+
+def _insert_progress(connection: Connection, progress: Iterable[RunProgress], owner: str) -> int:
+    """Insert the pieces that follow the stored output of their run, in a single statement. Returns their number.
 
     With one statement per row, this thread and the event loop would wait for each other between rows.
     """
@@ -407,11 +438,11 @@ def _insert_progress(connection: Connection, progress: Iterable[RunProgress], ow
         ids += each.token_ids
     dialect = connection.dialect
     text, integer = dialect.json_text, dialect.json_integer
-    connection.execute(
+    return connection.execute(
         "INSERT INTO run_event(run, first_token, token_ids, deltas) "
         f"SELECT run.number, {integer(1)}, substr(?, {integer(2)}, {integer(3)}), {text(4)} "
         f"FROM {dialect.json_items} CROSS JOIN run "
-        f"WHERE run.id = {text(0)} AND run.epoch = {integer(5)} AND run.owner = ?",
+        f"WHERE run.id = {text(0)} AND run.epoch = {integer(5)} AND run.owner = ? AND {integer(1)} = {_STORED}",
         (bytes(ids), json.dumps(pieces), owner),
     )
 

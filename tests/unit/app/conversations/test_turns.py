@@ -19,7 +19,7 @@ from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.messages import MessageStore
-from app.storage.run_records import RunProgress
+from app.storage.run_records import RunProgress, StoredLength
 from app.storage.runs import RunStore
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
 from tests.unit.fake_engine import ANSWER_WORDS, END, FAILING, WINDOW, FakeEngine, text_of
@@ -336,9 +336,10 @@ async def test_progress_of_running_answer_is_saved(
     class Watched(RunStore):
         saved = asyncio.Event()
 
-        async def save_progress(self, progress: Iterable[RunProgress]) -> None:
-            await super().save_progress(progress)
+        async def save_progress(self, progress: Iterable[RunProgress]) -> dict[str, StoredLength]:
+            behind = await super().save_progress(progress)
             self.saved.set()
+            return behind
 
     watched = Watched(services.store.database, "local")
     store, runs = replace(services.store, runs=watched), RunRegistry(watched, save_seconds=0.001)

@@ -15,7 +15,7 @@ from app.domain.response_record import ResponseRecord
 from app.domain.token_history import pack_ids, unpack_ids
 from app.storage.connection import Connection
 from app.storage.errors import ConstraintError, UnusableDatabaseError
-from app.storage.run_records import MessageEnd, RunProgress, Turn
+from app.storage.run_records import MessageEnd, RunProgress, StoredLength, Turn
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
@@ -110,6 +110,53 @@ async def test_next_process_finds_complete_progress_in_order(store: Store) -> No
     assert (left.record, left.answer) == (record(answer), answer)
     assert unpack_ids(left.token_ids) == [5, 6, 7, 8]
     assert left.deltas == [Delta(2, "a"), Delta(3, "ぷ"), Delta(5, "c", is_thought=True)]
+
+
+async def test_piece_whose_commit_was_in_doubt_is_stored_once(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    run_id = answer.run_id or ""
+    await store.runs.save_progress([RunProgress(run_id, 0, pack_ids([5, 6]), [Delta(2, "a"), Delta(3, "b")])])
+    # The writer saw no answer, and repeats the piece along with later tokens.
+    longer = [Delta(2, "a"), Delta(3, "b"), Delta(4, "c")]
+    assert await store.runs.save_progress([RunProgress(run_id, 0, pack_ids([5, 6, 7]), longer)]) == {
+        run_id: StoredLength(2, 2)
+    }
+    assert await store.runs.save_progress([RunProgress(run_id, 2, pack_ids([7]), longer[2:])]) == {}
+    (left,) = await store.runs.unfinished()
+    assert (unpack_ids(left.token_ids), left.deltas) == ([5, 6, 7], longer)
+
+
+async def test_piece_after_lost_ones_is_refused(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    run_id = answer.run_id or ""
+    late = RunProgress(run_id, 3, pack_ids([8]), [Delta(5, "d")])
+    assert await store.runs.save_progress([late]) == {run_id: StoredLength(0, 0)}
+    (left,) = await store.runs.unfinished()
+    assert (left.token_ids, left.deltas) == (b"", [])
+
+
+async def test_copy_ahead_of_lost_output_is_out_of_step(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    run_id = answer.run_id or ""
+    await store.runs.save_progress([RunProgress(run_id, 0, pack_ids([5, 6, 7]), [])])
+    await store.runs.save_progress([RunProgress(run_id, 3, pack_ids([8]), [])])
+    assert [await in_step(store, run_id, tokens) for tokens in (0, 1, 2, 3, 4, 5)] == [
+        True,
+        False,
+        False,
+        True,
+        True,
+        True,
+    ]
+
+
+async def in_step(store: Store, run_id: str, num_tokens: int) -> bool:
+    news = await store.runs.news(run_id, num_tokens)
+    assert news is not None
+    return news.is_next
 
 
 async def test_ended_run_leaves_no_progress(store: Store) -> None:

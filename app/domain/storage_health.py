@@ -30,6 +30,18 @@ class StorageUnavailableError(OutageError):
     code = "storage_unavailable"
 
 
+class CommitUnknownError(StorageUnavailableError):
+    """503: the connection was lost while a transaction was committed, so its changes may be stored or not."""
+
+    code = "commit_unknown"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The database did not confirm a change, which may be stored or not. Look whether it is there, then try "
+            "again"
+        )
+
+
 class StorageHealth:
     """The reason for which the last write was refused. Any thread may read it."""
 

@@ -4,6 +4,8 @@ Each renewal shows what has changed in the meantime:
 
 - runs that another server has taken over, since this one could not renew its lease. The engine stops working on them;
 - runs that a client of another server wants to end;
+- runs of this server that it does not know, or has ended (`RunRegistry.orphans`): the COMMIT that made this server
+  their owner had no answer, or a crash of the database lost their end. They are free from the second renewal on;
 - whether this server leads, and so does the work that one server does for all.
 
 After it, the server takes over the runs of servers whose lease has expired. A server whose own renewal was late does
@@ -69,6 +71,7 @@ class Lease:
         self._settled.set()
         self._task: asyncio.Task[None] | None = None
         self._takes_over = True
+        self._orphans = set[str]()
         self.leads = not database.is_shared
         self.is_alone = not database.is_shared
 
@@ -128,7 +131,10 @@ class Lease:
     async def renew(self) -> None:
         """Renew the lease once, and do what follows from the state of the database."""
         driven = self._runs.driven()
-        self._heed(await self._servers.renew(), {run.id for run in driven})
+        standing = await self._servers.renew()
+        self._heed(standing, {run.id for run in driven})
+        if self._takes_over:
+            await self._settle_orphans(standing)
         now = self._clock()
         if now - self._renewed_at > LATE_SECONDS:
             self._trusted_at = now + LEASE_SECONDS
@@ -149,6 +155,13 @@ class Lease:
                     self._runs.stop(run)
             elif run.id in driven and run.answer.status == "in_progress":
                 self._runs.lose(run)
+
+    async def _settle_orphans(self, standing: Standing) -> None:
+        """Settle the runs that were orphans at the last renewal too. A younger one may just begin, or end."""
+        orphans = self._runs.orphans(standing.runs)
+        due, self._orphans = orphans & self._orphans, orphans
+        if due:
+            await self._runs.settle_orphans(due)
 
     async def _keep(self) -> None:
         while True:

@@ -19,7 +19,10 @@ class RunBus(Protocol):
         """Wait while this server takes over the runs of another one that has just stopped."""
 
     async def cancel(self, run_id: str, tenant: str) -> None:
-        """Have the server that works on a tenant's run end it, and wait until it has ended."""
+        """Have the server that works on a tenant's run end it, and wait until it has ended.
+
+        Raises NotReadyError if that takes long. The wish stays with the run.
+        """
 
     async def cancel_in(self, conversation_id: str, tenant: str) -> None:
         """Have other servers end the runs in a tenant's conversation, without waiting for their end."""

@@ -12,7 +12,7 @@ in this way ends here without a trace: its followers get a farewell, and find th
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -170,6 +170,30 @@ class RunRegistry:
     def driven(self) -> list[Run]:
         """Return the runs that the engine works on and that the store has."""
         return [run for run in self._runs.values() if run.id in self._tasks and run.is_kept and not run.ended.is_set()]
+
+    def orphans(self, owned: Iterable[str]) -> set[str]:
+        """Return those of the runs which the store has as this server's that no one works on here."""
+        return {run_id for run_id in owned if (run := self._runs.get(run_id)) is None or self._is_over(run)}
+
+    def _is_over(self, run: Run) -> bool:
+        return run.ended.is_set() and run.id not in self._tasks and run.answer not in self._unstored
+
+    async def settle_orphans(self, run_ids: Iterable[str]) -> None:
+        """Store the ends that are known here again, and leave the other runs to any server, which resumes them.
+
+        Raises OutageError.
+        """
+        unknown = list[str]()
+        for run_id in run_ids:
+            run = self._runs.get(run_id)
+            if run is None or run.answer.status == "in_progress":
+                unknown.append(run_id)
+            elif self._is_over(run):
+                logger.warning("%s: the database lost the end of this answer, which is stored again", run_id)
+                self._unstored.keep(run.answer, run.epoch)
+        if unknown:
+            logger.warning("%d answers of this server are unknown here, and are resumed", len(unknown))
+            await self._store.release(unknown)
 
     def lose(self, run: Run) -> None:
         """Stop working on a run that another server has taken over."""

@@ -20,10 +20,17 @@ from app.runs.service import error_of
 from app.runs.unstored_ends import REFUSALS
 from app.storage.run_records import RunNews, UnfinishedRun
 from app.storage.runs import CANCEL, PROGRESS
+from app.storage.servers import LEASE_SECONDS
 from app.storage.store import Store
-from engine.errors import NotFoundError
+from engine.errors import NotFoundError, NotReadyError
 
 POLL_SECONDS: Final = 1.0
+CANCEL_SECONDS: Final = 3 * LEASE_SECONDS
+"""More than the time after which another server has the run of one that died."""
+CANCEL_IS_LATE: Final = (
+    "The server that generates this answer does not respond. The answer is cancelled as soon as a server continues it. "
+    "Try again in a few seconds"
+)
 
 logger = logging.getLogger(__name__)
 
@@ -64,8 +71,12 @@ class SharedRuns:
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Have the server that works on a run end it, and wait until it has ended."""
         await self._store.of(tenant).runs.ask_to_cancel([run_id])
-        while (run := await self.tail(run_id, tenant)) is not None:
-            await run.ended.wait()
+        try:
+            async with asyncio.timeout(CANCEL_SECONDS):
+                while (run := await self.tail(run_id, tenant)) is not None:
+                    await run.ended.wait()
+        except TimeoutError:
+            raise NotReadyError(CANCEL_IS_LATE, code="cancel_pending") from None
 
     async def cancel_in(self, conversation_id: str, tenant: str) -> None:
         """Have other servers end the runs in a conversation."""

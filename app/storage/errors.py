@@ -1,5 +1,7 @@
 """Errors of the storage. While the database takes no writes, they are the OutageErrors of `app.domain.storage_health`.
 
+A CommitUnknownError among them is the only one after which the changes of a transaction may be stored.
+
 DatabaseError
 └── ConstraintError            the statement violates a constraint of the schema
     ├── DuplicateError         another row has the same key

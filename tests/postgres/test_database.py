@@ -7,8 +7,9 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from app.domain.storage_health import StorageUnavailableError
+from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
 from app.storage.connection import Connection
 from app.storage.errors import DuplicateError, MissingReferenceError, ReadTimeoutError, UnusableDatabaseError
 from app.storage.postgres import database as module
@@ -45,6 +46,35 @@ async def test_servers_and_commands_share_a_database(store: Store, url: str, ser
     other = await Store.open_postgres(url, serves=serves)
     assert [each.title for each in (await other.conversations.page()).conversations] == ["Tides"]
     await other.close()
+
+
+async def test_connection_lost_within_commit_leaves_doubt(store: Store) -> None:
+    conversation = await store.conversations.create({"title": "Tides"})
+
+    def end_itself_at_commit(connection: Connection) -> None:
+        connection.execute(
+            "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS "
+            "'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'"
+        )
+        connection.execute(
+            "CREATE CONSTRAINT TRIGGER ends AFTER UPDATE ON conversation DEFERRABLE INITIALLY DEFERRED "
+            "FOR EACH ROW EXECUTE FUNCTION end_session()"
+        )
+
+    await store.database.write(end_itself_at_commit)
+    with pytest.raises(CommitUnknownError):
+        await store.conversations.change(conversation.id, {"title": "Waves"})
+
+
+async def test_settings_of_the_operator_change_no_answer(url: str) -> None:
+    given = conninfo_to_dict(url)
+    options = f"{given.get('options', '')} -c default_transaction_isolation=serializable"
+    store = await Store.open_postgres(make_conninfo(url, options=options, client_encoding="LATIN1"))
+    level = await store.database.read("SELECT current_setting('transaction_isolation') AS level")
+    assert level[0]["level"] == "read committed"
+    await store.conversations.create({"title": "日本"})
+    assert [each.title for each in (await store.conversations.page()).conversations] == ["日本"]
+    await store.close()
 
 
 async def test_servers_that_start_at_once_make_one_database(url: str) -> None:

@@ -5,18 +5,23 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from app.runs import lease
+from app.domain.storage_health import CommitUnknownError
+from app.runs import lease, shared_runs
 from app.runs.run import Run
+from app.schemas.conversations import NewMessage
+from app.storage.connection import Connection, Row
 from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
+from app.storage.postgres import database
 from app.storage.postgres.database import PostgresDatabase
 from app.storage.postgres.listener import Listener
 from app.storage.servers import LEASE_SECONDS, RELEASED
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
-from engine.errors import EngineError
+from engine.errors import EngineError, NotReadyError
 from engine.trail import Trail
 from tests.on_postgres import schema_of
 from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
@@ -266,6 +271,88 @@ async def test_run_can_be_cancelled_at_another_server(first: Server, second: Ser
         answer = await second.services.turns.cancel(run.id)
     assert (answer.status, answer.content) == ("cancelled", " w0 w1 w2")
     assert (await end_of(run)).status == "cancelled"
+
+
+async def test_cancel_at_a_silent_server_ends_with_a_reason(
+    first: Server, second: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await first.asked(3)
+    await listener_of(first.services.store).stop()
+    monkeypatch.setattr(shared_runs, "CANCEL_SECONDS", 0.01)
+    with pytest.raises(NotReadyError, match="does not respond"):
+        await second.services.turns.cancel(run.id)
+    await first.lease.renew()
+    assert (await end_of(run)).status == "cancelled"
+
+
+def lose_answers_to_commit(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Lose the connection after each of the next `most` transactions is committed."""
+    left = most
+
+    def commit(raw: psycopg.Connection[Row]) -> None:
+        nonlocal left
+        committed(raw)
+        if left > 0:
+            left -= 1
+            raw.close()
+            raise CommitUnknownError
+
+    committed = database._commit
+    monkeypatch.setattr(database, "_commit", commit)
+
+
+async def test_turn_whose_commit_was_in_doubt_begins(first: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = await first.services.store.conversations.create({})
+    lose_answers_to_commit(monkeypatch, 1)
+    run = await first.services.turns.ask(conversation.id, NewMessage(content="one"))
+    assert (await end_of(run)).content == WHOLE_ANSWER
+
+
+async def test_run_unknown_to_its_owner_is_resumed(first: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = await first.services.store.conversations.create({})
+    lose_answers_to_commit(monkeypatch, 2)
+    with pytest.raises(CommitUnknownError):
+        await first.services.turns.ask(conversation.id, NewMessage(content="one"))
+    [run_id] = await first.services.store.runs.ids(conversation.id)
+    await first.lease.renew()
+    assert first.services.runs.get(run_id, "local") is None
+    await first.lease.renew()
+    run = first.run(run_id)
+    assert (await end_of(run)).content == WHOLE_ANSWER
+    assert await first.stored(run) == run.answer
+
+
+async def test_take_over_whose_commit_was_in_doubt_resumes(
+    first: Server, second: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await first.asked(3)
+    await first.expire()
+    [left] = await second.services.store.runs.unfinished()
+    lose_answers_to_commit(monkeypatch, 1)
+    assert await second.services.store.runs.take_over([replace(left.record, epoch=1)]) == {run.id}
+
+
+async def test_end_lost_by_the_database_is_stored_again(first: Server) -> None:
+    run = await first.asked(3)
+    [row] = await first.services.store.database.read("SELECT * FROM run")
+    first.engine.allow(None)
+    answer = await end_of(run)
+
+    def crash(connection: Connection) -> None:
+        columns = list(row.keys())
+        connection.execute(
+            f"INSERT INTO run({', '.join(columns)}) OVERRIDING SYSTEM VALUE VALUES ({', '.join('?' * len(columns))})",
+            [*row],
+        )
+        connection.execute("UPDATE message SET status = 'in_progress', content = '' WHERE id = ?", (answer.id,))
+
+    await first.services.store.database.write(crash)
+    await first.lease.renew()
+    assert (await first.stored(run)).status == "in_progress"
+    await first.lease.renew()
+    await first.services.runs.settle()
+    assert await first.stored(run) == answer
+    assert await first.services.store.runs.ids() == []
 
 
 async def test_wish_to_cancel_outlives_the_owner(first: Server, second: Server) -> None:

@@ -28,6 +28,10 @@ POSTGRES: Final = Dialect(
 
 CONNECT_SECONDS: Final = 5
 
+OWN_SETTINGS: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED"
+"""In the stricter levels a transaction's view is older than the lock that it waits for. A database or a role may have
+any of them as its default."""
+
 _PLACE = re.compile(r"'[^']*'|%|\?|(?<!:):([a-z_]+)")
 
 
@@ -133,9 +137,11 @@ class PostgresConnection:
             return self.raw.execute(_translated(statement), given)
 
     def _connect(self) -> psycopg.Connection[Row]:
-        raw = psycopg.connect(self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, row_factory=_rows)
+        raw = psycopg.connect(
+            self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, client_encoding="UTF8", row_factory=_rows
+        )
         try:
-            for statement in self._setup:
+            for statement in (OWN_SETTINGS, *self._setup):
                 raw.execute(_as_query(statement))
         except BaseException:
             raw.close()

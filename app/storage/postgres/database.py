@@ -21,7 +21,8 @@ import psycopg
 from psycopg.errors import LockNotAvailable
 
 from app.config.database_url import place_of
-from app.storage.connection import Connection
+from app.domain.storage_health import CommitUnknownError
+from app.storage.connection import Connection, Row
 from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
 from app.storage.postgres.connection import POSTGRES, PostgresConnection
@@ -152,11 +153,21 @@ class PostgresDatabase(Database):
                     raw.execute("SET LOCAL synchronous_commit = off")
                 result = work(self._writer)
                 index_queue(self._writer)
-                raw.execute("COMMIT")
+                _commit(raw)
             except BaseException:
                 self._writer.roll_back()
                 raise
             return result
+
+
+def _commit(raw: psycopg.Connection[Row]) -> None:
+    """Commit the transaction. Raises CommitUnknownError if the connection is lost before the answer."""
+    try:
+        raw.execute("COMMIT")
+    except psycopg.OperationalError as error:
+        if raw.closed:
+            raise CommitUnknownError from error
+        raise
 
 
 def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresConnection, ReaderPools]:

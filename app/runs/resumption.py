@@ -214,6 +214,10 @@ class Resumption:
             on_place=partial(self._places.note, run.id, len(run.token_ids)),
         )
         [stream] = await engine.generate(request)
+        if run.ended.is_set():
+            # Cancelled, deleted or lost while the engine admitted it.
+            engine.abort(stream.request_id)
+            return
         self._runs.drive(run, stream, lambda: engine.abort(stream.request_id))
 
 

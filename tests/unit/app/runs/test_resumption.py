@@ -375,6 +375,34 @@ async def test_run_can_be_cancelled_before_engine_is_ready(path: Path) -> None:
     assert (answer.status, answer.content) == ("cancelled", " w0 w1")
 
 
+async def test_run_cancelled_while_admitted_computes_nothing(path: Path) -> None:
+    class Admitting(FakeEngine):
+        asked, admits, aborted = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def generate(self, request: GenerateRequest) -> list[FakeStream]:
+            self.asked.set()
+            await self.admits.wait()
+            return await super().generate(request)
+
+        def abort(self, request_id: str) -> None:
+            super().abort(request_id)
+            self.aborted.set()
+
+    async with process(path) as first:
+        run = await first.interrupted(2)
+    admitting = Admitting()
+    async with process(path, admitting) as second:
+        await admitting.asked.wait()
+        answer = await second.services.turns.cancel(run.id)
+        admitting.hold()
+        admitting.admits.set()
+        async with asyncio.timeout(20):
+            await admitting.aborted.wait()
+        assert admitting.finished["abort"] == 1
+        assert second.services.runs.live == 0
+    assert (answer.status, answer.content) == ("cancelled", " w0 w1")
+
+
 async def test_timeout_of_run_continues_while_server_is_down(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with process(path) as first:
         run = await first.interrupted(2, timeout=60)

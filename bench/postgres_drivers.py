@@ -36,6 +36,7 @@ from app.storage.imports import Imported
 from app.storage.path_ends import UNNEEDED
 from app.storage.postgres.connection import PostgresConnection
 from app.storage.postgres.database import BEGIN, COMMAND
+from app.storage.postgres.limits import Reach
 from app.storage.postgres.text_index import FIND_MESSAGES, tsquery
 from app.storage.removals import BATCH_MESSAGES
 from app.storage.search import BEYOND_ALL
@@ -121,7 +122,7 @@ async def measure(url: str, asyncpg: Any, rounds: int) -> tuple[float, tuple[Fig
     """Fill the database at `url`, and measure both drivers. Returns the time of a turn in the store as well."""
     works, turn_ms = await _filled(url)
     with ThreadPoolExecutor(1) as thread:
-        connection = await asyncio.get_running_loop().run_in_executor(thread, PostgresConnection, url, COMMAND)
+        connection = await asyncio.get_running_loop().run_in_executor(thread, PostgresConnection, url, COMMAND, Reach())
         other = await asyncpg.connect(url)
         # Without statistics, the plans would change once PostgreSQL has gathered some by itself.
         await other.execute("VACUUM ANALYZE")

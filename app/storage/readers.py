@@ -18,6 +18,9 @@ from app.storage.errors import ReadTimeoutError
 T = TypeVar("T")
 C = TypeVar("C", bound=Connection)
 
+WAIT_SECONDS = 30.0
+"""Seconds for which a read waits for a connection and its result together."""
+
 INTERRUPT_SECONDS = 0.05
 """Seconds between two interrupts of a read over its limit. Databases ignore an interrupt between two statements."""
 
@@ -39,7 +42,11 @@ class Readers(ABC, Generic[C]):
 
     @abstractmethod
     def interrupt(self, connection: C) -> None:
-        """End the statement that runs on a connection, if there is one."""
+        """End the statement that runs on a connection, if there is one. Never blocks."""
+
+    @abstractmethod
+    def prepare(self, connection: C) -> None:
+        """Allow a read on a connection whose last one may have been interrupted."""
 
     @abstractmethod
     def close_one(self, connection: C) -> None:
@@ -55,13 +62,20 @@ class Readers(ABC, Generic[C]):
     async def run(self, work: Callable[[Connection], T], *, tenant: str, seconds: float) -> T:
         """Run `work` on a leased connection in a reader thread, and return its result.
 
-        The read is interrupted after `seconds`, and if the caller is cancelled.
+        The read is interrupted after `seconds`, and if the caller is cancelled. With the wait for a connection it takes
+        at most WAIT_SECONDS, or `seconds` if that is more.
         Raises ReadTimeoutError, OutageError, DatabaseError.
         """
-        connection = await self._lease(tenant)
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
+        end = loop.time() + max(seconds, WAIT_SECONDS)
         try:
+            async with asyncio.timeout_at(end):
+                connection = await self._lease(tenant)
+        except TimeoutError:
+            raise ReadTimeoutError("All connections to the database are in use. Try again later") from None
+        deadline = min(loop.time() + seconds, end)
+        try:
+            self.prepare(connection)
             running = loop.run_in_executor(self._threads, work, connection)
         except BaseException:
             self._give_back(tenant, connection)

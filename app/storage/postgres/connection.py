@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
+from math import inf
+from time import monotonic
 from typing import Any, Final
 
 import psycopg
@@ -13,6 +15,7 @@ from psycopg.pq import TransactionStatus
 
 from app.storage.connection import Parameters, Row
 from app.storage.dialect import Dialect
+from app.storage.postgres.limits import LimitedConnection, Reach
 from app.storage.postgres.listener import CHANNEL
 
 POSTGRES: Final = Dialect(
@@ -26,7 +29,8 @@ POSTGRES: Final = Dialect(
     json_integer=lambda index: f"CAST(value ->> {index} AS integer)",
 )
 
-CONNECT_SECONDS: Final = 5
+SETUP_SECONDS: Final = 10
+"""More than a lock of a setup may take."""
 
 OWN_SETTINGS: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED"
 """In the stricter levels a transaction's view is older than the lock that it waits for. A database or a role may have
@@ -62,17 +66,21 @@ class PostgresConnection:
 
     dialect = POSTGRES
 
-    def __init__(self, url: str, setup: Sequence[str]) -> None:
+    def __init__(self, url: str, setup: Sequence[str], reach: Reach) -> None:
         """Connect to a database. Raises psycopg.Error.
 
         setup: statements to execute after each connection.
+        reach: shared by the connections to the database.
         """
         self._url = url
         self._setup = setup
+        self._reach = reach
+        self._deadline = inf
+        self._is_given_up = False
         self._raw = self._connect()
 
     @property
-    def raw(self) -> psycopg.Connection[Row]:
+    def raw(self) -> LimitedConnection:
         """The connection itself, connected again if it was lost."""
         if self._raw.closed:
             self._raw = self._connect()
@@ -82,10 +90,22 @@ class PostgresConnection:
         """Close the connection."""
         self._raw.close()
 
-    def cancel(self) -> None:
-        """End the statement that another thread runs, if there is one."""
-        if not self._raw.closed:
-            self._raw.cancel()
+    def give_up(self) -> None:
+        """Make another thread stop its work on the connection, and close it. Returns at once."""
+        self._is_given_up = True
+
+    def renew(self) -> None:
+        """Allow work again after `give_up`. No thread may use the connection at that time."""
+        self._is_given_up = False
+
+    @contextmanager
+    def limited(self, seconds: float) -> Iterator[None]:
+        """End the statements inside, and close the connection, once `seconds` have passed."""
+        self._deadline = monotonic() + seconds
+        try:
+            yield
+        finally:
+            self._deadline = inf
 
     def roll_back(self) -> None:
         """End the transaction in progress without its changes, if there is one."""
@@ -132,20 +152,25 @@ class PostgresConnection:
             return raw.execute(_translated(statement), given)
         except psycopg.OperationalError:
             # The server ended the connection while it was idle. Outside of a transaction nothing is lost with it.
-            if not (begins and raw.closed):
+            if not (begins and raw.closed) or self._is_over():
                 raise
             return self.raw.execute(_translated(statement), given)
 
-    def _connect(self) -> psycopg.Connection[Row]:
-        raw = psycopg.connect(
-            self._url, autocommit=True, connect_timeout=CONNECT_SECONDS, client_encoding="UTF8", row_factory=_rows
-        )
+    def _is_over(self) -> bool:
+        return self._is_given_up or monotonic() >= self._deadline
+
+    def _connect(self) -> LimitedConnection:
+        raw = self._reach.connect(self._url)
+        raw.row_factory = _rows
+        end = monotonic() + SETUP_SECONDS
+        raw.is_over = lambda: self._is_over() or monotonic() >= end
         try:
             for statement in (OWN_SETTINGS, *self._setup):
                 raw.execute(_as_query(statement))
         except BaseException:
             raw.close()
             raise
+        raw.is_over = self._is_over
         return raw
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import psycopg
-from psycopg.errors import LockNotAvailable
+from psycopg.errors import LockNotAvailable, ReadOnlySqlTransaction
 
 from app.config.database_url import place_of
 from app.domain.storage_health import CommitUnknownError
@@ -27,6 +27,7 @@ from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
 from app.storage.postgres.connection import POSTGRES, PostgresConnection
 from app.storage.postgres.errors import translated_errors
+from app.storage.postgres.limits import SERVER_NETWORK, Reach
 from app.storage.postgres.listener import Listener
 from app.storage.postgres.readers import PostgresReaders
 from app.storage.postgres.text_index import TsvectorIndex, index_queue
@@ -51,6 +52,9 @@ LOCK: Final = "hashtextextended('ebb ' || current_schema(), 0)"
 STARTING_LOCK: Final = "hashtextextended('ebb starting ' || current_schema(), 0)"
 """Lock of a server while it looks at the schema and brings it up to date. Running servers do not hold it."""
 
+TRANSACTION_SECONDS: Final = 15
+"""A transaction that gets no answer for so long is given up, with its connection."""
+
 LOCK_SECONDS: Final = 5
 STARTING_SECONDS: Final = 60
 """For STARTING_LOCK. Its holder may wait for LOCK itself, and then changes the schema."""
@@ -58,6 +62,7 @@ STARTING_SECONDS: Final = 60
 COMMAND: Final = (
     f"SET lock_timeout = '{LOCK_SECONDS}s'",
     f"SET idle_in_transaction_session_timeout = '{FROZEN_SECONDS}s'",
+    *SERVER_NETWORK,
 )
 """A server that has just ended may hold a lock for a moment: PostgreSQL notices the end of its connection."""
 
@@ -144,7 +149,7 @@ class PostgresDatabase(Database):
             return work(self._writer)
 
     def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
-        with self.health.write(), translated_errors():
+        with self.health.write(), translated_errors(), self._writer.limited(TRANSACTION_SECONDS):
             try:
                 # Waits for the transactions of other servers. After LOCK_SECONDS it fails within the new transaction.
                 self._writer.execute(BEGIN)
@@ -154,6 +159,10 @@ class PostgresDatabase(Database):
                 result = work(self._writer)
                 index_queue(self._writer)
                 _commit(raw)
+            except ReadOnlySqlTransaction:
+                # The server may have become a standby. The next transaction looks for the one in its place.
+                self._writer.close()
+                raise
             except BaseException:
                 self._writer.roll_back()
                 raise
@@ -172,18 +181,19 @@ def _commit(raw: psycopg.Connection[Row]) -> None:
 
 def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresConnection, ReaderPools]:
     # Two servers that start at the same time must not hold their common lock when one changes the schema.
-    with closing(PostgresConnection(url, COMMAND)) as alone:
+    reach = Reach()
+    with closing(PostgresConnection(url, COMMAND, reach)) as alone:
         _migrate(alone)
-    writer = PostgresConnection(url, ALONE if for_copy else setup)
+    writer = PostgresConnection(url, ALONE if for_copy else setup, reach)
     try:
         if not for_copy and writer.fetch_all(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{COPY_TABLE}')"):
             raise UnusableDatabaseError(
                 "The database holds an incomplete copy of a file: continue it with ebb migrate, or remove the database"
             )
         return writer, ReaderPools(
-            PostgresReaders.open(url, READERS, most_of_one=READERS // 2),
-            PostgresReaders.open(url, SEARCHERS, most_of_one=1),
-            PostgresReaders.open(url, 1, most_of_one=1),
+            PostgresReaders.open(url, READERS, reach, most_of_one=READERS // 2),
+            PostgresReaders.open(url, SEARCHERS, reach, most_of_one=1),
+            PostgresReaders.open(url, 1, reach, most_of_one=1),
         )
     except BaseException:
         writer.close()

@@ -3,8 +3,8 @@
 import psycopg
 
 from app.storage.key_counts import KeyCounts
-from app.storage.postgres.connection import CONNECT_SECONDS
 from app.storage.postgres.database import refusal
+from app.storage.postgres.limits import CONNECT_SECONDS
 from engine.errors import EbbError
 
 

@@ -15,10 +15,13 @@ import psycopg
 from psycopg import sql
 
 from app.storage.connection import MISSED
+from app.storage.postgres.limits import CONNECT_SECONDS, with_network_limits
 
 CHANNEL: Final = "'ebb_' || md5(current_schema())"
 """Channels are names of the whole database, which may hold several schemas."""
-CONNECT_SECONDS: Final = 5
+ALIVE_SECONDS: Final = 30.0
+"""Seconds between two questions whether the connection still works: networks drop idle ones without a word."""
+ANSWER_SECONDS: Final = 5.0
 PAUSE_SECONDS: Final = 1.0
 
 OnNotice = Callable[[str, str], None]
@@ -52,8 +55,10 @@ class Listener:
     async def _listen(self, connection: psycopg.AsyncConnection[tuple[str]]) -> None:
         while True:
             try:
-                async for notice in connection.notifies():
-                    self._deliver(notice.payload)
+                while True:
+                    async for notice in connection.notifies(timeout=ALIVE_SECONDS):
+                        self._deliver(notice.payload)
+                    await _ask(connection)
             except psycopg.Error as error:
                 logger.warning("the connection for notices of other servers was lost: %s", error)
             finally:
@@ -76,7 +81,9 @@ class Listener:
                 return await self._connect()
 
     async def _connect(self) -> psycopg.AsyncConnection[tuple[str]]:
-        connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True, connect_timeout=CONNECT_SECONDS)
+        connection = await psycopg.AsyncConnection.connect(
+            with_network_limits(self._url), autocommit=True, connect_timeout=CONNECT_SECONDS
+        )
         try:
             cursor = await connection.execute(f"SELECT {CHANNEL}".encode())
             [channel] = await cursor.fetchone() or ("",)
@@ -85,3 +92,18 @@ class Listener:
             await connection.close()
             raise
         return connection
+
+
+async def _ask(connection: psycopg.AsyncConnection[tuple[str]]) -> None:
+    """Make sure that PostgreSQL answers on a connection. Raises psycopg.Error, and closes it."""
+    asking = asyncio.create_task(connection.execute("SELECT 1"))
+    try:
+        done, _ = await asyncio.wait({asking}, timeout=ANSWER_SECONDS)
+        if not done:
+            raise psycopg.OperationalError("it gave no answer")
+        asking.result()
+    finally:
+        if not asking.done():
+            # A cancel of psycopg alone would ask PostgreSQL to end the statement, and wait for that.
+            await connection.close()
+            asking.cancel()

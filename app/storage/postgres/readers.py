@@ -1,6 +1,5 @@
 """Read-only connections to PostgreSQL."""
 
-from contextlib import suppress
 from typing import Final
 
 import psycopg
@@ -8,21 +7,27 @@ from psycopg.errors import QueryCanceled
 
 from app.storage.postgres.connection import PostgresConnection
 from app.storage.postgres.errors import defect_of, outage_of
+from app.storage.postgres.limits import ENDED_WITH_CLIENT, Reach
 from app.storage.readers import Readers
 
-READ_ONLY: Final = ("SET default_transaction_read_only = on",)
+READ_ONLY: Final = (
+    "SET default_transaction_read_only = on",
+    "SET statement_timeout = '40s'",
+    *ENDED_WITH_CLIENT,
+)
+"""The time limit of PostgreSQL is above those of all reads, which end their statements themselves."""
 
 
 class PostgresReaders(Readers[PostgresConnection]):
     """Owner of read connections to a database."""
 
     @classmethod
-    def open(cls, url: str, count: int, *, most_of_one: int) -> "PostgresReaders":
+    def open(cls, url: str, count: int, reach: Reach, *, most_of_one: int) -> "PostgresReaders":
         """Open `count` connections, of which one tenant may lease at most `most_of_one` at a time."""
         connections = list[PostgresConnection]()
         try:
             for _ in range(count):
-                connections.append(PostgresConnection(url, READ_ONLY))
+                connections.append(PostgresConnection(url, READ_ONLY, reach))
         except BaseException:
             for connection in connections:
                 connection.close()
@@ -30,9 +35,12 @@ class PostgresReaders(Readers[PostgresConnection]):
         return cls(connections, most_of_one)
 
     def interrupt(self, connection: PostgresConnection) -> None:
-        """End the statement that runs on a connection."""
-        with suppress(psycopg.Error):
-            connection.cancel()
+        """Make the thread of a read stop within LOOK_SECONDS. The next read on the connection connects again."""
+        connection.give_up()
+
+    def prepare(self, connection: PostgresConnection) -> None:
+        """Allow a new read on a connection."""
+        connection.renew()
 
     def close_one(self, connection: PostgresConnection) -> None:
         """Close a connection."""
@@ -42,6 +50,6 @@ class PostgresReaders(Readers[PostgresConnection]):
         """Return the error to raise for one of PostgreSQL."""
         if not isinstance(error, psycopg.Error):
             return error
-        if isinstance(error, QueryCanceled) and is_late:
+        if is_late and isinstance(error, QueryCanceled | psycopg.OperationalError):
             return None
         return outage_of(error) or defect_of(error)

@@ -35,6 +35,9 @@ class SqliteReaders(Readers[SqliteConnection]):
         """End the statement that runs on a connection."""
         connection.raw.interrupt()
 
+    def prepare(self, connection: SqliteConnection) -> None:
+        """Leave a connection as it is: an interrupt ends one statement only."""
+
     def close_one(self, connection: SqliteConnection) -> None:
         """Close a connection."""
         connection.raw.close()

@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     share = max(1, host_resources.usable_cores() // int(worker["workercount"]))
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
-    patch.setattr(host_resources, "_cpu_quota", lambda: share)
+    patch.setattr(host_resources, "cpu_quota", lambda: float(share))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

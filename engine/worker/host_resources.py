@@ -1,27 +1,28 @@
-"""Cores and memory of the host that this process may use, within its affinity and its control group."""
+"""Cores and memory of the host that this process may use, within its affinity and its control groups."""
 
 import ctypes
 import os
+import sys
 from pathlib import Path
 
-_CGROUP = Path("/sys/fs/cgroup")
-_NO_LIMIT = 1 << 62
+from engine.control_groups import cpu_quota, memory_group
 
 
 def usable_cores() -> int:
-    """Count the physical cores of the CPUs that this process may run on, within its control group's quota; at least 1.
+    """Count the physical cores of the CPUs that this process may run on, within its control groups' quota; at least 1.
 
     Two compute threads on one core's two hyperthreads only wait for each other, and threads beyond the quota are
     stopped in the middle of a kernel.
     """
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
     cores = {siblings_of(cpu) for cpu in allowed}
-    return max(1, min(len(cores), _cpu_quota()))
+    return max(1, min(len(cores), _whole_cpus()))
 
 
 def available_memory() -> int:
-    """Return the number of bytes available without swapping, within the control group's limit."""
-    return min(_system_memory(), _cgroup_memory())
+    """Return the number of bytes available without swapping, within the limits of the control groups."""
+    group = memory_group()
+    return _system_memory() if group is None else min(_system_memory(), group.available)
 
 
 def return_freed_memory() -> None:
@@ -43,10 +44,10 @@ def siblings_of(cpu: int) -> str:
         return str(cpu)
 
 
-def _cpu_quota() -> int:
-    """Return the number of whole CPUs within the quota of control groups v2."""
-    quota, _, period = _cgroup_text("cpu.max").partition(" ")
-    return int(quota) // int(period) if quota.isdigit() else _NO_LIMIT
+def _whole_cpus() -> int:
+    """Return the number of whole CPUs within the quota of the control groups."""
+    quota = cpu_quota()
+    return sys.maxsize if quota is None else int(quota)
 
 
 def _system_memory() -> int:
@@ -56,16 +57,3 @@ def _system_memory() -> int:
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
-def _cgroup_memory() -> int:
-    limit, current = _cgroup_text("memory.max"), _cgroup_text("memory.current")
-    return max(0, int(limit) - int(current)) if limit.isdigit() and current.isdigit() else _NO_LIMIT
-
-
-def _cgroup_text(name: str) -> str:
-    """Read a file of the control group; empty if it is missing, as in the root group or under control groups v1."""
-    try:
-        return (_CGROUP / name).read_text().strip()
-    except OSError:
-        return ""

@@ -30,12 +30,12 @@ ORDER = {
         server cli
         """,
     "engine": """
-        errors listening_socket upload device_choice role trail urgency fair_places restart_budget tracing public_prefix
-        detokenizer answer_text outputs timeline kv_block structured_output sampling_params sampling generate_request
-        request scheduler_output kv grammar cost_filter speculation offload scheduling config tenants tenant_memory
-        attention cpu worker device_check parent_process lasting_objects executor stats stats_log pace step_trace core
-        prefix_keys processor output_processor llm_engine stored_prefixes request_stream async_llm open_tiers build
-        llm fleet
+        errors listening_socket upload control_groups device_choice role trail urgency fair_places restart_budget
+        tracing public_prefix detokenizer answer_text outputs timeline kv_block structured_output sampling_params
+        sampling generate_request request scheduler_output kv grammar cost_filter speculation offload scheduling config
+        tenants tenant_memory attention cpu worker device_check parent_process lasting_objects executor stats stats_log
+        pace step_trace core prefix_keys processor output_processor llm_engine stored_prefixes request_stream async_llm
+        open_tiers build llm fleet
         """,
     "cache_tiers": """
         tier block_key owners shares cpu fair_line histogram link_speed layout kv_pool transfer owned_keys recent_keys

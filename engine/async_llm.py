@@ -83,7 +83,8 @@ class AsyncLLMEngine:
         self.model_fingerprint = engine.processor.model_fingerprint
         self.kv_fingerprint = engine.processor.kv_fingerprint
         self.keys = engine.processor.keys
-        self.max_model_len = engine.processor.limits.window
+        self.max_model_len = engine.processor.limits.usable_window
+        self.model_window = engine.processor.limits.window
         self._engine = engine
         self._flush = flush
         self._on_close = on_close

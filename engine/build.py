@@ -1,5 +1,6 @@
 """Construction of the engine from an EngineConfig: worker, tiers, scheduler and the loop around them."""
 
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,7 @@ from engine.grammar.grammars import Grammars
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.kv.budget import KVBudget, kv_budget
+from engine.kv.budget_report import memory_line, shortage, too_few_tokens, too_small
 from engine.kv_block import common_prefix_len
 from engine.llm_engine import LLMEngine
 from engine.offload.connector import OffloadConnector
@@ -57,6 +59,8 @@ STORE_REST_SECONDS = 0.03
 MIB = 1 << 20
 
 Progress = Callable[[str], None]
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,15 +257,19 @@ def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Pro
     budget = kv_budget(config.kv_memory, cpu_memory, free=free, window_nbytes=window_nbytes, host_free=host_free)
     num_blocks = budget.pool // block_nbytes
     if num_blocks < 1:
-        raise EngineError(
-            f"{budget.pool // MIB} MiB of KV memory cannot hold one block of {block_nbytes / MIB:.1f} MiB "
-            f"({config.block_size} tokens). Set --kv-memory to at least {-(-block_nbytes // MIB)}MiB."
-        )
+        raise EngineError(too_small(budget.pool, window, block_nbytes, config.block_size))
     source = "--kv-memory" if config.kv_memory else f"of {free // MIB} MiB free"
     progress(
         f"KV memory: {budget.pool // MIB} MiB ({source}) for {num_blocks * config.block_size} tokens "
         f"in {num_blocks} blocks of {block_nbytes / MIB:.2f} MiB"
     )
+    if config.tiers is not None:
+        redis = config.tiers.redis_memory if config.tiers.redis_url == "auto" else 0
+        progress(memory_line(budget, redis, free=free, host_free=host_free))
+        if problem := shortage(budget, redis, free=free, host_free=host_free):
+            logger.warning("%s", problem)
+    if problem := too_few_tokens(num_blocks * config.block_size, window, block_nbytes, config.block_size):
+        logger.warning("%s", problem)
     return budget
 
 

@@ -39,6 +39,11 @@ class ModelLimits:
     eos_token_ids: tuple[int, ...]
     answer: int = 0
 
+    @property
+    def usable_window(self) -> int:
+        """Tokens of the longest prompt and answer that this server can compute."""
+        return min(self.window, self.pool_tokens)
+
 
 MAX_PREPARED = 8
 """Maximum number of prepared long prompts that are kept for `process`."""
@@ -264,7 +269,7 @@ class Processor:
             pooling = self._pooling if params.pooling == "auto" else params.pooling
             # Like an answer of one token, an embedding ends with the prompt's last step. No token is sampled.
             return replace(params, pooling=pooling, max_tokens=1, min_tokens=0, seed=0)
-        room = min(self.limits.window, self.limits.pool_tokens) - prompt_len
+        room = self.limits.usable_window - prompt_len
         max_tokens = params.max_tokens
         if max_tokens is None:
             max_tokens = min(room, self.limits.answer or room)

@@ -27,6 +27,8 @@ from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
 from engine.device_choice import block_size_for, choose_device, step_tokens_for
 from engine.executor.device_shares import visible_devices
+from engine.kv.budget import redis_budget
+from engine.worker.host_resources import available_memory
 
 UNSPECIFIED_ADDRESSES = ("0.0.0.0", "::")
 """Addresses that a server can listen on, but a client cannot connect to."""
@@ -58,7 +60,7 @@ class Settings(
         tiers = TierConfig(
             cpu_memory=self.cpu_kv_memory,
             redis_url=self.redis_url,
-            redis_memory=self.redis_memory,
+            redis_memory=redis_budget(self.redis_memory, available_memory()),
             state_dir=self.state_dir,
             eviction=self.eviction_policy,
         )

@@ -39,6 +39,8 @@ from engine.attention.backend import AttentionSpec
 from engine.attention.selector import select_backend
 from engine.device_choice import block_size_for, choose_device
 from engine.errors import EbbError, EngineError
+from engine.kv.budget import redis_budget
+from engine.worker.host_resources import available_memory
 from engine.worker.torch.devices import open_device
 from models.errors import ModelError
 from models.resolve import find_model, local_gguf
@@ -131,7 +133,8 @@ def check_redis(settings: Settings) -> Finding:
     if settings.redis_url == "auto":
         binary = find_redis_server()
         if binary is not None:
-            return Finding("ok", "redis", f"companion of {format_size(settings.redis_memory)} from {binary}")
+            size = redis_budget(settings.redis_memory, available_memory())
+            return Finding("ok", "redis", f"companion of {format_size(size)} from {binary}")
         advice = "install redis-server or valkey-server, or set --redis-url"
         return Finding("warn", "redis", "no server found: KV does not survive a restart", advice)
     try:

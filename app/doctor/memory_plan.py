@@ -11,7 +11,7 @@ from app.doctor.network_check import network_of
 from cache_tiers.layout import BlockLayout
 from engine.attention.backend import kv_shapes
 from engine.device_choice import choose_device
-from engine.kv.budget import kv_budget
+from engine.kv.budget import kv_budget, redis_budget
 from engine.worker.native.weight_memory import WeightMemory, weight_memory
 from models.folder import ModelFolder
 from models.registry import NetworkSummary
@@ -64,6 +64,7 @@ def plan_memory(
         network = network_of(settings, model_folder)
         weights = weights_of(settings, model_folder, network)
         window = 0 if settings.kv_memory else window_bytes(settings, network)
+    redis = redis_budget(settings.redis_memory, free if host_free is None else host_free)
     budget = kv_budget(
         settings.kv_memory,
         settings.cpu_kv_memory,
@@ -76,7 +77,7 @@ def plan_memory(
         loading=weights.loading,
         device_pool=budget.pool,
         cpu_pool=max(budget.cpu_tier, staging) if tiers else 0,
-        redis=settings.redis_memory if tiers and settings.redis_url == "auto" else 0,
+        redis=redis if tiers and settings.redis_url == "auto" else 0,
     )
 
 

@@ -153,6 +153,12 @@ class ReplicaKeeper:
         return self._facts
 
     @property
+    def max_model_len(self) -> int:
+        """Tokens of prompt and answer together that every replica that serves has memory for."""
+        serving = [link.facts.max_model_len for link in self.ready if link.facts is not None]
+        return min(serving, default=self.facts.max_model_len)
+
+    @property
     def ready(self) -> list[Link]:
         """Links of the replicas that serve."""
         return [slot.link for slot in self._slots if slot.link is not None and slot.link.is_ready]
@@ -272,9 +278,9 @@ class ReplicaKeeper:
             self.on_failed(link, f"replica {link.index} has another model than this server")
             return
         self._facts = self._facts or link.facts
-        if (link.facts.kv_fingerprint, link.facts.max_model_len) != (
+        if (link.facts.kv_fingerprint, link.facts.model_window) != (
             self._facts.kv_fingerprint,
-            self._facts.max_model_len,
+            self._facts.model_window,
         ):
             link.facts = None
             self.on_failed(link, f"replica {link.index} computes with other numerics than the first one")

@@ -67,13 +67,16 @@ class LogLine(Struct, tag=True, frozen=True):
 
 
 class ReplicaFacts(Struct, frozen=True):
-    """Properties of a replica's engine, which must be equal on all replicas."""
+    """Properties of a replica's engine. All but `max_model_len` must be equal on all replicas."""
 
     kv_fingerprint: str
-    max_model_len: int
+    model_window: int
+    """Tokens of prompt and answer together that the model allows."""
     tier_notes: dict[TierId, str]
     namespace: KeyNamespace
     """Namespace of block keys, without a tenant's salt. The gateway derives the salts itself."""
+    max_model_len: int
+    """Tokens of prompt and answer together that the memory of this replica has room for, within the model's window."""
     public_ids: tuple[int, ...] = ()
     """Token ids of the public prefix."""
 

@@ -114,7 +114,7 @@ class RemoteEngine:
     @property
     def max_model_len(self) -> int:
         """Maximum number of tokens of a prompt and its answer together."""
-        return self._keeper.facts.max_model_len
+        return self._keeper.max_model_len
 
     @property
     def tier_notes(self) -> Mapping[TierId, str]:

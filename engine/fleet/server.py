@@ -93,9 +93,10 @@ class ReplicaServer:
         public = engine.keys.public
         facts = ReplicaFacts(
             engine.kv_fingerprint,
-            engine.max_model_len,
+            engine.model_window,
             dict(engine.tier_notes),
             engine.keys.namespace,
+            engine.max_model_len,
             public.token_ids if public is not None else (),
         )
         self._open(Ready(facts, engine.stats()))

@@ -27,10 +27,14 @@ class MemorySettings:
         size_from(1 << 20),
         "SIZE",
         "memory of the KV blocks on the device, or on all devices together",
-        default_text="three windows, at most a tenth of the free memory",
+        default_text="three windows, at most a tenth of the free memory, or a fifth for one window",
     )
     cpu_kv_memory: int | None = setting(
-        None, size_from(0), "SIZE", "memory of the CPU tier; `0` turns it off", default_text="3 × `kv-memory`"
+        None,
+        size_from(0),
+        "SIZE",
+        "memory of the CPU tier; `0` turns it off",
+        default_text="3 × `kv-memory`, without it at most half of the free memory with the device blocks",
     )
     eviction_policy: EvictionName = setting(
         "returning",
@@ -48,6 +52,10 @@ class MemorySettings:
         "Redis of the lower tier: `auto` (a companion), `off`, `redis://`, `rediss://` or `unix://`",
         repr=False,
     )
-    redis_memory: int = setting(
-        2 << 30, size_from(1 << 20), "SIZE", "memory of the companion Redis", default_text="`2GiB`"
+    redis_memory: int | None = setting(
+        None,
+        size_from(1 << 20),
+        "SIZE",
+        "memory of the companion Redis",
+        default_text="an eighth of the available memory, at most 2 GiB",
     )

@@ -284,3 +284,8 @@ def test_prepared_prompt_is_not_hashed_again(
 def test_prepare_rejects_invalid_prompt(processor: Processor) -> None:
     with pytest.raises(InvalidRequestError, match="vocabulary"):
         processor.prepare(GenerateRequest([1, 100], SamplingParams()))
+
+
+def test_window_that_clients_see_fits_in_memory() -> None:
+    assert LIMITS.usable_window == 48
+    assert replace(LIMITS, pool_tokens=1000).usable_window == 64

@@ -51,7 +51,14 @@ def test_help_lists_commands_and_examples_and_succeeds(run: Run) -> None:
 def test_help_of_command_lists_settings_and_defaults(run: Run, command: str) -> None:
     result = run(command, "--help")
     assert result.status == 0
-    for words in ("--kv-memory SIZE", "2GiB", "--redis-url URL", "--no-prefix-cache", "--state-dir", "127.0.0.1"):
+    for words in (
+        "--kv-memory SIZE",
+        "at most 2 GiB",
+        "--redis-url URL",
+        "--no-prefix-cache",
+        "--state-dir",
+        "127.0.0.1",
+    ):
         assert words in result.stdout
 
 

@@ -26,7 +26,7 @@ def test_defaults_are_a_private_server_with_tiers_enabled() -> None:
     assert settings.host == "127.0.0.1"
     assert settings.port == 8000
     assert settings.redis_url == "auto"
-    assert settings.redis_memory == 2 << 30
+    assert settings.redis_memory is None
     assert settings.no_prefix_cache is False
 
 

@@ -27,7 +27,7 @@ from tests.unit.engine.test_stats_log import STATS
 
 ASKED = GenerateRequest([1, 2, 3], SamplingParams(max_tokens=10, seed=1))
 CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests", prefix_cache=False)
-FACTS = ReplicaFacts("same", 64, {}, KeyNamespace("model", "same", "bfloat16", 64, 1, 0, 1, b""))
+FACTS = ReplicaFacts("same", 64, {}, KeyNamespace("model", "same", "bfloat16", 64, 1, 0, 1, b""), 64)
 TURNS = 100
 
 

@@ -83,7 +83,9 @@ async def started(
     for _ in range(2):
         await placement.started.get()
     namespace = SimpleNamespace(model_fingerprint="")
-    facts = cast("ReplicaFacts", SimpleNamespace(namespace=namespace, kv_fingerprint="same", max_model_len=64))
+    facts = cast(
+        "ReplicaFacts", SimpleNamespace(namespace=namespace, kv_fingerprint="same", model_window=64, max_model_len=64)
+    )
     for link in links:
         link.facts = facts
         keeper.on_ready(link)
@@ -102,6 +104,17 @@ async def pass_turns() -> None:
     """Give the other tasks a hundred turns of the event loop."""
     for _ in range(100):
         await asyncio.sleep(0)
+
+
+async def test_window_is_that_of_the_replica_with_least_memory(links: list[Link]) -> None:
+    placement = FakePlacement(sharers=1)
+    keeper = await started(placement, links)
+    assert keeper.max_model_len == 64
+    links[1].facts = cast("ReplicaFacts", SimpleNamespace(max_model_len=48))
+    assert keeper.max_model_len == 48
+    lose(keeper, links[1], accepted())
+    assert keeper.max_model_len == 64
+    await keeper.stop(0.0)
 
 
 @pytest.mark.parametrize("ends", ["with a token", "with an end", "with the other replica"])

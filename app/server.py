@@ -36,12 +36,13 @@ from app.config.secret import digest_of_secret
 from app.config.settings import Settings
 from app.config.shared_replicas import ON_RAY
 from app.domain.bounds import KEEP_ALIVE_SECONDS
+from app.host.ended_server import RESTART
 from app.host.engine_host import EngineHost
 from app.host.listeners import Listeners
 from app.host.model_aliases import ModelAliases
-from app.host.startup import Build, Startup, engine_builder
+from app.host.startup import Build, Report, Startup, engine_builder
 from app.host.suitable_model import better_model
-from app.host.supervisor import RESTART, not_ignored
+from app.host.supervisor import not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
 from app.http.request_context import BeginTrace, RequestContext
 from app.prompts.prefix_rules import PrefixRules
@@ -147,6 +148,7 @@ def run_server(
     build: Build | None = None,
     *,
     drain_seconds: float = DRAIN_SECONDS,
+    on_step: Report = lambda _: None,
 ) -> int:
     """Serve on `listeners` until a stop signal arrives, and return the exit status for `app.host.supervisor`.
 
@@ -154,6 +156,7 @@ def run_server(
 
     build: makes the engine; None makes the engine that `settings` describe.
     drain_seconds: time that running answers have to end after the signal.
+    on_step: receives each step of the start in words, and an empty text once the server is ready.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     if complete_restore(settings.database):
@@ -165,7 +168,7 @@ def run_server(
     host = EngineHost(aliases=ModelAliases(settings.model_alias), suggested_model=better_model(settings))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         try:
-            status = runner.run(_serve(settings, listeners, host, build, drain_seconds))
+            status = runner.run(_serve(settings, listeners, host, build, drain_seconds, on_step))
         except UnusableDatabaseError as exc:
             logger.error("%s", exc)
             return 1
@@ -187,7 +190,12 @@ def _exit_now(status: int) -> NoReturn:
 
 
 async def _serve(
-    settings: Settings, listeners: Listeners, host: EngineHost, build: Build | None, drain_seconds: float
+    settings: Settings,
+    listeners: Listeners,
+    host: EngineHost,
+    build: Build | None,
+    drain_seconds: float,
+    on_step: Report,
 ) -> int:
     if settings.shared_replicas and not settings.database_url:
         raise SettingsError("--shared-replicas needs --database-url, where servers find them", param="shared-replicas")
@@ -251,7 +259,7 @@ async def _serve(
         drain_seconds,
     )
     build = build or engine_builder(settings, directory=services.replica_directory)
-    startup = Startup(build, host, on_failure=server.close_now)
+    startup = Startup(build, host, on_step=on_step, on_failure=server.close_now)
     _log_addresses(settings, listeners, "https" if tls is not None else "http")
     startup.begin()
     watching = asyncio.create_task(server.restart_without_engine(), name="watch-engine")

@@ -287,12 +287,13 @@ def _add(parser: argparse.ArgumentParser, option: Option) -> None:
 
 def _serve(settings: Settings) -> int:
     from app.host.listeners import Listeners
+    from app.host.start_step import StartStep
     from app.host.supervisor import supervise
 
-    def serve(listeners: Listeners) -> int:
+    def serve(listeners: Listeners, step: StartStep) -> int:
         from app.server import run_server
 
-        return run_server(settings, listeners)
+        return run_server(settings, listeners, on_step=step.report)
 
     return supervise(settings, serve)
 

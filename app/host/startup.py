@@ -119,9 +119,10 @@ def model_name(setting: str) -> str:
 class Startup:
     """One start of the engine: built in a thread, run on the event loop, reported to `host`."""
 
-    def __init__(self, build: Build, host: EngineHost, *, on_failure: Callable[[], None]) -> None:
+    def __init__(self, build: Build, host: EngineHost, *, on_step: Report, on_failure: Callable[[], None]) -> None:
         self._build = build
         self._host = host
+        self._on_step = on_step
         self._on_failure = on_failure
         self._task: asyncio.Task[None] | None = None
 
@@ -140,6 +141,7 @@ class Startup:
             self._fail("an unexpected error, which the log describes")
         else:
             self._host.ready(engine, prompt_identity)
+            self._on_step("")
             logger.info("ready: %s, window %d tokens", engine.model_name, engine.max_model_len)
 
     async def _built(self) -> tuple[Backend, str]:
@@ -168,6 +170,7 @@ class Startup:
         return await result
 
     def _report(self, sentence: str) -> None:
+        self._on_step(sentence)
         self._host.report(without_folders(sentence))
         logger.info("%s", sentence)
 

@@ -2,6 +2,7 @@
 
     claim the state directory and the ports ──> fork a server process ──> wait until it ends
         exit on its own                 ──> exit with the same status
+        no memory, twice at one step    ──> exit with the same status
         crash, kill, request to restart ──> pause ──> fork again, at most `len(PAUSES)` times in WINDOW_SECONDS
 
 The supervising process holds the listening sockets, so clients that connect during a restart wait instead of being
@@ -21,12 +22,11 @@ from collections.abc import Callable
 
 from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
+from app.host.ended_server import RESTART, ServerEnds
 from app.host.listeners import Listeners, listen_on
+from app.host.start_step import StartStep
 from app.logs.log_lines import write_log
 from engine.restart_budget import RestartBudget
-
-RESTART = 75
-"""Exit status (EX_TEMPFAIL) of a server process that has handed over its answers and requests a restart."""
 
 PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
 """Seconds to pause before each restart. A failure after the last restart ends the supervising process."""
@@ -45,8 +45,8 @@ _PR_SET_PDEATHSIG = 1
 
 logger = logging.getLogger(__name__)
 
-Serve = Callable[[Listeners], int]
-"""Runs the server on its listening sockets and returns its exit status."""
+Serve = Callable[[Listeners, StartStep], int]
+"""Runs the server on its listening sockets, reports the steps of its start, and returns its exit status."""
 
 
 def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None = None) -> int:
@@ -63,23 +63,30 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
     if listeners is None:
         return 1
     supervisor = Supervisor(listeners)
+    step = StartStep()
+    ends = ServerEnds(step)
     while True:
         parent = os.getpid()
         # Otherwise both processes would write the buffered text.
         sys.stdout.flush()
         sys.stderr.flush()
+        ends.began()
         child = os.fork()
         if child == 0:
             supervisor.become_server(parent)
-            return serve(listeners)
+            return serve(listeners, step)
         status = supervisor.wait_for(child)
         if supervisor.stopping or not _worth_a_restart(status):
             return supervisor.exit_status(status)
+        reason = ends.note(status)
+        if ends.is_hopeless:
+            logger.error("the server process %s; the start before ended in the same way, giving up", reason)
+            return supervisor.exit_status(status)
         pause = restarts.spend(time.monotonic())
         if pause is None:
-            logger.error("the server process %s; too many restarts, giving up", _described(status))
+            logger.error("the server process %s; too many restarts, giving up", reason)
             return supervisor.exit_status(status)
-        logger.error("the server process %s; %s in %g s", _described(status), _in_words(restarts), pause)
+        logger.error("the server process %s; %s in %g s", reason, _in_words(restarts), pause)
         if supervisor.signalled_within(pause):
             return 0
 
@@ -194,13 +201,6 @@ def _worth_a_restart(status: int) -> bool:
 def _in_words(restarts: RestartBudget) -> str:
     minutes = restarts.seconds / 60
     return f"restarting it ({restarts.num_spent} of {restarts.most} times in {minutes:g} minutes)"
-
-
-def _described(status: int) -> str:
-    code = os.waitstatus_to_exitcode(status)
-    if code == RESTART:
-        return "asked for a restart"
-    return f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
 
 
 def claim(settings: Settings) -> Listeners | None:

@@ -41,7 +41,7 @@ def main() -> int:
         with objects_that_stay():
             return ReplayEngine(given.step_seconds, words, given.window), MODEL
 
-    return supervise(settings, lambda listeners: run_server(settings, listeners, build))
+    return supervise(settings, lambda listeners, _: run_server(settings, listeners, build))
 
 
 if __name__ == "__main__":

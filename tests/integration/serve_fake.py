@@ -68,7 +68,7 @@ def main() -> int:
         tls_certificate=certificate,
         tls_key=key,
     )
-    return supervise(settings, lambda listeners: run_server(settings, listeners, build, drain_seconds=drain_seconds))
+    return supervise(settings, lambda listeners, _: run_server(settings, listeners, build, drain_seconds=drain_seconds))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ import pytest
 
 from app.config.settings import Settings
 from app.host import supervisor
+from app.host.ended_server import RESTART
 from app.host.listeners import listen_on
-from app.host.supervisor import RESTART
+from app.host.start_step import StartStep
 from engine.restart_budget import RestartBudget
 
 SCRIPT = """
@@ -22,7 +23,7 @@ from app.host.supervisor import supervise
 from engine.restart_budget import RestartBudget
 state = Path(sys.argv[1])
 settings = Settings(state_dir=state, cache_dir=state, secret_file=state / "secret", port=0)
-def serve(listeners):
+def serve(listeners, step):
     with (state / "served").open("a") as served:
         served.write(f"{listeners.port}\\n")
     {end}
@@ -108,3 +109,58 @@ def test_a_dying_server_is_waited_for(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (listeners.port, listeners.ollama_port) == (port, None)
     assert len(naps) == 3
     listeners.close()
+
+
+FAKE_KILLS = """
+from app.host import ended_server
+from engine.control_groups import MemoryGroup
+kills = state / "kills"
+ended_server.num_oom_kills = lambda: kills.stat().st_size if kills.exists() else 0
+ended_server.memory_group = lambda: MemoryGroup(1 << 30, 0)
+def killed_for_memory():
+    with kills.open("a") as more:
+        more.write("x")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def supervised_without_memory(state: Path, end: str) -> tuple[int, list[str], str]:
+    """Run `supervised` with a `killed_for_memory` that `end` may call."""
+    script = SCRIPT.replace("def serve(", f"{FAKE_KILLS}def serve(").replace("{end}", end)
+    command = [sys.executable, "-c", script, str(state)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, (state / "served").read_text().splitlines(), done.stderr
+
+
+def test_server_that_lacks_memory_at_one_step_is_given_up(tmp_path: Path) -> None:
+    end = "step.report(f'opening {1000 + len((state / \"served\").read_text())} MiB'); killed_for_memory()"
+    code, runs, log = supervised_without_memory(tmp_path, end)
+    assert (code, len(runs)) == (128 + signal.SIGKILL, 2)
+    assert "because the kernel lacked memory for it (limit: 1 GiB) while it started, at the step 'opening 10" in log
+    assert "lower --kv-memory, --cpu-kv-memory or --redis-memory" in log
+    assert "the start before ended in the same way, giving up" in log
+
+
+def test_server_that_lacks_memory_while_serving_restarts(tmp_path: Path) -> None:
+    code, runs, log = supervised_without_memory(
+        tmp_path, "step.report('opening'); step.report(''); killed_for_memory()"
+    )
+    assert (code, len(runs)) == (128 + signal.SIGKILL, 3)
+    assert "because the kernel lacked memory for it (limit: 1 GiB): lower --kv-memory" in log
+    assert "too many restarts, giving up" in log
+
+
+def test_kill_without_a_lack_of_memory_names_only_the_signal(tmp_path: Path) -> None:
+    code, runs, log = supervised_without_memory(tmp_path, "os.kill(os.getpid(), signal.SIGKILL)")
+    assert (code, len(runs)) == (128 + signal.SIGKILL, 3)
+    assert "the server process was killed by SIGKILL; restarting it (1 of 2" in log
+
+
+def test_step_of_the_start_is_cut_between_characters() -> None:
+    step = StartStep()
+    step.report("ä" * 200)
+    assert step.sentence == "ä" * 128
+    step.report("x" + "ä" * 200)
+    assert step.sentence == "x" + "ä" * 127
+    step.report("")
+    assert (step.sentence, step.kind) == ("", "")

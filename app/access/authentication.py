@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.access.key_ring import KeyRing
@@ -12,6 +11,7 @@ from app.access.open_requests import OpenRequests
 from app.access.path_access import PROBES, UNCOUNTED, access_of
 from app.access.proxies import KeylessProxyCheck
 from app.accounts.proxy_login import ProxyLogin, UntrustedProxyError
+from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
 from app.tenants.limits import LimitName
 from app.tenants.person import Identity
@@ -135,4 +135,4 @@ def shown_login(headers: Headers) -> str | None:
     """Return the login cookie of a request from Ebb's own page. Pages of other origins cannot act with it."""
     if "cookie" not in headers or not is_same_origin(headers):
         return None
-    return cookie_parser(headers["cookie"]).get(COOKIE)
+    return cookie_of(headers["cookie"], COOKIE)

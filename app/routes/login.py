@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode
 
 from starlette.datastructures import Headers
-from starlette.requests import Request, cookie_parser
+from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -19,6 +19,7 @@ from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES, MAX_SAML_BYTES
 from app.domain.rights import RIGHTS
 from app.domain.token_prices import TokenPrices
+from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError
 from app.http.request_body import read_bytes
 from app.schemas.admin import LoginFields, LoginStartFields, PasswordLoginFields
@@ -141,7 +142,7 @@ async def _complete(request: Request, services: Services, provider: LoginProvide
 
     Raises LoginRefusedError, and ProviderUnavailableError as an OutageError.
     """
-    cookie = cookie_parser(request.headers.get("cookie", "")).get(ATTEMPT_COOKIE)
+    cookie = cookie_of(request.headers.get("cookie", ""), ATTEMPT_COOKIE)
     query = request.query_params
     attempt = services.accounts.sealer.open(cookie, provider.state_of(query))
     identity = await provider.identity_of(query, attempt)

@@ -1,0 +1,53 @@
+"""Measurement of the growth of costs: the least CPU time of a parser at one size of its input and at four times it."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from engine.errors import EbbError
+
+TIMES: Final = 5
+"""Measurements of a size. The least one has the fewest disturbances."""
+
+MOST_GROWTH: Final = 8.0
+"""Accepted growth of the time when the input becomes four times as large. A square would be 16."""
+
+LEAST_SECONDS: Final = 0.0005
+"""Times below this one count as this one: they are noise."""
+
+
+@dataclass(frozen=True)
+class CostRow:
+    """An input that strangers send, and the function that reads it.
+
+    make: returns an input of about the given size.
+    read: reads the input. A refusal is a valid end.
+    size: size of the smaller input in `make test`.
+    full: size of the smaller input with `--size full`.
+    """
+
+    name: str
+    make: Callable[[int], Any]
+    read: Callable[[Any], object]
+    size: int
+    full: int
+
+
+def growth(row: CostRow, size: int) -> float:
+    """Return the ratio of the CPU times at four times `size` and at `size`."""
+    return seconds(row, 4 * size) / seconds(row, size)
+
+
+def seconds(row: CostRow, size: int) -> float:
+    """Return the least CPU time of this thread for one input, in seconds, at least LEAST_SECONDS."""
+    value = row.make(size)
+    return max(LEAST_SECONDS, min(_once(row, value) for _ in range(TIMES)))
+
+
+def _once(row: CostRow, value: Any) -> float:
+    began = time.thread_time()
+    with suppress(EbbError, ValueError):
+        row.read(value)
+    return time.thread_time() - began

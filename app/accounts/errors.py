@@ -1,6 +1,11 @@
 """Errors of logins."""
 
+from typing import Final
+
 from engine.errors import EbbError, OutageError
+
+MAX_REASON: Final = 400
+"""Characters of a refusal. Its reason may quote what a stranger sent, and the log keeps it."""
 
 
 class ProviderUnavailableError(OutageError):
@@ -30,5 +35,5 @@ class LoginRefusedError(EbbError):
     code = "login_refused"
 
     def __init__(self, message: str, page_code: str = "failed") -> None:
-        super().__init__(message)
+        super().__init__(message if len(message) <= MAX_REASON else f"{message[:MAX_REASON]}...")
         self.page_code = page_code

@@ -28,7 +28,7 @@ from app.schemas.response_bodies import login as bodies
 from app.services import Services, server_services
 from app.tenants.person import OWN, Person
 from app.tenants.principal import Principal
-from engine.errors import NotFoundError, OutageError
+from engine.errors import NotFoundError, OutageError, OverloadedError
 
 if TYPE_CHECKING:
     from app.accounts.saml.provider import SamlProvider
@@ -96,9 +96,9 @@ async def receive_answer(request: Request) -> Response:
         provider = _saml(server_services(request))
         form = parse_qs((await read_bytes(request, MAX_SAML_BYTES)).decode("ascii", "replace"), max_num_fields=8)
         secret = await provider.receive(form.get("SAMLResponse", [""])[0])
-    except (LoginRefusedError, ValueError) as error:
+    except (LoginRefusedError, OverloadedError, ValueError) as error:
         logger.warning("a login was refused: %s", error)
-        code = error.page_code if isinstance(error, LoginRefusedError) else "failed"
+        code = _page_code(error)
         return RedirectResponse(f"/?login={code}", 303)
     return RedirectResponse(f"{CALLBACK_PATH}?{urlencode({ANSWER: secret})}", 303)
 
@@ -117,7 +117,7 @@ async def callback(request: Request) -> Response:
     except (LoginRefusedError, OutageError) as error:
         logger.warning("a login was refused: %s", error.message)
         # The page's own words describe the reason: nothing from the address reaches it.
-        code = error.page_code if isinstance(error, LoginRefusedError) else "unavailable"
+        code = _page_code(error)
         response = RedirectResponse(f"/?login={code}", 303)
     else:
         response = RedirectResponse(path, 303)
@@ -160,6 +160,17 @@ async def _person_with_password(services: Services, fields: PasswordLoginFields)
     if not has_own:
         raise NotFoundError("This server has no passwords", code="no_passwords")
     return await services.password_logins.log_in(fields.name, fields.password, fields.code)
+
+
+def _page_code(error: Exception) -> str:
+    """Return the word by which the page knows the reason of a failed login."""
+    match error:
+        case LoginRefusedError():
+            return error.page_code
+        case OutageError() | OverloadedError():
+            return "unavailable"
+        case _:
+            return "failed"
 
 
 def _refused(person: Person) -> LoginRefusedError:

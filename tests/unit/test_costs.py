@@ -1,14 +1,52 @@
 """The cost of what strangers send grows in proportion to its size: one row for each parser of the server."""
 
+import base64
+from functools import cache
 from typing import Final
 
 import pytest
 from starlette.datastructures import Headers
 
 from app.access.authentication import COOKIE, shown_login
+from app.accounts.saml.identity_provider import IdentityProvider
+from app.accounts.saml.response import SUCCESS, verified_assertion
+from app.accounts.saml.service import SamlService
+from app.accounts.saml.xml import DS, SAMLP
 from tests.cost_rows import MOST_GROWTH, CostRow, growth
+from tests.saml_provider import ISSUER, LOGIN_URL, SamlKeys
 from tests.sizes import Size
 
+SAML_SERVICE: Final = SamlService("https://chat.example/login/saml", "https://chat.example/login/saml")
+
+
+def saml_answer(size: int, method: str) -> str:
+    """Return an unsigned answer that asks for the canonicalization of many elements with many namespaces."""
+    names = "".join(f' xmlns:n{i}="urn:n{i}"' for i in range(size))
+    reference = (
+        f'<ds:Reference URI="#r"><ds:Transforms><ds:Transform Algorithm="{method}"/></ds:Transforms>'
+        '<ds:DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/>'
+        "<ds:DigestValue>AAAA</ds:DigestValue></ds:Reference>"
+    )
+    document = (
+        f'<samlp:Response xmlns:samlp="{SAMLP}" xmlns:ds="{DS}" ID="r"><samlp:Status><samlp:StatusCode '
+        f'Value="{SUCCESS}"/></samlp:Status><ds:Signature><ds:SignedInfo><ds:CanonicalizationMethod '
+        f'Algorithm="{method}"><ds:Object{names}>{"<ds:Object/>" * (2 * size)}</ds:Object></ds:CanonicalizationMethod>'
+        f'<ds:SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/>{reference}'
+        "</ds:SignedInfo><ds:SignatureValue>AAAA</ds:SignatureValue></ds:Signature></samlp:Response>"
+    )
+    return base64.b64encode(document.encode()).decode()
+
+
+@cache
+def saml_provider() -> IdentityProvider:
+    return IdentityProvider(ISSUER, LOGIN_URL, [SamlKeys().certificate])
+
+
+def read_saml(text: str) -> object:
+    return verified_assertion(text, saml_provider(), SAML_SERVICE, 0.0)
+
+
+EXCLUSIVE: Final = "http://www.w3.org/2001/10/xml-exc-c14n#"
 ROWS: Final = (
     CostRow(
         "cookie with escapes",
@@ -23,6 +61,16 @@ ROWS: Final = (
         shown_login,
         1_000,
         16_000,
+    ),
+    CostRow(
+        "SAML answer with inclusive canonicalization",
+        lambda size: saml_answer(size, "http://www.w3.org/TR/2001/REC-xml-c14n-20010315"),
+        read_saml,
+        150,
+        1_000,
+    ),
+    CostRow(
+        "SAML answer with exclusive canonicalization", lambda size: saml_answer(size, EXCLUSIVE), read_saml, 150, 1_000
     ),
 )
 

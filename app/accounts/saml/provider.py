@@ -5,7 +5,6 @@ a minute under a secret. With the secret the browser comes back by GET, and with
 answer must match.
 """
 
-import asyncio
 import secrets
 import time
 from collections import OrderedDict
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 from app.accounts.attempts import SECRET_BYTES, Attempt
 from app.accounts.errors import LoginRefusedError
 from app.accounts.login_provider import ANSWER
+from app.accounts.login_turns import LoginTurns
 from app.accounts.saml.identity_provider import IdentityProvider
 from app.accounts.saml.response import Assertion, verified_assertion
 from app.accounts.saml.service import SamlService
@@ -68,6 +68,7 @@ class SamlProvider:
         self._clock = clock
         self._kept: OrderedDict[str, tuple[Assertion, float]] = OrderedDict()
         self._came: dict[str, float] = {}
+        self._turns = LoginTurns(at_once=1)
 
     @property
     def label(self) -> str:
@@ -83,10 +84,12 @@ class SamlProvider:
 
         text: the response in the form in which it is posted.
 
-        Raises LoginRefusedError: the answer is not valid, or came before.
+        Raises:
+            LoginRefusedError: the answer is not valid, or came before.
+            OverloadedError: too many answers wait to be verified.
         """
         now = self._clock()
-        assertion = await asyncio.to_thread(verified_assertion, text, self._of.provider, self.service, now)
+        assertion = await self._turns.run(lambda: verified_assertion(text, self._of.provider, self.service, now))
         self._forget_before(now)
         if assertion.id in self._came:
             raise LoginRefusedError("The response of the login provider came before", "expired")

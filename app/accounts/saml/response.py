@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from cryptography.x509 import Certificate
+from lxml import etree
 from signxml.algorithms import DigestAlgorithm, SignatureMethod
 from signxml.exceptions import SignXMLException
 from signxml.verifier import SignatureConfiguration, XMLVerifier
@@ -18,6 +19,7 @@ from signxml.verifier import SignatureConfiguration, XMLVerifier
 from app.accounts.errors import LoginRefusedError
 from app.accounts.saml.identity_provider import IdentityProvider
 from app.accounts.saml.service import SamlService
+from app.accounts.saml.signature_form import check_namespaces, check_signatures
 from app.accounts.saml.xml import SAML, SAMLP, Element, children, only_child, parse_xml, text_of
 
 SKEW_SECONDS: Final = 60
@@ -69,13 +71,15 @@ def verified_assertion(text: str, provider: IdentityProvider, service: SamlServi
         data = base64.b64decode("".join(text.split()), validate=True)
         signed = _signed_assertion(data, provider.certificates, service.answer_url)
         return _checked(signed, provider, service, now)
-    except (ValueError, binascii.Error, SignXMLException) as error:
+    except (ValueError, binascii.Error, SignXMLException, etree.LxmlError) as error:
         raise LoginRefusedError(f"The response of the login provider is not valid: {error}") from error
 
 
 def _signed_assertion(data: bytes, certificates: Sequence[Certificate], answer_url: str) -> Element:
     """Return the assertion that a signature covers. Raises ValueError, SignXMLException."""
+    check_namespaces(data)
     root = parse_xml(data)
+    check_signatures(root)
     if root.tag != f"{{{SAMLP}}}Response":
         raise ValueError("it is no response")
     if (status := only_child(root, "samlp:Status/samlp:StatusCode").get("Value")) != SUCCESS:

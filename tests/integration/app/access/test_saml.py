@@ -306,6 +306,46 @@ async def test_malformed_documents_are_refused(page: aiohttp.ClientSession, text
         assert (answered.status, answered.headers["Location"]) == (303, "/?login=failed")
 
 
+@pytest.mark.parametrize("whole", [True, False])
+async def test_signature_without_exclusive_form_is_refused(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys, *, whole: bool
+) -> None:
+    answer = await begun(page)
+
+    def name_inclusive(element: Any) -> None:
+        for method in element.iter(f"{DS}CanonicalizationMethod", f"{DS}Transform"):
+            method.set("Algorithm", "http://www.w3.org/2006/12/xml-c14n11")
+
+    element = changed(response(answer, keys, whole=whole), name_inclusive)
+    assert await brought(server, page, element) == "/?login=failed"
+
+
+async def test_namespaces_on_each_value_are_accepted(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys
+) -> None:
+    answer = await begun(page)
+    many = {"displayName": ("Ada",), "groups": ("staff", *(f"group-{i}" for i in range(150)))}
+    element = response(other(answer, attributes=many))
+    for value in element.iter(f"{SAML}AttributeValue"):
+        value.set("{http://www.w3.org/2001/XMLSchema-instance}type", "xs:string")
+    # The assertion declares the namespace on each value, as some providers write it.
+    text = etree.tostring(element).decode().replace("xsi:type=", 'xmlns:xs="urn:xs" xsi:type=')
+    root = etree.fromstring(text)
+    assertion = root.find(f"{SAML}Assertion")
+    root.replace(assertion, keys.signed(assertion, answer.id))
+    assert await brought(server, page, root) == "/"
+
+
+async def test_refused_answer_writes_a_short_log_line(
+    page: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = Answer("_q", "https://elsewhere.example/" + "x" * 40_000)
+    async with page.post("/login/saml", data=posted(response(answer)), allow_redirects=False) as answered:
+        assert answered.headers["Location"] == "/?login=failed"
+    [line] = [record.getMessage() for record in caplog.records if "a login was refused" in record.getMessage()]
+    assert len(line) < 1_000
+
+
 async def test_server_without_saml_takes_no_answers(tmp_path: Path) -> None:
     async with (
         running_server(tmp_path, FakeEngine(), auth_policy="always") as server,

@@ -69,8 +69,8 @@ class Processor:
     queue_timeout: seconds within which a request must first be scheduled.
     pooling: the server's way to make an embedding.
     encode: tokenizes plain text, for `bad_words`.
-    make_mask: creates the mask of a request from its parameters and prompt; None if its answer needs no form. May raise
-        InvalidRequestError.
+    make_mask: creates the mask of a request from its parameters, prompt and tenant; None if its answer needs no form.
+        May raise InvalidRequestError.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Processor:
         queue_timeout: float = inf,
         pooling: Pooling = "mean",
         encode: Callable[[str], Sequence[int]] = lambda _: (),
-        make_mask: Callable[[SamplingParams, Sequence[int]], TokenMask | None] = lambda *_: None,
+        make_mask: Callable[[SamplingParams, Sequence[int], str], TokenMask | None] = lambda *_: None,
     ) -> None:
         self.limits = limits
         self.salts = salts
@@ -152,7 +152,7 @@ class Processor:
             num_marked=request.num_marked,
             moves_at=len(request.produced) + 1 if request.hands_over else None,
             keeps_kv=keeps_kv,
-            mask=self._mask(sampling, prompt),
+            mask=self._mask(sampling, prompt, request.tenant),
             on_place=request.on_place,
         )
         for token_id in request.produced:
@@ -172,7 +172,7 @@ class Processor:
 
     def fork(self, first: Request, request_id: str, choice: int) -> Request:
         """Create a request for answer number `choice` to the prompt of `first`, which is number 0."""
-        return first.fork(request_id, choice, self._mask(first.sampling, first.prompt_token_ids))
+        return first.fork(request_id, choice, self._mask(first.sampling, first.prompt_token_ids, first.tenant))
 
     def renew(self, request: Request, num_produced: int) -> Request:
         """Create a request that continues `request` after its first `num_produced` tokens.
@@ -182,14 +182,14 @@ class Processor:
         """
         prompt, produced = request.prompt_token_ids, request.output_token_ids[:num_produced]
         keys = self.keys.extend(request.root_key, request.public, (*prompt, *produced)) if self._prefix_cache else []
-        renewed = request.renewed(keys, self._mask(request.sampling, prompt))
+        renewed = request.renewed(keys, self._mask(request.sampling, prompt, request.tenant))
         for token_id in produced:
             renewed.append_token(token_id)
         renewed.timeline.enter(Phase.QUEUE, self._clock())
         return renewed
 
-    def _mask(self, sampling: SamplingParams, prompt: Sequence[int]) -> TokenMask | None:
-        mask = self._make_mask(sampling, prompt)
+    def _mask(self, sampling: SamplingParams, prompt: Sequence[int], tenant: str) -> TokenMask | None:
+        mask = self._make_mask(sampling, prompt, tenant)
         return GuardedMask(mask, sampling.eos_token_ids) if mask is not None else None
 
     def keys_of_prefix(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:

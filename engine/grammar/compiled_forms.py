@@ -39,19 +39,23 @@ class CompiledForm:
     start: "Position"
 
 
+_Owned = tuple[str, StructuredOutput]
+"""A tenant and its form. Tenants share none: the time to the first token would tell one that another uses a form."""
+
+
 class CompiledForms:
     """Owner of the compiled forms and of the threads that compile. All calls come from one thread."""
 
     def __init__(self, compile_form: Callable[[StructuredOutput], CompiledForm]) -> None:
         """Create the cache. `compile_form` may raise InvalidRequestError, and is called on any thread."""
         self._compile_form = compile_form
-        self._kept: OrderedDict[StructuredOutput, CompiledForm] = OrderedDict()
-        self._under_way: dict[StructuredOutput, asyncio.Future[CompiledForm]] = {}
+        self._kept: OrderedDict[_Owned, CompiledForm] = OrderedDict()
+        self._under_way: dict[_Owned, asyncio.Future[CompiledForm]] = {}
         self._places = FairPlaces(MAX_COMPILING, most_of_one=MAX_PER_TENANT)
 
-    def __contains__(self, form: StructuredOutput) -> bool:
+    def has(self, form: StructuredOutput, tenant: str) -> bool:
         """Return True if `get` returns the form without compiling it."""
-        return form in self._kept
+        return (tenant, form) in self._kept
 
     async def prepare(self, form: StructuredOutput, tenant: str) -> None:
         """Compile a form on another thread. All calls must come from the same event loop.
@@ -59,28 +63,28 @@ class CompiledForms:
         Raise InvalidRequestError, also if compilation takes too long, and OverloadedError if no place for the tenant
         became free.
         """
-        if form in self._kept:
+        if (tenant, form) in self._kept:
             return
-        compiling = self._under_way.get(form)
+        compiling = self._under_way.get((tenant, form))
         if compiling is None:
             await self._place(tenant)
             # The same form may have been started or compiled by another call during the wait.
-            if form in self._kept or form in self._under_way:
+            if (tenant, form) in self._kept or (tenant, form) in self._under_way:
                 self._places.free(tenant)
                 return await self.prepare(form, tenant)
             compiling = self._begin(form, tenant)
         try:
-            # Shielded, because others may wait for the same form, and a later request can use it once it is compiled.
+            # Shielded, because other requests may wait for the same form, and a later request can use it.
             await asyncio.wait_for(asyncio.shield(compiling), COMPILE_SECONDS)
         except TimeoutError:
             raise InvalidRequestError("the form took too long to compile. Simplify it.", param="form") from None
 
-    def get(self, form: StructuredOutput) -> CompiledForm:
-        """Return a compiled form, compiling it here if necessary. Raise InvalidRequestError."""
-        if form not in self._kept:
-            self._keep(form, self._compile_form(form))
-        self._kept.move_to_end(form)
-        return self._kept[form]
+    def get(self, form: StructuredOutput, tenant: str) -> CompiledForm:
+        """Return a compiled form of a tenant, compiling it here if necessary. Raise InvalidRequestError."""
+        if (tenant, form) not in self._kept:
+            self._keep(form, tenant, self._compile_form(form))
+        self._kept.move_to_end((tenant, form))
+        return self._kept[tenant, form]
 
     async def _place(self, tenant: str) -> None:
         try:
@@ -92,17 +96,17 @@ class CompiledForms:
     def _begin(self, form: StructuredOutput, tenant: str) -> asyncio.Future[CompiledForm]:
         loop = asyncio.get_running_loop()
         compiling: asyncio.Future[CompiledForm] = loop.create_future()
-        self._under_way[form] = compiling
+        self._under_way[tenant, form] = compiling
 
         def settle(compiled: CompiledForm | Exception) -> None:
-            del self._under_way[form]
+            del self._under_way[tenant, form]
             self._places.free(tenant)
             if isinstance(compiled, Exception):
                 compiling.set_exception(compiled)
                 # Mark the exception as retrieved, since every waiting request may have gone.
                 compiling.exception()
             else:
-                self._keep(form, compiled)
+                self._keep(form, tenant, compiled)
                 compiling.set_result(compiled)
 
         def run() -> None:
@@ -118,7 +122,7 @@ class CompiledForms:
         threading.Thread(target=run, name="grammar", daemon=True).start()
         return compiling
 
-    def _keep(self, form: StructuredOutput, compiled: CompiledForm) -> None:
-        self._kept[form] = compiled
+    def _keep(self, form: StructuredOutput, tenant: str, compiled: CompiledForm) -> None:
+        self._kept[tenant, form] = compiled
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)

@@ -60,24 +60,24 @@ class Grammars:
         Raise InvalidRequestError as `mask` does, and for a form that takes too long. Raise OverloadedError if such
         forms occupy all places, or all that the tenant may have.
         """
-        if params.form is None or params.form in self._forms:
+        if params.form is None or self._forms.has(params.form, tenant):
             return
-        self._check(params, params.form)
+        self._check(params, params.form, tenant)
         self.load()
         await self._forms.prepare(params.form, tenant)
 
-    def mask(self, params: SamplingParams, prompt_ids: Sequence[int]) -> TokenMask | None:
-        """Create the mask of one answer; None if it may have any form.
+    def mask(self, params: SamplingParams, prompt_ids: Sequence[int], tenant: str) -> TokenMask | None:
+        """Create the mask of one answer of `tenant`; None if it may have any form.
 
         Raise InvalidRequestError for "form" if the form is invalid or beyond the limits, and for another field if that
         field contradicts the form.
         """
         if params.form is None:
             return None
-        self._check(params, params.form)
+        self._check(params, params.form, tenant)
         self.load()
         # Compiles here only for runs resumed from another process, and for callers without an event loop.
-        compiled = self._forms.get(params.form)
+        compiled = self._forms.get(params.form, tenant)
         mask = GrammarMask(compiled.automaton.copy(), compiled.start, self._masks, self._end_words)
         match self._thinking:
             case MarkedThinking() as marked:
@@ -96,7 +96,7 @@ class Grammars:
         for threads in (self._masks.quick, self._masks.slow):
             threads.shutdown(cancel_futures=True)
 
-    def _check(self, params: SamplingParams, form: StructuredOutput) -> None:
+    def _check(self, params: SamplingParams, form: StructuredOutput, tenant: str) -> None:
         if not self._tokenizer.eos_token_ids:
             raise InvalidRequestError(
                 "this model has no token that ends an answer, so no form can be enforced", param="form"
@@ -107,7 +107,7 @@ class Grammars:
                     f"{name} cannot be combined with a form, which alone decides the allowed tokens", param=name
                 )
         # A compiled form has passed this check.
-        if form not in self._forms:
+        if not self._forms.has(form, tenant):
             check_form(form)
 
     def _compile(self, form: StructuredOutput) -> CompiledForm:

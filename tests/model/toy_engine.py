@@ -150,7 +150,7 @@ class ToyEngine:
             TenantSalts(b"secret"),
             prefix_cache=True,
             clock=time.monotonic,
-            make_mask=lambda params, _: ToyMask() if params.form is not None else None,
+            make_mask=lambda params, *_: ToyMask() if params.form is not None else None,
         )
         outputs = OutputProcessor(AnswerFormat(lambda id_: f"{id_} ".encode()), clock=time.monotonic, block_nbytes=1)
         core = EngineCore(self._make_scheduler, self.executor)

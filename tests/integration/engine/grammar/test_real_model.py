@@ -72,7 +72,7 @@ def test_complete_answers_validate_and_others_are_prefixes(llm: LLM, size: Size)
 
 
 def is_beginning(llm: LLM, params: SamplingParams, ids: list[int]) -> bool:
-    mask = llm.engine.grammars.mask(params, ())
+    mask = llm.engine.grammars.mask(params, (), "local")
     assert mask is not None
     for id_ in ids:
         mask.accept(id_)
@@ -133,7 +133,7 @@ def first_choices(llm: LLM, form: StructuredOutput, before: list[int], *, takes_
     before: ids that the answer begins with.
     takes_forced: take the ids that the mask forces, instead of choosing them.
     """
-    mask = llm.engine.grammars.mask(SamplingParams(form=form), ())
+    mask = llm.engine.grammars.mask(SamplingParams(form=form), (), "local")
     assert mask is not None
     ids, fresh = list(before), list(before)
     while True:

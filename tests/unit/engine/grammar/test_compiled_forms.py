@@ -66,7 +66,7 @@ async def test_slow_form_delays_no_other_form(
 ) -> None:
     await stick(forms, monkeypatch, MAX_COMPILING - 1)
     await asyncio.gather(*(forms.prepare(form(f"quick {index}"), "local") for index in range(8)))
-    assert all(form(f"quick {index}") in forms for index in range(8))
+    assert all(forms.has(form(f"quick {index}"), "local") for index in range(8))
     with pytest.raises(InvalidRequestError, match="bad"):
         await forms.prepare(form("quick and bad"), "local")
 
@@ -84,7 +84,7 @@ async def test_full_compile_places_reject_with_retry_after(
     await asyncio.sleep(0)
     compiler.release.set()
     await waiting
-    assert forms.get(form("quick")) is COMPILED
+    assert forms.get(form("quick"), "local") is COMPILED
 
 
 async def test_one_tenant_never_takes_every_compile_place(
@@ -94,7 +94,7 @@ async def test_one_tenant_never_takes_every_compile_place(
     await asyncio.sleep(0)
     assert compiler.began.total() == MAX_PER_TENANT
     await forms.prepare(form("quick"), "other")
-    assert form("quick") in forms
+    assert forms.has(form("quick"), "other")
     compiler.release.set()
     await asyncio.gather(*flood)
     assert compiler.began.total() == 9
@@ -106,11 +106,11 @@ async def test_repeated_request_for_slow_form_takes_no_further_place(
     for _ in range(MAX_COMPILING + 1):
         await stick(forms, monkeypatch, 1)
     assert compiler.began == {"slow 0": 1}
-    again = asyncio.create_task(forms.prepare(form("slow 0"), "local"))
+    again = asyncio.create_task(forms.prepare(form("slow 0"), "tenant 0"))
     await asyncio.sleep(0)
     compiler.release.set()
     await again
-    assert form("slow 0") in forms
+    assert forms.has(form("slow 0"), "tenant 0")
     assert compiler.began == {"slow 0": 1}
 
 
@@ -122,3 +122,11 @@ async def test_cancelled_request_leaves_form_to_others(forms: CompiledForms, com
     await other
     assert one.cancelled()
     assert compiler.began == {"slow": 1}
+
+
+async def test_form_of_one_tenant_is_compiled_for_another(forms: CompiledForms, compiler: Compiler) -> None:
+    await forms.prepare(form("quick"), "one")
+    assert not forms.has(form("quick"), "other")
+    await forms.prepare(form("quick"), "other")
+    await forms.prepare(form("quick"), "one")
+    assert compiler.began == {"quick": 2}

@@ -56,7 +56,7 @@ class Forced:
 
     def mask(self, *, parallel: bool) -> TokenMask:
         form = StructuredOutput("calls", self.how.grammar(TOOLS, parallel=parallel))
-        mask = self.grammars.mask(SamplingParams(form=form), [])
+        mask = self.grammars.mask(SamplingParams(form=form), [], "local")
         assert mask is not None
         return mask
 

@@ -47,7 +47,7 @@ def params(kind: str, text: str) -> SamplingParams:
 
 
 def mask_of(grammars: Grammars, kind: str, text: str, prompt: tuple[int, ...] = (5,)) -> TokenMask:
-    mask = grammars.mask(params(kind, text), prompt)
+    mask = grammars.mask(params(kind, text), prompt, "local")
     assert mask is not None
     return mask
 
@@ -226,7 +226,7 @@ grammars.load()
 loaded = set(sys.modules)
 params = SamplingParams(form=StructuredOutput("json", "{}"))
 asyncio.run(grammars.prepare(params, "local"))
-mask = grammars.mask(params, [5])
+mask = grammars.mask(params, [5], "local")
 mask.accept(5)
 mask.words()
 print(sorted(set(sys.modules) - loaded))

@@ -140,7 +140,7 @@ class ChatFormat:
 
         messages: the conversation, whose last message is an answer.
         """
-        mark = _unused_character([message.text for message in messages])
+        mark = unused_character([message.text for message in messages])
         shielded, frame = self._shield([*self._with_results_named(messages), Message("user", mark)], avoid=mark)
         before, found, _ = self._text(shielded, None).rpartition(mark)
         ends = [hit.end() for hit in self._control.finditer(before)]
@@ -172,7 +172,7 @@ class ChatFormat:
         if messages[said - 1].tool_calls and self.tools.template.needs_calls:
             raise ChatFormatError("the chat template writes results only after calls that it wrote itself")
         messages = self._with_written_ids(prior_ids, self._with_results_named(messages), said)
-        mark = _unused_character([message.text for message in messages])
+        mark = unused_character([message.text for message in messages])
         marked = [*messages[: said - 1], replace(messages[said - 1], content=mark, tool_calls=()), *messages[said:]]
         shielded, frame = self._shield(self._asked(marked, thinking), avoid=mark)
         before, found, after = self._text(shielded, thinking).rpartition(mark)
@@ -297,7 +297,7 @@ class ChatFormat:
         """
         if not any(self._has_control(message.text) for message in messages):
             return self._with_tools(messages, str), None
-        frame = _unused_character([*(message.text for message in messages), avoid])
+        frame = unused_character([*(message.text for message in messages), avoid])
         return self._with_tools(
             messages, lambda text: self._control.sub(lambda hit: self._stand_in(hit[0], frame), text)
         ), frame
@@ -412,10 +412,14 @@ def _has_text_arguments(message: Message) -> bool:
     return any(call.arguments and read_object(call.arguments) is None for call in message.tool_calls)
 
 
-def _unused_character(texts: Sequence[str]) -> str:
+def unused_character(texts: Sequence[str]) -> str:
     """Find a private-use character that none of the texts contains."""
-    candidates = map(chr, range(0xE000, 0x10FFFE))
-    return next(character for character in candidates if not any(character in text for text in texts))
+    used = set[str]()
+    for text in texts:
+        # An ASCII text has none, and the test for that costs nothing.
+        if not text.isascii():
+            used.update(text)
+    return next(character for character in map(chr, range(0xE000, 0x10FFFE)) if character not in used)
 
 
 def _compile(template: str) -> jinja2.Template:

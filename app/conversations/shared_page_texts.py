@@ -64,12 +64,19 @@ _OTHER_TAGS: Final = {
 """Tags that browsers send for a language of the page, with the page's own tag."""
 
 
+MAX_TAG: Final = 35
+"""Characters of a language tag: what software is asked to take (RFC 5646, 4.4.1). Longer ones are ignored."""
+
+MAX_RANGES: Final = 32
+"""Ranges that are read. Browsers send fewer."""
+
+
 def texts_for(languages: str) -> SharedPageTexts:
     """Return the texts in the language that a browser prefers among those of the page; English if it names none.
 
     languages: its Accept-Language. A tag stands for its beginnings as well (RFC 4647, 3.4).
     """
-    ranges = (_range(each) for each in languages.split(","))
+    ranges = (_range(each) for each in languages.split(",", MAX_RANGES)[:MAX_RANGES])
     wanted = sorted((each for each in ranges if each[1] > 0), key=lambda each: -each[1])
     return texts_in(next((tag for asked, _ in wanted if (tag := _language_of(asked)) is not None), "en"))
 
@@ -93,8 +100,13 @@ def _language_of(asked: str) -> str | None:
 
 
 def _range(text: str) -> tuple[str, float]:
-    """Return the tag of one range of Accept-Language and its weight (RFC 9110, 12.5.4), 0 if it has no number."""
+    """Return the tag of one range of Accept-Language and its weight (RFC 9110, 12.5.4).
+
+    The weight is 0 if it is no number or the tag is too long.
+    """
     tag, _, weight = text.partition(";")
+    if len(tag.strip()) > MAX_TAG:
+        return "", 0.0
     try:
         quality = float(weight.strip().lower().removeprefix("q=")) if weight.strip() else 1.0
     except ValueError:

@@ -30,6 +30,14 @@ _PIECE = re.compile(
     f".{{1,{PIECE_CHARACTERS}}}(?=[{_BEGINS_WORD}]|\\Z)|.{{1,{PIECE_CHARACTERS}}}",
     re.DOTALL,
 )
+MAX_MARKS = 30
+"""Combining marks in a row that are kept: the bound of the Stream-Safe Text Format (UAX 15, section 13).
+
+Composition sorts a run of marks, which takes the square of its length. No language needs more than a few.
+"""
+
+# A mark is no letter, digit or space. The pattern also finds other runs, of which no character is dropped.
+_LONG_RUN = re.compile(rf"[^\w\s\0-\x7f]{{{MAX_MARKS + 1},}}")
 _RUN = re.compile(f"[{UNSPACED}]+")
 
 
@@ -46,7 +54,21 @@ def segmented(text: str) -> str:
 def _segmented_piece(piece: str) -> str:
     if piece.isascii():
         return piece
-    return _RUN.sub(_separated, unicodedata.normalize("NFC", piece))
+    return _RUN.sub(_separated, composed(piece))
+
+
+def composed(text: str) -> str:
+    """Return the composed form of a text (NFC), without the combining marks beyond MAX_MARKS in a row."""
+    return unicodedata.normalize("NFC", _LONG_RUN.sub(_without_excess_marks, text))
+
+
+def _without_excess_marks(run: re.Match[str]) -> str:
+    kept, marks = list[str](), 0
+    for character in run[0]:
+        marks = marks + 1 if unicodedata.category(character).startswith("M") else 0
+        if marks <= MAX_MARKS:
+            kept.append(character)
+    return "".join(kept)
 
 
 def _separated(run: re.Match[str]) -> str:

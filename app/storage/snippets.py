@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from app.storage.search_words import UNSPACED, may_be_unfinished, query_pieces
+from app.storage.search_words import UNSPACED, composed, may_be_unfinished, query_pieces
 
 CHARACTERS = 200
 """Approximate length of a snippet, which begins and ends between two words."""
@@ -46,7 +46,7 @@ class SnippetMaker:
     """Maker of snippets for one query, with the query's words compiled to a pattern."""
 
     def __init__(self, query: str) -> None:
-        pieces = [_TOKEN.findall(_folded(unicodedata.normalize("NFC", piece))) for piece in query_pieces(query)]
+        pieces = [_TOKEN.findall(_folded(composed(piece))) for piece in query_pieces(query)]
         phrases = [
             _phrase(tokens, is_prefix=may_be_unfinished(query) and index == len(pieces) - 1)
             for index, tokens in enumerate(pieces)
@@ -63,10 +63,10 @@ class SnippetMaker:
         """
         whole_length = len(text) if whole_length is None else whole_length
         for at in range(0, max(len(text), 1), CHUNK - OVERLAP):
-            chunk = unicodedata.normalize("NFC", text[at : at + CHUNK])
+            chunk = composed(text[at : at + CHUNK])
             if found := self._findings(chunk):
                 return _cut(chunk, found, is_beginning=at == 0, is_end=at + CHUNK >= whole_length)
-        return _cut(unicodedata.normalize("NFC", text[:CHUNK]), [], is_beginning=True, is_end=whole_length <= CHUNK)
+        return _cut(composed(text[:CHUNK]), [], is_beginning=True, is_end=whole_length <= CHUNK)
 
     def _findings(self, chunk: str) -> list[re.Match[str]]:
         if self._pattern is None:

@@ -1,10 +1,11 @@
 """Translation of typed text into FTS5 queries that are always valid, and of indexed text into words."""
 
 import re
+import unicodedata
 
 import pytest
 
-from app.storage.search_words import PIECE_CHARACTERS, SEPARATOR, segmented
+from app.storage.search_words import MAX_MARKS, PIECE_CHARACTERS, SEPARATOR, segmented
 from app.storage.sqlite.text_index import match_expression
 
 
@@ -19,6 +20,21 @@ def test_each_character_of_unspaced_script_is_a_word() -> None:
 
 def test_equivalent_unicode_forms_are_equal() -> None:
     assert segmented("が") == segmented("か\u3099")
+
+
+def test_marks_beyond_bound_are_dropped_from_long_runs() -> None:
+    marks = "\u0316" * (MAX_MARKS + 5)
+    assert segmented(f"x{marks}y") == f"x{marks[:MAX_MARKS]}y"
+    assert segmented(f"—{'—' * 100}y") == f"—{'—' * 100}y"
+    # Marks of different classes count together, and a letter begins a new run.
+    mixed = "\u0301\u0316" * MAX_MARKS
+    assert len(segmented(f"x{mixed}q{mixed}")) == 2 * (MAX_MARKS + 1)
+
+
+def test_every_character_that_is_reordered_counts_as_mark() -> None:
+    reordered = [chr(code) for code in range(0x110000) if unicodedata.combining(chr(code))]
+    assert len(reordered) > 800
+    assert all(len(segmented("x" + each * 100)) < 100 for each in reordered)
 
 
 @pytest.mark.parametrize(

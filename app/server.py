@@ -131,6 +131,7 @@ def make_app(
     )
     app.state.services = services
     app.state.gates = services.gates
+    app.state.tenant_threads = services.tenant_threads
     app.state.public_url = public_url
     app.state.strict_fields = strict_fields
     return app

@@ -51,6 +51,7 @@ from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.store import Store
 from app.tenants.gate import TenantGates
 from app.tenants.tenancy import tenant_of
+from app.tenants.tenant_threads import TenantThreads
 from app.tenants.token_bucket import TokenBucket
 from cache_tiers.owners import Owners
 from engine.errors import OutageError
@@ -115,6 +116,7 @@ class Services:
     directory_logins: DirectoryLogins | None
     provisioning: "Provisioning | None"
     documents: DocumentReader
+    tenant_threads: TenantThreads
     share_links: bool
     share_views: TokenBucket
     token_prices: TokenPrices | None = None
@@ -304,6 +306,7 @@ class Services:
             DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
             _provisioning(accounts.scim, store, ring) if accounts.scim is not None else None,
             DocumentReader(),
+            TenantThreads(),
             share_links,
             TokenBucket(time.monotonic),
             token_prices,
@@ -370,6 +373,7 @@ class Services:
         await self.ring.stop()
         await self.use_keeper.stop()
         await self.daily_use.stop()
+        self.tenant_threads.close()
         await self.store.close()
 
 

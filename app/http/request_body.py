@@ -6,15 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TypeVar
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from app.config.sizes import format_size
 from app.domain.bounds import BODY_SECONDS, DISCARD_SECONDS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
+from app.http.client_presence import has_client_left
 from app.http.error_responses import BodyTooLargeError, TooSlowError
-from app.http.inflating import decompressor
+from app.http.inflating import Inflation, is_compressed
 from app.logs.request_log import said
 from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.parsing import CompatibleRequest, RequestModel, parse_body
+from app.tenants.principal import Principal
+from app.tenants.tenant_threads import TenantThreads
 
 Model = TypeVar("Model", bound=RequestModel)
 
@@ -47,7 +50,7 @@ async def read_bytes(request: Request, limit: int) -> bytes:
 
     The limit applies to the compressed body and to the decompressed one, which may be much larger.
     """
-    inflate = decompressor(request.headers.get("content-encoding", ""))
+    compressed = is_compressed(request.headers.get("content-encoding", ""))
     stream = request.stream()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -56,7 +59,20 @@ async def read_bytes(request: Request, limit: int) -> bytes:
         raise TooSlowError(f"The body did not arrive completely within {BODY_SECONDS:g} s") from None
     if body is None:
         raise await _too_large(stream, limit)
-    return body if inflate is None else await asyncio.to_thread(inflate, body, limit)
+    return await _inflated(request, body, limit) if compressed else body
+
+
+async def _inflated(request: Request, body: bytes, limit: int) -> bytes:
+    """Return the decompressed body. Tenants take turns at each step, and the work ends when the client leaves."""
+    principal: Principal | None = request.state.principal
+    tenant = principal.tenant if principal is not None else ""
+    threads: TenantThreads = request.app.state.tenant_threads
+    inflation = Inflation(body, limit)
+    while not inflation.is_done:
+        if has_client_left(request.scope):
+            raise ClientDisconnect
+        await threads.run(tenant, inflation.step)
+    return inflation.whole()
 
 
 async def _whole(stream: AsyncIterator[bytes], declared: str, limit: int) -> bytes | None:

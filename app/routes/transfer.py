@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
@@ -98,7 +99,8 @@ async def import_file(request: Request) -> Response:
 
 async def _read(request: Request) -> ReadFile:
     body = await read_bytes(request, MAX_IMPORT_BYTES)
-    return await asyncio.to_thread(read_any, body)
+    services = services_of(request)
+    return await services.tenant_threads.run(services.store.tenant, partial(read_any, body))
 
 
 def _previewed(chat: ReadChat, *, is_here: bool) -> PreviewedConversation:

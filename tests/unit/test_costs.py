@@ -1,6 +1,8 @@
 """The cost of what strangers send grows in proportion to its size: one row for each parser of the server."""
 
 import base64
+import gzip
+import zlib
 from functools import cache
 from typing import Final
 
@@ -12,6 +14,10 @@ from app.accounts.saml.identity_provider import IdentityProvider
 from app.accounts.saml.response import SUCCESS, verified_assertion
 from app.accounts.saml.service import SamlService
 from app.accounts.saml.xml import DS, SAMLP
+from app.conversations.shared_page_texts import texts_for
+from app.http.inflating import Inflation
+from app.storage.search_words import segmented
+from models.chat_format import unused_character
 from tests.cost_rows import MOST_GROWTH, CostRow, growth
 from tests.saml_provider import ISSUER, LOGIN_URL, SamlKeys
 from tests.sizes import Size
@@ -40,6 +46,13 @@ def saml_answer(size: int, method: str) -> str:
 @cache
 def saml_provider() -> IdentityProvider:
     return IdentityProvider(ISSUER, LOGIN_URL, [SamlKeys().certificate])
+
+
+def inflated(body: bytes) -> bytes:
+    inflation = Inflation(body, 64 << 20)
+    while not inflation.is_done:
+        inflation.step()
+    return inflation.whole()
 
 
 def read_saml(text: str) -> object:
@@ -72,6 +85,18 @@ ROWS: Final = (
     CostRow(
         "SAML answer with exclusive canonicalization", lambda size: saml_answer(size, EXCLUSIVE), read_saml, 150, 1_000
     ),
+    CostRow("empty members of a deflated body", lambda size: zlib.compress(b"") * size, inflated, 16_000, 128_000),
+    CostRow("blocks of a gzipped body", lambda size: gzip.compress(bytes(size)), inflated, 500_000, 8_000_000),
+    CostRow(
+        "prompt with many private-use characters",
+        lambda size: ["<|im_start|>" + "".join(map(chr, range(0xE000, 0xE000 + size)))],
+        unused_character,
+        12_000,
+        250_000,
+    ),
+    CostRow("language range of dashes", lambda size: "-" * size, texts_for, 8_000, 32_000),
+    CostRow("many language ranges", lambda size: "xx-yy," * size, texts_for, 1_000, 8_000),
+    CostRow("text of combining marks", lambda size: "a" + "\u0301\u0316" * size, segmented, 450, 450),
 )
 
 

@@ -28,6 +28,7 @@ from app.conversations.deletions import Deletions
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.next_prompt_prefill import NextPromptPrefill
 from app.conversations.shared_deletions import SharedDeletions
+from app.conversations.shared_pages import SharedPages
 from app.conversations.title_maker import TitleMaker
 from app.conversations.turns import Turns
 from app.documents.extraction import DocumentReader
@@ -52,7 +53,6 @@ from app.storage.store import Store
 from app.tenants.gate import TenantGates
 from app.tenants.tenancy import tenant_of
 from app.tenants.tenant_threads import TenantThreads
-from app.tenants.token_bucket import TokenBucket
 from cache_tiers.owners import Owners
 from engine.errors import OutageError
 
@@ -78,7 +78,7 @@ class Services:
     directory_logins: None without a directory of people.
     titles: None where chats are titled with words of the first message.
     share_links: whether people can make links to chats that anyone can read.
-    share_views: recent views of such links, of all tenants.
+    shared_pages: the pages of such links, of all tenants.
     token_prices: None on a server that charges nothing.
     """
 
@@ -118,7 +118,7 @@ class Services:
     documents: DocumentReader
     tenant_threads: TenantThreads
     share_links: bool
-    share_views: TokenBucket
+    shared_pages: SharedPages
     token_prices: TokenPrices | None = None
     _of_tenants: dict[str, "Services"] = field(default_factory=dict, repr=False)
     """Services that `of` has bound, by tenant: at most as many as there are keys."""
@@ -271,6 +271,7 @@ class Services:
         responses = Responses(host, store, runs, turns, prompts, erasure, gate)
         continuation = Continuation(host, store, runs, gate)
         loop_lag = LoopLag(metrics.loop_lag.observe, metrics.loop_blocks.inc, lambda: host.state == "starting")
+        tenant_threads = TenantThreads()
         return cls(
             host,
             store,
@@ -306,9 +307,9 @@ class Services:
             DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
             _provisioning(accounts.scim, store, ring) if accounts.scim is not None else None,
             DocumentReader(),
-            TenantThreads(),
+            tenant_threads,
             share_links,
-            TokenBucket(time.monotonic),
+            SharedPages(tenant_threads),
             token_prices,
         )
 

@@ -6,8 +6,9 @@ shown as text. Images become links, so that a reader's browser sends no request 
 
 import html
 import re
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
@@ -28,6 +29,12 @@ MAX_FOLDED: Final = 8
 
 MAX_FORMULA_LINES: Final = 40
 
+MAX_RENDER_SECONDS: Final = 2.0
+"""CPU time for the Markdown of a page. Ordinary text of the greatest length takes less."""
+
+STEPS_PER_LOOK: Final = 64
+"""Steps of the parser between two looks at the time."""
+
 _SAFE_LINK: Final = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 _DATA_IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,", re.IGNORECASE)
 
@@ -46,16 +53,39 @@ _DOLLARS: Final = re.compile(r"\$(?!\s|\$)(?:\\.|[^\\$\n])+?(?<!\s)\$(?!\d)")
 """TeX in single dollar signs, which prices have as well: no space is at its ends, and no digit follows."""
 
 
-class SharedMarkdown:
-    """Renderer of the answers on one page."""
+class RenderTimeError(Exception):
+    """The Markdown of a page takes more than its time."""
 
-    def __init__(self) -> None:
+
+class RenderTime:
+    """Time that is left for one page, on the thread that renders it."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._ends = clock() + MAX_RENDER_SECONDS
+        self._steps = 0
+
+    def look(self, *_: Any) -> bool:
+        """Return False, as a rule of the parser that never applies. Raises RenderTimeError."""
+        self._steps += 1
+        if self._steps % STEPS_PER_LOOK == 0 and self._clock() > self._ends:
+            raise RenderTimeError
+        return False
+
+
+class SharedMarkdown:
+    """Renderer of the answers on one page. Make and use it on one thread, whose CPU time is limited."""
+
+    def __init__(self, clock: Callable[[], float] = time.thread_time) -> None:
         self._renderer = _renderer()
+        left = RenderTime(clock)
+        self._renderer.inline.ruler.before("text", "time", left.look)
+        self._renderer.block.ruler.before("table", "time", left.look)
         self._formulas = Counter[str]()
         self._texts = 0
 
     def render(self, text: str) -> str:
-        """Render an answer."""
+        """Render an answer. Raises RenderTimeError once the page has taken its time."""
         self._texts += 1
         # The plugin for footnotes makes ids of `docId`.
         rendered: str = self._renderer.render(text, {"docId": str(self._texts), "formulas": self._formulas})

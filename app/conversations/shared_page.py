@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from app.conversations.shared_markdown import SharedMarkdown
+from app.conversations.shared_markdown import RenderTimeError, SharedMarkdown
 from app.conversations.shared_page_texts import SharedPageTexts
 from app.domain.records import Message
 from app.domain.share import Share
@@ -75,7 +75,7 @@ def shared_page(share: Share, messages: Sequence[Message], texts: SharedPageText
         elif message.role == "assistant":
             text = message.said.text
             room -= len(text)
-            body = renderer.render(text) if room >= 0 else f'<pre class="plain">{html.escape(text)}</pre>'
+            body = _answer(renderer, text) if room >= 0 else _plain(text)
             parts.append(f'<h2 class="speaker">Ebb</h2>\n<div dir="auto">{body}</div>\n{_below(share, message, texts)}')
     title = html.escape(" ".join((share.title or texts.untitled).split()))
     note = texts.note.format(created=_day(share.created_at), expires=_day(share.expires_at))
@@ -116,6 +116,18 @@ def _question(content: str) -> str:
         for file in files
     )
     return f'<div class="question" dir="auto">{html.escape(typed)}{folded}</div>\n'
+
+
+def _answer(renderer: SharedMarkdown, text: str) -> str:
+    """Return an answer as its Markdown means, or as it is written once the page has taken its time."""
+    try:
+        return renderer.render(text)
+    except RenderTimeError:
+        return _plain(text)
+
+
+def _plain(text: str) -> str:
+    return f'<pre class="plain">{html.escape(text)}</pre>'
 
 
 def _below(share: Share, message: Message, texts: SharedPageTexts) -> str:

@@ -1,6 +1,5 @@
 """Links to chats: making, listing and deleting them, and the page that they lead to, without any script."""
 
-import asyncio
 import time
 
 from starlette.requests import Request
@@ -15,13 +14,13 @@ from app.routes.rights import needs
 from app.schemas.response_bodies.shares import NewShare, Shares, share_body
 from app.schemas.shares import ShareFields
 from app.services import server_services, services_of
-from engine.errors import ConflictError
+from engine.errors import ConflictError, OverloadedError
 
 DAY_SECONDS = 86_400
 MAX_SECRET = 128
 
 VIEWS_PER_MINUTE = 120
-"""Views of all links together that are rendered in a minute. Each takes a thread for a while."""
+"""Views of one link in a minute."""
 
 
 async def share_conversation(request: Request) -> Response:
@@ -62,7 +61,7 @@ async def delete_share(request: Request) -> Response:
 async def shared_chat(request: Request) -> Response:
     """Show the chat that a link leads to."""
     # The renderer of Markdown is loaded for the first view, and not at the start.
-    from app.conversations.shared_page import HEADERS, busy_page, gone_page, shared_page
+    from app.conversations.shared_page import HEADERS, busy_page, gone_page
     from app.conversations.shared_page_texts import texts_for
 
     services, secret = server_services(request), request.path_params["secret"]
@@ -72,14 +71,15 @@ async def shared_chat(request: Request) -> Response:
         share = await services.store.shares.find(digest_of(secret))
     if share is None or services.ring.people.shuts_out(share.tenant):
         return HTMLResponse(gone_page(texts), 404, headers=dict(HEADERS))
-    views = services.share_views
-    wait = views.seconds_until(1, VIEWS_PER_MINUTE)
+    wait = services.shared_pages.seconds_until_view(share, VIEWS_PER_MINUTE)
     if wait > 0:
         headers = {**HEADERS, "Retry-After": str(int(wait) + 1)}
         return HTMLResponse(busy_page(texts), 429, headers=headers)
-    views.add(1, VIEWS_PER_MINUTE)
-    messages = await services.store.shares.messages(share)
-    page = await asyncio.to_thread(shared_page, share, messages, texts)
+    try:
+        page = await services.shared_pages.page(share, await services.store.shares.messages(share), texts)
+    except OverloadedError as error:
+        headers = {**HEADERS, "Retry-After": str(error.retry_after)}
+        return HTMLResponse(busy_page(texts), 429, headers=headers)
     return HTMLResponse(page, headers=dict(HEADERS))
 
 

@@ -1,5 +1,6 @@
 """Links to chats: who reads them, until when, and what a hostile message can do on their page."""
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from app.conversations.shared_markdown import SharedMarkdown
 from app.conversations.shared_page_texts import LANGUAGES, texts_in
 from app.domain.share import digest_of
 from app.routes import shares
@@ -207,3 +209,28 @@ async def test_many_views_are_refused_for_a_while(
     _, text, response = await page_of(api, path, **{"Accept-Language": "de"})
     assert "Zu viele Aufrufe" in text
     assert 0 < int(response.headers["Retry-After"]) <= 60
+    other = await shared(http, conversation)
+    assert (await page_of(api, other["path"]))[0] == 200
+
+
+async def test_page_is_rendered_once_in_each_language(
+    http: aiohttp.ClientSession, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered = list[str]()
+    render = SharedMarkdown.render
+
+    def counted(self: SharedMarkdown, text: str) -> str:
+        rendered.append(text)
+        return render(self, text)
+
+    monkeypatch.setattr(SharedMarkdown, "render", counted)
+    conversation = await created(http, title="First")
+    await said(http, conversation, "one")
+    path = (await shared(http, conversation))["path"]
+    pages = await asyncio.gather(*(page_of(api, path) for _ in range(4)))
+    assert {(status, text) for status, text, _ in pages} == {(200, pages[0][1])}
+    assert len(rendered) == 1
+    await page_of(api, path, **{"Accept-Language": "de"})
+    assert len(rendered) == 2
+    await http.patch(f"/api/conversations/{conversation}", json={"title": "Second"})
+    assert "Second" in (await page_of(api, path))[1]

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from app.conversations.shared_markdown import MAX_FORMULAS, SharedMarkdown
+from app.conversations.shared_markdown import MAX_FORMULAS, RenderTimeError, SharedMarkdown
 
 ELEMENT = re.compile(
     "a|blockquote|br|code|details|em|hr|kbd|li|math|mi|mn|mo|mrow|mspace|mstyle|mtext|ol|p|pre|section|strong|sub|"
@@ -92,3 +92,13 @@ def test_footnotes_of_two_answers_have_their_own_places() -> None:
     first, second = (markdown.render("A.[^1]\n\n[^1]: b") for _ in range(2))
     assert 'href="#fn-1-1"' in first
     assert 'href="#fn-2-1"' in second
+
+
+def test_rendering_ends_when_its_time_is_over() -> None:
+    now = iter(range(1_000_000))
+    markdown = SharedMarkdown(clock=lambda: float(next(now)))
+    with pytest.raises(RenderTimeError):
+        markdown.render("![" * 10_000)
+    # Later answers of the page have no time left either.
+    with pytest.raises(RenderTimeError):
+        markdown.render("a *b*\n\n" * 100)

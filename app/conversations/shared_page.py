@@ -71,7 +71,7 @@ def shared_page(share: Share, messages: Sequence[Message], texts: SharedPageText
     parts = list[str]()
     for message in messages:
         if message.role == "user" and message.tool_use is None:
-            parts.append(f'<h2 class="speaker">{texts.you}</h2>\n{_question(message.content)}')
+            parts.append(f'<h2 class="speaker">{texts.you}</h2>\n{question(message.content)}')
         elif message.role == "assistant":
             text = message.said.text
             room -= len(text)
@@ -107,7 +107,7 @@ def _document(title: str, body: str, texts: SharedPageTexts) -> str:
     )
 
 
-def _question(content: str) -> str:
+def question(content: str) -> str:
     """Return a question, with its files folded as the chat shows them."""
     files = list(_FILES.finditer(content)) if content.endswith("\n</file>") else []
     typed = content[: files[0].start()] if files else content

@@ -46,9 +46,10 @@ class SnippetMaker:
     """Maker of snippets for one query, with the query's words compiled to a pattern."""
 
     def __init__(self, query: str) -> None:
+        is_unfinished = may_be_unfinished(query)
         pieces = [_TOKEN.findall(_folded(composed(piece))) for piece in query_pieces(query)]
         phrases = [
-            _phrase(tokens, is_prefix=may_be_unfinished(query) and index == len(pieces) - 1)
+            _phrase(tokens, is_prefix=is_unfinished and index == len(pieces) - 1)
             for index, tokens in enumerate(pieces)
             if tokens
         ]

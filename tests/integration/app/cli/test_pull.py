@@ -7,7 +7,9 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from io import RawIOBase
 from pathlib import Path
 from tempfile import TemporaryFile
 
@@ -86,7 +88,15 @@ def run_at_terminal(server: HubServer, tmp_path: Path, answer: str) -> "tuple[in
         os.close(terminal)
         status = process.wait(120)
         output.seek(0)
-        return status, output.read().decode(), shown.read(65536).decode()
+        return status, output.read().decode(), b"".join(read_terminal(shown)).decode()
+
+
+def read_terminal(leader: RawIOBase) -> Iterator[bytes]:
+    """Yield all that the programs at a terminal wrote, which all have ended."""
+    # One read returns a piece. After the last one, Linux reports EIO.
+    with suppress(OSError):
+        while piece := leader.read(65536):
+            yield piece
 
 
 def test_without_a_name_the_catalogue_is_listed(

@@ -66,7 +66,7 @@ async def test_receipt_of_second_turn_shows_reused_tokens(chat: ChatPage) -> Non
     await expect(receipt.get_by_test_id("why")).to_contain_text(
         re.compile("Why wasn't more reused.*had not been computed before")
     )
-    await expect(chat.page.get_by_text(f"{last['usage']['total_tokens']} of 8,192 tokens")).to_be_visible()
+    await expect(chat.page.get_by_text(f"{last['usage']['total_tokens']} of 5,824 tokens")).to_be_visible()
 
 
 async def test_reload_during_answer_continues_stream_to_its_end(chat: ChatPage) -> None:

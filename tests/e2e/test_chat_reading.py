@@ -148,7 +148,7 @@ async def test_settings_apply_to_next_answer_of_that_chat_only(chat: ChatPage) -
     conversation = await chat.open_new_chat(tokens=1)
     dialog = chat.page.get_by_role("dialog")
     await chat.button("Chat settings").click()
-    await expect(dialog).to_contain_text(re.compile(r"\S+ runs on .*\s+Context window: 8,192 tokens"))
+    await expect(dialog).to_contain_text(re.compile(r"\S+ runs on .*\s+Context window: 5,824 tokens"))
     await dialog.get_by_label("System prompt").fill("You speak like a captain.")
     await dialog.get_by_text("Advanced sampling").click()
     await expect(dialog.get_by_label("Repetition penalty")).to_have_attribute("placeholder", "1")

@@ -156,5 +156,9 @@ class Database(ABC):
         """Write without a change of the content, to find out whether the database takes writes."""
 
     @abstractmethod
-    async def erase_history(self) -> None:
-        """Erase the earlier versions of changed and removed rows, which the database keeps outside of its tables."""
+    async def erase_history(self) -> bool:
+        """Erase the earlier versions of changed and removed rows, which the database keeps outside of its tables.
+
+        Return whether all of them are erased. A reader of an earlier state may be in the way. Neither the reader nor a
+        writer waits for this.
+        """

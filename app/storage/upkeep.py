@@ -3,6 +3,7 @@
 - `index`: add messages from before schema 12 to the search index, the newest first.
 - `count`: add conversations from before schema 16 to the number of bytes that their tenant stores.
 - `purge`: drop the words of removed messages from the search index (`app.storage.text_index`).
+- `erase`: erase the earlier versions of rows after a purge, once no reader needs them.
 
 The table `upkeep` holds the remaining work, so a restarted server continues it.
 """
@@ -94,8 +95,16 @@ class Upkeep:
             return False
         while await self._database.write_batch(index.purge_some):
             pass
-        await self._database.erase_history()
         return True
+
+    async def erase_history(self) -> None:
+        """Erase the earlier versions of rows if a purge is complete. While a reader needs them, the task stays."""
+        if await self._database.read("SELECT task FROM upkeep WHERE task = 'erase'") and (
+            await self._database.erase_history()
+        ):
+            await self._database.write(
+                lambda connection: connection.execute("DELETE FROM upkeep WHERE task = 'erase'"), durable=False
+            )
 
     async def _keep_up(self) -> None:
         while True:
@@ -108,6 +117,7 @@ class Upkeep:
                     await self.purge()
                     now = time.monotonic()
                     self._purge_after = now + (now - began) / PURGE_SHARE
+                await self.erase_history()
             except OutageError as error:
                 logger.warning("maintenance of the database is delayed: %s", error)
             except Exception:

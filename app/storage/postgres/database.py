@@ -133,8 +133,9 @@ class PostgresDatabase(Database):
         """Write a row of the schema's table without a change of its content."""
         await self.write(lambda connection: connection.execute("UPDATE ebb_schema SET version = version"))
 
-    async def erase_history(self) -> None:
+    async def erase_history(self) -> bool:
         """Leave earlier versions of rows to PostgreSQL, whose vacuum removes them."""
+        return True
 
     async def apart(self, work: Callable[[PostgresConnection], T]) -> T:
         """Run `work` in the writer's thread outside of a transaction, for statements that may take long.

@@ -109,9 +109,11 @@ class SqliteDatabase(Database):
         """Write a page of the file without a change of its content."""
         await self.write(_rewrite_version)
 
-    async def erase_history(self) -> None:
-        """Truncate the write-ahead log, which holds earlier versions of the pages."""
-        await self.apart(lambda connection: connection.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)"))
+    async def erase_history(self) -> bool:
+        """Truncate the write-ahead log, which holds earlier versions of the pages, unless a reader still needs them."""
+        # Copies the pages alongside writers. Little is then left to copy while they wait.
+        await self.read("PRAGMA wal_checkpoint(PASSIVE)")
+        return await self.apart(_truncate_log)
 
     async def apart(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run `work` in the writer's thread outside of a transaction, for statements that SQLite rejects within one.
@@ -157,6 +159,14 @@ def _open_readers(path: Path) -> ReaderPools:
 
 def _newest_act(writer: SqliteConnection) -> float:
     return float(writer.raw.execute("SELECT newest FROM server_clock").fetchone()[0])
+
+
+def _truncate_log(writer: SqliteConnection) -> bool:
+    """Truncate the write-ahead log, and return whether no reader was in the way."""
+    # The next transaction sets its own patience.
+    writer.raw.execute("PRAGMA busy_timeout = 0")
+    [(is_busy, _, _)] = writer.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
+    return not is_busy
 
 
 def _rewrite_version(connection: Connection) -> None:

@@ -149,6 +149,7 @@ class Fts5Index:
         if _total_changes(connection) - before >= 2:
             return True
         connection.execute("DELETE FROM upkeep WHERE task = 'merge'")
+        connection.execute("INSERT OR IGNORE INTO upkeep(task) VALUES ('erase')")
         return False
 
 

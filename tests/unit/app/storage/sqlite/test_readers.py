@@ -1,8 +1,11 @@
 """Reads of the database: no tenant's read, search or write holds up another's, and none takes longer than its limit."""
 
 import asyncio
+import sqlite3
 import threading
+import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,9 @@ from app.storage.sqlite.text_index import FIND_MESSAGES, rows_expression
 from app.storage.store import Store
 from tests.sizes import Size
 from tests.unit.stored_chats import answered, imported
+
+BUSY_SECONDS = 5.0
+"""For which SQLite waits by default here."""
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -179,6 +185,26 @@ async def test_list_reads_no_conversations_of_the_api(store: Store) -> None:
     assert [each.id for each in (await store.conversations.page(limit=5)).conversations] == [made.id]
 
 
+async def test_removed_text_leaves_the_log_after_its_reader(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    log = path.with_name("conversations.db-wal")
+    store = await Store.open(path)
+    await store.imports.add([imported("conv_1", ["xylophonicum", *["some words"] * 50])], duplicates=False)
+    [found] = await store.search.messages("xylophonicum", limit=5)
+    with closing(sqlite3.connect(path)) as reader:
+        reader.executescript("BEGIN; SELECT count(*) FROM message;")
+        await store.deletions.remove_conversation(found.conversation_id)
+        assert await store.upkeep.purge()
+        began = time.monotonic()
+        await store.upkeep.erase_history()
+        assert time.monotonic() - began < BUSY_SECONDS, "a writer would have waited for the reader"
+        assert log.stat().st_size
+    await store.upkeep.erase_history()
+    size = log.stat().st_size
+    await store.close()
+    assert size < 100_000, "removed text is still in the log"
+
+
 async def test_removed_words_leave_the_file(tmp_path: Path) -> None:
     path = tmp_path / "conversations.db"
     store = await Store.open(path)
@@ -190,6 +216,7 @@ async def test_removed_words_leave_the_file(tmp_path: Path) -> None:
     await store.deletions.remove_conversation(found.conversation_id)
     assert await store.upkeep.purge()
     assert not await store.upkeep.purge(), "a second purge must find nothing"
+    await store.upkeep.erase_history()
     stored = await asyncio.to_thread(bytes_below, tmp_path)
     assert b"some words" in stored
     for word in secret.split():

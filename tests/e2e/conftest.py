@@ -44,7 +44,7 @@ def server_process(
 ) -> Iterator[ServerProcess]:
     """Run `ebb serve` with the default model for all tests of the package.
 
-    A test that kills the server must start it again. Of the model's window of 8,192 tokens, the memory holds 5,824.
+    A test that kills the server must start it again. The memory holds 5,824 of the 8,192 tokens of the model's window.
     """
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")

@@ -8,7 +8,7 @@ from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.config.state_lock import lock_state_dir
 from app.storage.sqlite.restoration import complete_restore, is_restore_pending, replace_database
-from app.storage.sqlite.snapshot import SnapshotError, copied, inspect, is_sqlite, put
+from app.storage.sqlite.snapshot import Contents, SnapshotError, copied, inspect, is_sqlite, put
 
 
 def backup(settings: Settings, file: Path) -> int:
@@ -39,6 +39,7 @@ def backup(settings: Settings, file: Path) -> int:
     except OSError as error:
         raise SnapshotError(f"{file}: {error.strerror or error}") from error
     print(f"{file}: {contents}, {size}")
+    _warn_of_missing(contents)
     return 0
 
 
@@ -64,10 +65,19 @@ def restore(settings: Settings, file: Path) -> int:
     finally:
         os.close(lock)
     print(f"{settings.database}: {contents}")
+    _warn_of_missing(contents)
     if kept is not None:
         print("API keys are those of the backup: check `ebb keys list` before you start the server", file=sys.stderr)
         print(f"the previous conversations are kept in {kept}", file=sys.stderr)
     return 0
+
+
+def _warn_of_missing(contents: Contents) -> None:
+    if contents.missing:
+        text = f"all chats are there, but triggers are missing ({', '.join(contents.missing)})"
+        print(
+            f"{text}: start the server once, which makes the triggers that an early version left out", file=sys.stderr
+        )
 
 
 def _wait_for_no_restore(settings: Settings) -> None:

@@ -28,6 +28,7 @@ from app.doctor.shared_replicas_check import check_shared_replicas
 from app.doctor.tls_checks import check_tls
 from app.host.suitable_model import suitable
 from app.storage.errors import DatabaseError
+from app.storage.sqlite.migrating import migrations, schema_of, too_new
 from app.storage.sqlite.restoration import is_restore_pending
 from app.storage.sqlite.snapshot import quick_check
 from app.transport.tls import own_certificate
@@ -233,6 +234,10 @@ def check_conversations(settings: Settings) -> Finding:
         return Finding("warn", "chats", f"a restore of {file} was not completed", "start ebb serve, which completes it")
     if not file.exists():
         return Finding("ok", "chats", "none yet")
+    version, newest = schema_of(file), len(migrations())
+    if version > newest:
+        advice = "start the later version of Ebb, or restore a backup of this one: ebb restore FILE"
+        return Finding("fail", "chats", too_new(file, version, newest), advice)
     try:
         faults = quick_check(file, CHECK_SECONDS)
     except DatabaseError as error:
@@ -243,7 +248,11 @@ def check_conversations(settings: Settings) -> Finding:
     if faults:
         advice = "stop the server and restore a backup: ebb restore FILE"
         return Finding("fail", "chats", f"{file} is damaged: {faults[0]}", advice)
-    return Finding("ok", "chats", f"{format_size(file.stat().st_size)}, no damage")
+    size = format_size(file.stat().st_size)
+    if 0 < version < newest:
+        text = f"{size}, no damage; the start upgrades them, and earlier versions of Ebb can no longer open them then"
+        return Finding("warn", "chats", text, "back them up first: ebb backup FILE")
+    return Finding("ok", "chats", f"{size}, no damage")
 
 
 def _check_postgres(settings: Settings) -> Finding:

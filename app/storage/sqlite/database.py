@@ -8,6 +8,7 @@ Durable transactions run with synchronous=FULL, the others with NORMAL, set befo
 
 import asyncio
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +16,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
+from app.config.sizes import format_size
+from app.domain.storage_health import StorageFullError
 from app.storage.connection import Connection
 from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
 from app.storage.search_words import segmented
 from app.storage.sqlite.connection import SQLITE, SqliteConnection
 from app.storage.sqlite.damage import START_SECONDS, find_damage
-from app.storage.sqlite.errors import translated_errors
+from app.storage.sqlite.errors import outage_of, translated_errors
 from app.storage.sqlite.identity import FileIdentity
 from app.storage.sqlite.mark import Mark
 from app.storage.sqlite.migrating import migrate
@@ -34,6 +37,8 @@ READERS: Final = 4
 SEARCHERS: Final = 2
 
 PRIVATE: Final = 0o600
+MIN_FREE: Final = 4 << 20
+"""Bytes of free disk with which any upgrade succeeds: a script changes the schema, and no rows."""
 
 PRAGMAS = """
     PRAGMA journal_mode = WAL;
@@ -80,10 +85,7 @@ class SqliteDatabase(Database):
         except BaseException as error:
             thread.shutdown()
             if isinstance(error, sqlite3.Error):
-                raise UnusableDatabaseError(
-                    f"The conversations in {path} cannot be opened: {error}. `ebb restore` puts a backup in their "
-                    "place; another --state-dir starts without them"
-                ) from error
+                raise UnusableDatabaseError(_why_not_opened(path, error)) from error
             raise
         database = cls(writer, thread, pools, FileIdentity(path), Mark(path))
         database.health.lost = database._mark.missing(_newest_act(writer))
@@ -147,6 +149,20 @@ class SqliteDatabase(Database):
         self._identity.check()
         self._mark.note(_newest_act(self._writer))
         return result
+
+
+def _why_not_opened(path: Path, error: sqlite3.Error) -> str:
+    free = shutil.disk_usage(path.parent).free
+    # A full disk may also be reported as one that fails. An upgrade that was cut short continues at the next start.
+    if isinstance(outage_of(error), StorageFullError) or free < MIN_FREE:
+        return (
+            f"The disk of {path} is full ({format_size(free)} free), so the conversations cannot be opened. Nothing is "
+            f"lost. Make room, at least {format_size(MIN_FREE)}, then start again"
+        )
+    return (
+        f"The conversations in {path} cannot be opened: {error}. `ebb restore` puts a backup in their place; another "
+        "--state-dir starts without them"
+    )
 
 
 def _open_readers(path: Path) -> ReaderPools:

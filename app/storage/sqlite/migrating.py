@@ -46,10 +46,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     scripts = migrations()
     if version > len(scripts):
-        raise UnusableDatabaseError(
-            f"The conversations in {path} were written by a later version of Ebb (schema {version}, this one knows "
-            f"{len(scripts)}): start that version, or choose another --state-dir"
-        )
+        raise UnusableDatabaseError(too_new(path, version, len(scripts)))
     if version == len(scripts):
         return
     connection.set_progress_handler(_progress(path, len(scripts)), OPCODES_PER_LOOK)
@@ -60,6 +57,14 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             connection.executescript(f"BEGIN; {scripts[number]} PRAGMA user_version = {number + 1}; COMMIT;")
     finally:
         connection.set_progress_handler(None, 0)
+
+
+def too_new(path: Path, version: int, newest: int) -> str:
+    """Return why a file of schema `version` cannot be opened, and what to do. `newest` is the newest known schema."""
+    return (
+        f"The conversations in {path} were written by a later version of Ebb (schema {version}, this one knows "
+        f"{newest}): start that version, or choose another --state-dir"
+    )
 
 
 def _progress(path: Path, newest: int) -> Callable[[], None]:

@@ -31,11 +31,14 @@ class Contents:
     """Contents of a valid file.
 
     schema: the number of migrations applied to it.
+    missing: triggers of the schema that the file lacks. An early form of a script left some out, which a later script
+        makes. The chats are complete.
     """
 
     schema: int
     conversations: int
     messages: int
+    missing: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Describe the contents in words."""
@@ -107,13 +110,14 @@ def inspect(file: Path) -> Contents:
                     f"{file} was written by a later version of Ebb (schema {schema}, this one knows "
                     f"{len(migrations())}); install that version"
                 )
-            if missing := _names_of(schema) - _names(connection):
-                raise SnapshotError(f"{file} is damaged: missing {', '.join(sorted(missing))}")
+            missing = _names_of(schema) - _names(connection)
+            if lost := sorted(name for name, kind in missing if kind != "trigger"):
+                raise SnapshotError(f"{file} is damaged: missing {', '.join(lost)}")
             (conversations,) = connection.execute("SELECT count(*) FROM conversation").fetchone()
             (messages,) = connection.execute("SELECT count(*) FROM message").fetchone()
     except sqlite3.Error as error:
         raise SnapshotError(f"{file} is not a database of conversations: {error}") from error
-    return Contents(schema, conversations, messages)
+    return Contents(schema, conversations, messages, tuple(sorted(name for name, _ in missing)))
 
 
 def quick_check(file: Path, seconds: float) -> list[str] | None:
@@ -128,8 +132,8 @@ def quick_check(file: Path, seconds: float) -> list[str] | None:
         raise DatabaseError(str(error)) from error
 
 
-def _names_of(version: int) -> set[str]:
-    """Return the names of a schema's tables, indexes, views and triggers.
+def _names_of(version: int) -> set[tuple[str, str]]:
+    """Return the names and kinds of a schema's tables, indexes, views and triggers.
 
     The integrity check of a file with a virtual table does not notice missing ones.
     """
@@ -140,8 +144,8 @@ def _names_of(version: int) -> set[str]:
         return _names(connection)
 
 
-def _names(connection: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+def _names(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    return set(connection.execute("SELECT name, type FROM sqlite_schema"))
 
 
 def is_sqlite(file: Path) -> bool:

@@ -4,8 +4,10 @@ import json
 import re
 import shutil
 import socket
+import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from app.config.settings import Settings, load_settings
 from app.doctor import checks
 from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weights_of, window_bytes
 from app.doctor.network_check import check_network, network_of
+from app.storage.sqlite.migrating import migrations
 from models.errors import ModelNotFoundError
 from models.resolve import resolve_model
 from tests.integration.damaged import damaged_conversations, stored_conversations
@@ -305,6 +308,18 @@ def test_damaged_conversation_database_fails(tmp_path: Path) -> None:
     assert (finding.level, finding.subject) == ("fail", "chats")
     assert "is damaged" in finding.text
     assert "ebb restore" in finding.advice
+
+
+@pytest.mark.parametrize(("difference", "level", "words"), [(1, "fail", "later version"), (-1, "warn", "upgrades")])
+def test_schema_of_another_version_is_named(tmp_path: Path, difference: int, level: str, words: str) -> None:
+    chosen = settings(tmp_path, state_dir=str(tmp_path / "state"))
+    stored_conversations(tmp_path / "state")
+    with closing(sqlite3.connect(chosen.database)) as connection:
+        connection.execute(f"PRAGMA user_version = {len(migrations()) + difference}")
+    finding = checks.check_conversations(chosen)
+    assert finding.level == level
+    assert words in finding.text
+    assert finding.advice
 
 
 def test_intact_conversation_database_passes_within_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from app.domain.deltas import Delta
 from app.domain.folder import Folder
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
+from app.storage.errors import UnusableDatabaseError
 from app.storage.run_records import RunProgress, RunRecord
 from app.storage.search_words import segmented
+from app.storage.sqlite import database
 from app.storage.sqlite.migrating import migrations
+from app.storage.sqlite.snapshot import copied
 from app.storage.store import Store
 
 OLD_VERSION = 2
@@ -126,6 +130,53 @@ async def test_data_from_before_keys_belongs_to_keyless_tenant(tmp_path: Path, v
     assert (await alice.messages.find("msg_1"), (await alice.drafts.get(None)).text) == (None, "")
     assert await store.keys.all() == []
     await store.close()
+
+
+async def test_disk_full_during_upgrade_asks_for_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "conversations.db"
+    write_old_file(path, 30)
+    pages = path.stat().st_size // 4096
+    with monkeypatch.context() as patched:
+        patched.setattr(database, "PRAGMAS", f"{database.PRAGMAS} PRAGMA max_page_count = {pages + 2};")
+        with pytest.raises(UnusableDatabaseError, match=r"is full.*Nothing is lost\. Make room"):
+            await Store.open(path)
+    store = await Store.open(path)
+    assert {each.id for each in (await store.conversations.page()).conversations} == {"conv_1", "conv_2"}
+    await store.close()
+
+
+def write_file_without_prompt_triggers(path: Path) -> None:
+    """Write a file of schema 39 as the first form of script 38 made it, with the prompt of an answer."""
+    write_old_file(path, 39)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "DROP TRIGGER answer_prompt_added; DROP TRIGGER answer_prompt_taken; DROP TRIGGER message_leaves; "
+            "CREATE TRIGGER message_leaves BEFORE DELETE ON message BEGIN "
+            "DELETE FROM response WHERE message_id = old.id; END; "
+            "INSERT INTO answer_prompt(message_id, token_ids) VALUES ('msg_2', x'01020304')"
+        )
+
+
+async def test_triggers_that_an_early_script_left_out_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    write_file_without_prompt_triggers(path)
+    store = await Store.open(path)
+    [counted] = await store.database.read("SELECT sum(nbytes) AS nbytes FROM tenant_usage")
+    [stored] = await store.database.read("SELECT sum(nbytes) AS nbytes FROM stored_size")
+    assert counted["nbytes"] == stored["nbytes"]
+    await store.deletions.remove_conversation("conv_1")
+    [counted] = await store.database.read("SELECT sum(nbytes) AS nbytes FROM tenant_usage")
+    [stored] = await store.database.read("SELECT sum(nbytes) AS nbytes FROM stored_size")
+    assert counted["nbytes"] == stored["nbytes"]
+    await store.close()
+
+
+def test_file_with_triggers_left_out_can_be_copied(tmp_path: Path) -> None:
+    path = tmp_path / "conversations.db"
+    write_file_without_prompt_triggers(path)
+    with copied(path, tmp_path / "backup.db") as (_, contents):
+        assert contents.missing == ("answer_prompt_added", "answer_prompt_taken")
+        assert contents.conversations == len(CONVERSATIONS)
 
 
 @pytest.mark.parametrize("version", [3, 8])

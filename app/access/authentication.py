@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.access.access_watch import AccessWatch
 from app.access.key_ring import KeyRing
 from app.access.middleware import is_same_origin
 from app.access.open_requests import OpenRequests
@@ -13,9 +15,11 @@ from app.access.proxies import KeylessProxyCheck
 from app.accounts.proxy_login import ProxyLogin, UntrustedProxyError
 from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
+from app.http.request_access import STATE
 from app.tenants.limits import LimitName
 from app.tenants.person import Identity
 from app.tenants.principal import Principal
+from app.transport.direct_writer import direct_writer
 from app.transport.protocol import PEER
 
 COOKIE = "ebb_login"
@@ -46,6 +50,7 @@ class Authentication:
         self._open_requests = open_requests
         self._count_refusal = count_refusal
         self._proxy = proxy
+        self._watch = AccessWatch(ring)
         self._proxies = KeylessProxyCheck(is_open_by_choice=ring.auth_policy == "never")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,20 +71,56 @@ class Authentication:
         refusal = self._refusal(scope["path"], headers, principal, identity)
         if refusal is not None:
             await error_response(refusal)(scope, receive, send)
-        elif principal is None or access_of(scope["path"]) != "user" or scope["path"] in UNCOUNTED:
-            # Administration and monitoring are not limited, so an administrator can undo a limit on the own tenant.
+        elif principal is None or access_of(scope["path"]) == "open":
             await self._app(scope, receive, send)
+        elif access_of(scope["path"]) != "user" or scope["path"] in UNCOUNTED:
+            # Administration and monitoring are not limited, so an administrator can undo a limit on the own tenant.
+            await self._watched(principal, scope, receive, send)
         else:
-            await self._counted(principal.tenant, scope, receive, send)
+            await self._counted(principal, scope, receive, send)
 
-    async def _counted(self, tenant: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _counted(self, principal: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        tenant = principal.tenant
         limit = self._open_requests.refusal(tenant, shares=self._ring.requires_keys)
         if limit is not None:
             self._count_refusal(limit.limit)
             await error_response(limit)(scope, receive, send)
             return
         with self._open_requests.counted(tenant):
-            await self._app(scope, receive, send)
+            await self._watched(principal, scope, receive, send)
+
+    async def _watched(self, principal: Principal, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the application until the access of `principal` ends, which `app.http.request_access` describes."""
+        headers, identity = Headers(scope=scope), scope["state"]["identity"]
+        is_begun = is_complete = False
+
+        def refusal() -> UnauthorizedError | ForbiddenError | None:
+            now = identify(headers, self._ring, identity)
+            is_other = now is not None and now.tenant != principal.tenant
+            return self._refusal(scope["path"], headers, None if is_other else now, identity)
+
+        async def send_noted(message: Message) -> None:
+            nonlocal is_begun, is_complete
+            if not is_begun and access.is_reported:
+                # The answer to a client that has left: nothing, or an error of another kind.
+                return
+            is_begun = True
+            is_complete = message["type"] == "http.response.body" and not message.get("more_body", False)
+            await send(message)
+
+        with self._watch.watched(receive, refusal) as access:
+            scope["state"][STATE] = access
+            try:
+                await self._app(scope, access.receive, send_noted)
+            except ClientDisconnect:
+                if not access.is_reported:
+                    raise
+        if access.refusal is None or not access.is_reported or is_complete:
+            return
+        if not is_begun:
+            await error_response(access.refusal)(scope, receive, send)
+        elif (writer := direct_writer(scope)) is not None:
+            writer.abort()
 
     async def _proxied_person(self, scope: Scope, headers: Headers) -> Identity | None:
         """Return the person that the proxy names, whose account exists from now on. Raises UntrustedProxyError."""

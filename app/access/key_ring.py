@@ -71,6 +71,7 @@ class KeyRing:
         self._used: set[str] = set()
         self._seen: set[str] = set()
         self._noting: asyncio.Task[None] | None = None
+        self._followers: list[Callable[[], None]] = []
 
     async def read(self) -> None:
         """Read the keys, logins and limits from the database."""
@@ -85,12 +86,21 @@ class KeyRing:
 
         wait: wait for the result, for up to WAIT_SECONDS. Probes do not wait.
         """
+        reading = self.begin_refresh()
+        if wait and reading is not None:
+            await asyncio.wait([reading], timeout=WAIT_SECONDS)
+
+    def begin_refresh(self) -> asyncio.Task[None] | None:
+        """Begin what `refresh` does, and return its task; None if the database was read within the last second."""
         if self._is_fresh():
-            return
+            return None
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh(), name="read-keys")
-        if wait:
-            await asyncio.wait([self._refreshing], timeout=WAIT_SECONDS)
+        return self._refreshing
+
+    def follow(self, on_change: Callable[[], None]) -> None:
+        """Call `on_change` each time that keys, logins or people may have changed."""
+        self._followers.append(on_change)
 
     async def stop(self) -> None:
         """Wait for reads and writes in progress."""
@@ -209,6 +219,8 @@ class KeyRing:
         people = KnownPeople(self._rules, await self._person_store.all(), sessions)
         self._contents = _Contents(keys, logins, await self._limits.all(), people)
         self._read_at = self._clock()
+        for on_change in self._followers:
+            on_change()
 
     async def _note(self, used: set[str], seen: set[str]) -> None:
         try:

@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.access.authentication import identify
 from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
 from app.schemas.response_bodies.conversations import conversation_body
 from app.services import Services, services_of
@@ -15,8 +14,6 @@ from app.transport.event_stream import EventStream
 from app.transport.sse import encode_json, farewell_frame
 from engine.errors import NotFoundError
 
-CHECK_SECONDS: Final = 20.0
-"""Seconds within which a silent stream ends once its key or login has ended."""
 PING_SECONDS: Final = 20.0
 
 
@@ -24,21 +21,14 @@ async def follow_changes(request: Request) -> Response:
     """Stream changes of the caller's chats: created, changed, answered and deleted ones. Nothing is sent twice."""
     services = services_of(request)
     services.changes.check_room(services.store.tenant)
-    return EventStream(lambda _: _frames(request, services), headers={}, ping_seconds=PING_SECONDS)
+    return EventStream(lambda _: _frames(services), headers={}, ping_seconds=PING_SECONDS)
 
 
-async def _frames(request: Request, services: Services) -> AsyncGenerator[bytes, None]:
+async def _frames(services: Services) -> AsyncGenerator[bytes, None]:
     tenant = services.store.tenant
     with services.changes.followed(tenant) as follower:
         yield _frame("opened", ChangesOpening(answering=sorted(await services.runs.answering(tenant))))
-        while not follower.is_over:
-            has_news = await follower.wait(CHECK_SECONDS)
-            await services.ring.refresh()
-            principal = identify(request.headers, services.ring, request.state.identity)
-            if principal is None or principal.tenant != tenant:
-                return
-            if not has_news or follower.is_over:
-                continue
+        while await follower.wait():
             changed = follower.take()
             if changed is None:
                 yield _frame("reload", ManyChanges())

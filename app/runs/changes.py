@@ -46,14 +46,10 @@ class Follower:
         self.is_over = True
         self._news.set()
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait for news. Returns False if none came within `seconds`."""
-        try:
-            async with asyncio.timeout(seconds):
-                await self._news.wait()
-        except TimeoutError:
-            return False
-        return True
+    async def wait(self) -> bool:
+        """Wait for news. Returns False once there will be no more, since the server is stopping."""
+        await self._news.wait()
+        return not self.is_over
 
     def take(self) -> dict[str, bool] | None:
         """Return the conversations that changed, and forget them; None if everything is to be read again.

@@ -169,13 +169,14 @@ def streamed(
 
     def on_close() -> None:
         if not ended.is_set():
-            logger.info("%s abort: the client disconnected", request_id)
+            logger.info("%s abort: the client disconnected, or its access ended", request_id)
             engine.abort(stream.request_id)
 
     return EventStream(
         lambda writer: ending_in_words(frames(writer), shape.failure),
         headers={},
         framing=shape.framing,
+        refused=shape.failure,
         on_close=on_close,
     )
 

@@ -19,8 +19,10 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
+from app.http.request_access import access_refusal
 from app.transport.direct_writer import DirectWriter, direct_writer
 from app.transport.framing import EVENTS, Framing
+from engine.errors import EbbError
 
 PING_SECONDS: Final = 5.0
 PINGS_TO_A_FROZEN_READER: Final = 6
@@ -54,11 +56,14 @@ class EventStream(EventSourceResponse):
         *,
         headers: dict[str, str],
         framing: Framing = EVENTS,
+        refused: Callable[[EbbError], bytes] | None = None,
         on_close: Callable[[], None] | None = None,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
         """Prepare the response.
 
+        refused: encodes the error that ends the stream of a client whose access to the server has ended; None ends it
+            without one, for clients that then ask again.
         ping_seconds: interval of the fillers that keep proxies from closing a silent connection.
         """
         super().__init__(
@@ -75,6 +80,7 @@ class EventStream(EventSourceResponse):
         self._send_lock = asyncio.Lock()  # type: ignore[assignment]
         self._frames = frames
         self._framing = framing
+        self._refused = refused
         self._on_close = on_close
         self._writer: DirectWriter | None = None
 
@@ -88,13 +94,15 @@ class EventStream(EventSourceResponse):
                 await super().__call__(scope, receive, send)
             else:
                 await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-                await self._stream_until_cut(receive, send)
+                await self._stream_until_cut(scope, receive, send)
         finally:
             if self._on_close is not None:
                 self._on_close()
 
-    async def _stream_until_cut(self, receive: Receive, send: Send) -> None:
+    async def _stream_until_cut(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until the end of the frames. Abort the connection if one of the library's watchers returns first.
+
+        If the client's access to the server ends, the stream ends instead.
 
         This task is cancelled once, unlike in anyio's scopes, so a generator of frames may await in its cleanup.
         """
@@ -115,11 +123,19 @@ class EventStream(EventSourceResponse):
             is_cut = life.expired() and isinstance(error.__cause__, asyncio.CancelledError)
             if not (is_cut or isinstance(error, SendTimeoutError)):
                 raise
-            if self._writer is not None:
+            refusal = access_refusal(scope)
+            if refusal is not None and (self._writer is None or self._writer.ready):
+                await self._refuse(send, refusal)
+            elif self._writer is not None:
                 self._writer.abort()
         finally:
             for watcher in watchers:
                 watcher.cancel()
+
+    async def _refuse(self, send: Send, refusal: EbbError) -> None:
+        if self._refused is not None:
+            await send({"type": "http.response.body", "body": self._refused(refusal), "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _ping(self, send: Send) -> None:
         """Send pings until the client does not take one in time."""

@@ -418,7 +418,7 @@ async def test_changes_reach_pages_at_other_servers(first: Server, second: Serve
         seen = dict[str, bool]()
         async with asyncio.timeout(20):
             while not seen.get(run.answer.conversation_id):
-                await there.wait(20)
+                await there.wait()
                 seen |= there.take() or {}
         assert list(seen) == [run.answer.conversation_id]
         assert here.take() == seen
@@ -436,7 +436,8 @@ async def test_chat_answered_elsewhere_counts_as_being_answered(first: Server, s
 async def test_missed_notices_have_pages_read_everything(tmp_path: Path, first: Server, second: Server) -> None:
     with second.services.changes.followed("local") as there:
         end_connections(schema_of(tmp_path))
-        await there.wait(20)
+        async with asyncio.timeout(20):
+            await there.wait()
         assert there.take() is None
 
 

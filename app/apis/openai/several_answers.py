@@ -123,7 +123,8 @@ def _streamed(
     def on_close() -> None:
         abort_all(engine, streams)
 
-    return EventStream(lambda _: ending_in_words(frames(), shapes[0].failure), headers={}, on_close=on_close)
+    failure = shapes[0].failure
+    return EventStream(lambda _: ending_in_words(frames(), failure), headers={}, refused=failure, on_close=on_close)
 
 
 async def _outputs_of_all(outputs: Sequence[Outputs]) -> AsyncGenerator[tuple[int, RequestOutput], None]:

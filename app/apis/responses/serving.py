@@ -26,6 +26,7 @@ def event_stream(events: ResponseEvents, after: int, on_close: Callable[[], None
         lambda _: ending_in_words(events.frames(after), events.failure),
         headers={},
         framing=EVENTS_WITH_IDS,
+        refused=events.failure,
         on_close=on_close,
     )
 

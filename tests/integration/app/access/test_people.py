@@ -1,5 +1,6 @@
 """People with accounts: at a real OpenID provider and behind a proxy, each a tenant of their own."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from ipaddress import ip_network
@@ -142,7 +143,10 @@ async def test_disabled_person_is_out_with_sessions_and_keys(server: RunningServ
         assert (await ada.patch(path, json={"disabled": True})).status == 403
         own = await root.patch(f"/api/admin/people/{people['Root']['id']}", json={"disabled": True})
         assert (await error_of(own, 409))["code"] == "own_account"
+        pages = await ada.get("/api/events")
         assert (await root.patch(path, json={"disabled": True})).status == 200
+        async with asyncio.timeout(20):
+            assert b"opened" in await pages.read(), "an open stream ends"
         assert (await ada.get("/api/conversations")).status == 401
         assert (await root.get(link)).status == 404
         async with api_client(server.url, key) as client:

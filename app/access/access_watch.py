@@ -1,0 +1,61 @@
+"""End of the access of requests in progress, once the key or login that they began with no longer gives it."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from starlette.types import Receive
+
+from app.access.key_ring import FRESH_SECONDS, KeyRing
+from app.http.request_access import RequestAccess
+from engine.errors import EbbError
+
+EXPIRY_SECONDS: Final = 20.0
+"""Seconds within which a stream ends after its login has expired. All other changes take effect at once."""
+
+
+class AccessWatch:
+    """Owner of the accesses of requests in progress. While there are any, the keys are read every second."""
+
+    def __init__(self, ring: KeyRing) -> None:
+        self._ring = ring
+        self._open: dict[RequestAccess, Callable[[], EbbError | None]] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._checked_at = 0.0
+        ring.follow(self.check)
+
+    @contextmanager
+    def watched(self, receive: Receive, refusal: Callable[[], EbbError | None]) -> Iterator[RequestAccess]:
+        """Watch the access of a request for the duration of the context.
+
+        refusal: the error that a request like it would get now; None if it would be answered.
+        """
+        access = RequestAccess(receive)
+        self._open[access] = refusal
+        if self._timer is None:
+            self._begin()
+        try:
+            yield access
+        finally:
+            del self._open[access]
+
+    def check(self) -> None:
+        """End the accesses that the keys and logins read last no longer give."""
+        for access, refusal_of in list(self._open.items()):
+            if access.refusal is None and (refusal := refusal_of()) is not None:
+                access.end(refusal)
+
+    def _begin(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(FRESH_SECONDS, self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        if not self._open:
+            return
+        self._begin()
+        self._ring.begin_refresh()
+        now = asyncio.get_running_loop().time()
+        if now - self._checked_at >= EXPIRY_SECONDS:
+            self._checked_at = now
+            self.check()

@@ -14,7 +14,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from app.domain.failures import failure_of
@@ -26,12 +25,12 @@ from app.logs.request_log import log_finished
 from app.runs.run import Run
 from app.runs.run_bus import Alone, RunBus
 from app.runs.run_log import RunLog
-from app.runs.unstored_ends import REFUSALS, UnstoredEnds
+from app.runs.unstored_ends import UnstoredEnds
 from app.runs.usage import message_usage
 from app.schemas.response_bodies.run_events import OpeningRecords
 from app.storage.run_records import MessageEnd
 from app.storage.runs import RunStore
-from engine.errors import FOR_THE_PROCESS, EbbError, EngineError, NotReadyError
+from engine.errors import FOR_THE_PROCESS, EbbError, NotReadyError, OutageError
 from engine.outputs import RequestOutput
 
 KEEP_SECONDS = 600.0
@@ -41,6 +40,11 @@ SAVE_SECONDS = 0.1
 NOT_STORED = (
     "The answer could not be stored yet: the disk is full or the database is locked. The server keeps it in memory and "
     "stores it as soon as it can"
+)
+
+REJECTED_FOR_NOW = (
+    "The answer could not be stored yet, for a reason that the server's log gives. The server tries again for a few "
+    "seconds"
 )
 
 logger = logging.getLogger(__name__)
@@ -173,7 +177,11 @@ class RunRegistry:
 
     def orphans(self, owned: Iterable[str]) -> set[str]:
         """Return those of the runs which the store has as this server's that no one works on here."""
-        return {run_id for run_id in owned if (run := self._runs.get(run_id)) is None or self._is_over(run)}
+        return {
+            run_id
+            for run_id in owned
+            if run_id not in self._unstored.given_up and ((run := self._runs.get(run_id)) is None or self._is_over(run))
+        }
 
     def _is_over(self, run: Run) -> bool:
         return run.ended.is_set() and run.id not in self._tasks and run.answer not in self._unstored
@@ -338,17 +346,16 @@ class RunRegistry:
                 run.is_lost = True
                 self._leave_to_other(run)
                 return False
-        except REFUSALS as error:
+        except OutageError as error:
             logger.error(
                 "%s: the database refused the end of the answer, which will be stored later: %s", run.id, error
             )
             run.failure = run.failure or NotReadyError(NOT_STORED, code="storage_failed")
             self._unstored.keep(run.answer, run.epoch)
         except Exception:
-            logger.exception("%s: the answer could not be stored", run.id)
-            run.failure = EngineError("The answer could not be stored", code="storage_failed")
-            error_end = error_body(run.failure)
-            run.answer = replace(run.answer, status="failed", error=error_end)
+            logger.exception("%s: the database rejected the end of the answer", run.id)
+            run.failure = run.failure or NotReadyError(REJECTED_FOR_NOW, code="storage_failed")
+            self._unstored.keep(run.answer, run.epoch, is_rejected=True)
         return True
 
     def _leave_to_other(self, run: Run) -> None:
@@ -364,6 +371,7 @@ class RunRegistry:
             return
         if answer.status != "failed":
             run.failure = None
+        run.answer = answer
         run.log.close(answer, len(run.token_ids), error_of(answer))
         # Only now is the answer unread in the store.
         self._announce(run.tenant, answer.conversation_id, False)

@@ -271,7 +271,8 @@ class RunStore:
             return {row["id"] for row in rows}
 
         try:
-            return await self._database.write(update, durable=False)
+            # A crash that undid this on a database of its own would give the run back to its former owner.
+            return await self._database.write(update, durable=self._database.is_shared)
         except CommitUnknownError:
             return await self._database.write(look, durable=False)
 

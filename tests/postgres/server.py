@@ -62,12 +62,19 @@ class Server:
 
 @asynccontextmanager
 async def server(
-    path: Path, name: str, engine: FakeEngine | None = None, *, secret: bytes = b"secret", is_held: bool = False
+    path: Path,
+    name: str,
+    engine: FakeEngine | None = None,
+    *,
+    secret: bytes = b"secret",
+    is_held: bool = False,
+    url: str | None = None,
 ) -> AsyncIterator[Server]:
     """Run a server with a state directory of its own.
 
     engine: makes titles; None for one that makes none.
     is_held: whether its engine computes nothing.
+    url: address of the database; None for the one of `path`.
     """
     (path / name).mkdir(exist_ok=True)
     model_titles, host = engine is not None, EngineHost()
@@ -80,7 +87,7 @@ async def server(
         path / name / "conversations.db",
         host,
         model_titles=model_titles,
-        database_url=url_of(path),
+        database_url=url or url_of(path),
         secret_digest=secret,
     )
     made = Server(services, engine)

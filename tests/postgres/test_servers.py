@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from app.domain.ids import new_id
 from app.domain.storage_health import CommitUnknownError
 from app.runs import lease, shared_runs
 from app.runs.run import Run
@@ -320,6 +321,26 @@ async def test_run_unknown_to_its_owner_is_resumed(first: Server, monkeypatch: p
     run = first.run(run_id)
     assert (await end_of(run)).content == WHOLE_ANSWER
     assert await first.stored(run) == run.answer
+
+
+async def test_repeated_question_whose_commit_was_in_doubt_is_one(
+    first: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = await first.services.store.conversations.create({})
+    question = NewMessage(content="one", id=new_id("msg"))
+    lose_answers_to_commit(monkeypatch, 2)
+    with pytest.raises(CommitUnknownError):
+        await first.services.turns.ask(conversation.id, question)
+    copy = await first.services.turns.ask(conversation.id, question)
+    assert copy.answer.status == "in_progress"
+    for _ in range(2):
+        await first.lease.renew()
+    again = await first.services.turns.ask(conversation.id, question)
+    assert again.id == copy.id
+    assert (await end_of(again)).content == WHOLE_ANSWER
+    assert b"server_restart" in (await frames_until_end(copy))[-1]
+    assert [each.status for each in await first.services.store.messages.path(again.answer.id)] == ["complete"] * 2
+    assert await first.services.store.database.read("SELECT * FROM run") == []
 
 
 async def test_take_over_whose_commit_was_in_doubt_resumes(

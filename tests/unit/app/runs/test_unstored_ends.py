@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,12 +12,14 @@ import pytest
 from app.conversations.turns import Turns
 from app.domain.records import Message
 from app.host.engine_host import EngineHost
+from app.runs import unstored_ends
 from app.runs.run import Run
 from app.runs.service import RunRegistry
 from app.runs.unstored_ends import UnstoredEnds
 from app.schemas.conversations import NewMessage, RetryFields
 from app.services import Services
 from app.storage.connection import Connection
+from app.storage.errors import ConstraintError
 from engine.errors import OutageError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
@@ -49,6 +51,13 @@ async def ended_under_lock(services: Services, engine: FakeEngine, path: Path) -
     with locked(path):
         engine.allow(None)
         await run.ended.wait()
+    return run
+
+
+async def ended(services: Services) -> Run:
+    conversation = await services.store.conversations.create({})
+    run = await services.turns.ask(conversation.id, NewMessage(content="one"))
+    await run.ended.wait()
     return run
 
 
@@ -200,6 +209,75 @@ async def test_next_process_resumes_run_with_unstored_end(tmp_path: Path) -> Non
     assert resumed.answer.content == WHOLE_ANSWER
     await second.stop(0)
     await services.close()
+
+
+def reject_ends(monkeypatch: pytest.MonkeyPatch, services: Services, is_bad: Callable[[Message], bool]) -> None:
+    """Reject ends as a defect does, and retry them without a pause."""
+
+    async def finish(answer: Message, epoch: int = 0) -> bool:
+        if is_bad(answer):
+            raise ConstraintError("a row that cannot be stored")
+        return await taken(answer, epoch)
+
+    taken = services.store.runs.finish
+    monkeypatch.setattr(services.store.runs, "finish", finish)
+    monkeypatch.setattr(unstored_ends, "FIRST_PAUSE_SECONDS", 0.0)
+
+
+async def retried(services: Services) -> None:
+    task = services.runs._unstored._task
+    assert task is not None
+    await asyncio.wait_for(task, 20)
+
+
+async def test_end_rejected_for_good_is_stored_without_its_text(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reject_ends(monkeypatch, services, lambda answer: answer.content != "")
+    run = await ended(services)
+    assert b"storage_failed" in [frame async for frame in run.log.follow(0)][-1]
+    await retried(services)
+    shown = await stored(services, run)
+    assert (shown.status, shown.content) == ("failed", "")
+    assert shown.error is not None
+    assert "Ask again" in shown.error["message"]
+    assert run.answer == shown
+    again = await services.turns.retry(run.answer.id, RetryFields())
+    assert again.answer.parent_id == run.answer.parent_id
+
+
+async def test_end_rejected_once_is_stored_whole(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    attempts = iter([True, True])
+    reject_ends(monkeypatch, services, lambda _: next(attempts, False))
+    run = await ended(services)
+    await retried(services)
+    assert (await stored(services, run)).content == WHOLE_ANSWER
+
+
+async def test_rejected_end_delays_no_other_chat(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    rejected = list[str]()
+
+    def is_of_first_run(answer: Message) -> bool:
+        rejected.append(answer.run_id or "")
+        return answer.run_id == rejected[0]
+
+    reject_ends(monkeypatch, services, is_of_first_run)
+    monkeypatch.setattr(unstored_ends, "FIRST_PAUSE_SECONDS", 3600.0)
+    await ended(services)
+    assert (await stored(services, await ended(services))).content == WHOLE_ANSWER
+    assert services.runs.unstored == 1
+
+
+async def test_end_rejected_in_every_form_is_given_up(
+    services: Services, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    reject_ends(monkeypatch, services, lambda _: True)
+    run = await ended(services)
+    await retried(services)
+    assert services.runs.unstored == 0
+    # The database names the run as this server's at each renewal of the lease.
+    assert services.runs.orphans([run.id]) == set()
+    assert caplog.text.count("rejected the end") == unstored_ends.MOST_REJECTIONS + 1
 
 
 async def test_concurrent_store_all_leaves_no_ends(services: Services, engine: FakeEngine) -> None:

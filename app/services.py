@@ -239,7 +239,14 @@ class Services:
             if titles is not None:
                 await titles.take_over()
 
-        lease = Lease(store.database, store.servers, runs, take_over, database_path.with_name("server-name"))
+        lease = Lease(
+            store.database,
+            store.servers,
+            runs,
+            take_over,
+            database_path.with_name("server-name"),
+            is_ready=lambda: host.status in ("ok", "degraded"),
+        )
         await lease.begin(secret_digest)
         shared_changes = SharedChanges(store.database, changes, lambda: lease.is_alone)
         try:
@@ -247,8 +254,8 @@ class Services:
         except OutageError as error:
             # Conversations of the interrupted import stay hidden until the next start.
             logger.error("the remains of an interrupted import could not be removed: %s", error)
-        await resumption.begin()
-        if titles is not None:
+        await resumption.begin(lease.former, claims=lease.claims)
+        if titles is not None and lease.claims:
             await titles.begin()
         shared_deletions = SharedDeletions(host, store, runs, lambda: lease.leads)
         directory = _replica_directory(store) if shares_replicas else None

@@ -8,8 +8,8 @@ Each renewal shows what has changed in the meantime:
   their owner had no answer, or a crash of the database lost their end. They are free from the second renewal on;
 - whether this server leads, and so does the work that one server does for all.
 
-After it, the server takes over the runs of servers whose lease has expired. A server whose own renewal was late does
-not, for the length of a lease: the database may have been away, and then all leases have expired.
+After it, the server takes over the runs of servers whose lease has expired (`app.runs.lease_watch`). If its engine is
+not ready, it leaves them to the others, unless no other one is ready either.
 
 A file has one server. There this one leads, and renews nothing.
 """
@@ -22,15 +22,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from app.runs.lease_watch import LeaseWatch
 from app.runs.service import RunRegistry
 from app.runs.unstored_ends import REFUSALS
 from app.storage.database import Database
-from app.storage.servers import LEASE_SECONDS, RELEASED, ServerStore, Standing
+from app.storage.servers import LEASE_SECONDS, RELEASED, OtherSecretError, ServerStore, Standing
 
 RENEW_SECONDS: Final = 1.0
 RELEASE_SECONDS: Final = 2.0
 """Time limit of the release, for which the clients wait."""
-LATE_SECONDS: Final = LEASE_SECONDS / 2
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +40,7 @@ class Lease:
 
     leads: whether this server does the work that one server does for all.
     is_alone: whether no other server uses the database.
+    former: the server that this process replaces; None if there was none.
     """
 
     def __init__(
@@ -48,24 +49,27 @@ class Lease:
         servers: ServerStore,
         runs: RunRegistry,
         take_over: Callable[[], Awaitable[None]],
-        former: Path,
+        name: Path,
         *,
+        is_ready: Callable[[], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare the lease.
 
         take_over: takes over the runs of servers that have ended.
-        former: file with the name of the server that ran in this state directory before.
+        name: file with the name of the server that ran in this state directory last.
+        is_ready: whether the engine can continue runs at once.
         clock: monotonic seconds.
         """
         self._database = database
         self._servers = servers
         self._runs = runs
         self._take_over = take_over
-        self._former = former
+        self._name = name
+        self._is_ready = is_ready
         self._clock = clock
-        self._renewed_at = clock()
-        self._trusted_at = clock() + LEASE_SECONDS
+        self._watch = LeaseWatch()
+        self._others_ready = False
         self._news = asyncio.Event()
         self._settled = asyncio.Event()
         self._settled.set()
@@ -74,6 +78,12 @@ class Lease:
         self._orphans = set[str]()
         self.leads = not database.is_shared
         self.is_alone = not database.is_shared
+        self.former: str | None = None
+
+    @property
+    def claims(self) -> bool:
+        """Whether this server takes over runs now."""
+        return self._takes_over and (self._is_ready() or not self._others_ready)
 
     async def begin(self, secret: bytes) -> None:
         """Take the lease, and free the runs of the server that this process replaces.
@@ -84,11 +94,21 @@ class Lease:
         """
         if not self._database.is_shared:
             return
-        standing = await self._servers.begin(await asyncio.to_thread(_read, self._former), secret)
-        self.leads, self.is_alone = standing.leads, standing.is_alone
-        await asyncio.to_thread(_write, self._former, self._database.server)
-        self._renewed_at = self._clock()
+        self.former = await asyncio.to_thread(_read, self._name)
+        self._note(await self._begun(secret))
+        await asyncio.to_thread(_write, self._name, self._database.server)
         self._task = asyncio.create_task(self._keep(), name="renew-lease")
+
+    async def _begun(self, secret: bytes) -> Standing:
+        while True:
+            expired = self._watch.expired(self._clock())
+            try:
+                return await self._servers.begin(self.former, secret, is_ready=self._is_ready(), expired=expired)
+            except OtherSecretError as error:
+                # The lease may be that of a server that ended without notice.
+                if self._watch.note(error.renewals, self._clock()):
+                    raise
+            await asyncio.sleep(RENEW_SECONDS)
 
     def leave(self) -> None:
         """Take over no more runs, because this server is about to stop. The runs that it has stay with it."""
@@ -131,23 +151,25 @@ class Lease:
     async def renew(self) -> None:
         """Renew the lease once, and do what follows from the state of the database."""
         driven = self._runs.driven()
-        standing = await self._servers.renew()
+        standing = await self._servers.renew(
+            is_ready=self._takes_over and self._is_ready(), expired=self._watch.expired(self._clock())
+        )
+        self._note(standing)
         self._heed(standing, {run.id for run in driven})
         if self._takes_over:
             await self._settle_orphans(standing)
-        now = self._clock()
-        if now - self._renewed_at > LATE_SECONDS:
-            self._trusted_at = now + LEASE_SECONDS
-        self._renewed_at = now
-        if now >= self._trusted_at and self._takes_over:
+        if self.claims:
             await self._take_over()
 
+    def _note(self, standing: Standing) -> None:
+        self._watch.note(standing.others, self._clock())
+        self.leads, self.is_alone, self._others_ready = standing.leads, not standing.others, standing.others_ready
+
     def _heed(self, standing: Standing, driven: set[str]) -> None:
-        """Follow the state of the database.
+        """Stop working on runs that are lost, or that a client of another server wants to end.
 
         driven: runs that the engine worked on before the renewal. A younger run may not be in it.
         """
-        self.leads, self.is_alone = standing.leads, standing.is_alone
         for run in self._runs.driven():
             held = standing.runs.get(run.id)
             if held is not None and held.epoch == run.epoch:

@@ -78,15 +78,19 @@ class Resumption:
         self._task: asyncio.Task[None] | None = None
         self._takeovers: set[asyncio.Task[None]] = set()
 
-    async def begin(self) -> None:
-        """Find the unfinished runs, and resume them once there is an engine."""
+    async def begin(self, former: str | None = None, *, claims: bool = True) -> None:
+        """Find the unfinished runs, and resume them once there is an engine.
+
+        former: the server that this process replaces; None for the only server of a file.
+        claims: False leaves the runs to other servers, whose engines are ready.
+        """
         is_closed = True
         try:
             await self._store.runs.close_unfinished()
         except OutageError as error:
             is_closed = False
             logger.error("the database cannot be written; the write will be retried: %s", error)
-        found = await self._found(self._places.read())
+        found = await self._found(self._places.read(), former) if claims else []
         if found or not is_closed:
             self._task = asyncio.create_task(self._resume_all(found, is_closed=is_closed), name="resume-runs")
         else:
@@ -117,17 +121,19 @@ class Resumption:
         # An engine that broke hands its runs over too, but one of them may have broken it.
         self._places.close(clean=engine is None or not engine.is_broken)
 
-    async def _found(self, had_place: Mapping[str, int]) -> list[tuple[RunRecord, Run]]:
+    async def _found(self, had_place: Mapping[str, int], former: str | None = None) -> list[tuple[RunRecord, Run]]:
         """Open the unfinished runs that this server does not know, each with the record of its resumption.
 
         had_place: number of tokens of the runs that had a place in the batch when the former process died.
+        former: see `begin`.
         """
         found = list[tuple[RunRecord, Run]]()
         for left in filter(self._is_unknown, await self._store.runs.unfinished()):
             run = _opened(left)
             self._runs.add(run)
             # The places of another server are not known. A run that it had resumed before may be the cause.
-            had_tokens = left.record.resumed_with if left.is_crashed else had_place.get(run.id)
+            is_of_another = left.is_crashed and left.owner != former
+            had_tokens = left.record.resumed_with if is_of_another else had_place.get(run.id)
             found.append((_counted(left.record, had_tokens, run), run))
         return found
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.servers import has_no_owner
+from app.storage.servers import HAS_NO_OWNER
 
 MAX_TAKEOVERS: Final = 2
 """Number of times that a title is taken over. If its servers die again, the title is given up: it may be the cause."""
@@ -74,7 +74,7 @@ class DueTitleStore:
         The title of an answer in progress stays: the server that continues the answer adds it again.
         """
         dialect = self._database.dialect
-        left = f"{has_no_owner(dialect)} AND NOT EXISTS (SELECT 1 FROM run WHERE run.message_id = due_title.message_id)"
+        left = f"{HAS_NO_OWNER} AND NOT EXISTS (SELECT 1 FROM run WHERE run.message_id = due_title.message_id)"
         if not await self._database.read(f"SELECT 1 FROM due_title WHERE {left} LIMIT 1"):
             return []
 

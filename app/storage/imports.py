@@ -19,6 +19,7 @@ from app.storage.folders import folder_at
 from app.storage.limits import check_room
 from app.storage.responses import insert_response
 from app.storage.rows import add_conversation, insert_messages
+from app.storage.servers import LIVE
 
 BATCH_MESSAGES = 25
 BATCH_CHARACTERS = 65_536
@@ -74,10 +75,9 @@ class ImportStore:
     async def discard_former(self) -> None:
         """Mark conversations for removal that were staged by servers that have ended."""
         own = self._database.server
-        live = f"SELECT id FROM server WHERE lease_until > {self._database.dialect.now}"
         imports = await self._database.read(
             f"SELECT DISTINCT import_id FROM staged WHERE substr(import_id, 1, :length) <> :own "
-            f"AND substr(import_id, 1, :length) NOT IN ({live})",
+            f"AND substr(import_id, 1, :length) NOT IN ({LIVE})",
             {"own": own, "length": len(own)},
         )
         if imports:

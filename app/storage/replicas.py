@@ -10,6 +10,7 @@ from typing import Final
 
 from app.storage.connection import Connection
 from app.storage.database import Database
+from app.storage.servers import LIVE
 from engine.fleet.shared_place import PublishedReplica, SharedPlace, decode_place, encode_place
 
 REPLICAS: Final = "replicas"
@@ -36,11 +37,9 @@ class ReplicaStore:
         server = self._database.server
 
         def write(connection: Connection) -> int | None:
-            now = connection.dialect.now
-            live = f"SELECT id FROM server WHERE lease_until > {now}"
             changed = connection.execute(
-                f"UPDATE replica_keeper SET server = ?, last_epoch = last_epoch + 1 WHERE ? IN ({live}) AND "
-                f"(server = ? OR server NOT IN ({live}))",
+                f"UPDATE replica_keeper SET server = ?, last_epoch = last_epoch + 1 WHERE ? IN ({LIVE}) AND "
+                f"(server = ? OR server NOT IN ({LIVE}))",
                 (server, server, server),
             )
             if not changed:

@@ -70,7 +70,8 @@ class UnfinishedRun:
 
     question: the message that the answer follows.
     token_ids: packed.
-    is_crashed: whether its owner was another server that ended without notice.
+    owner: the server that works on the run, or did so last; empty if that one left the run to the others.
+    is_crashed: whether that server has a row among those of a shared database, so that it ended without notice.
     """
 
     tenant: str
@@ -80,6 +81,7 @@ class UnfinishedRun:
     answer: Message
     token_ids: bytes
     deltas: list[Delta]
+    owner: str
     is_crashed: bool
 
 

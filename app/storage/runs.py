@@ -27,7 +27,7 @@ from app.storage.rows import (
 )
 from app.storage.run_records import RunNews, RunProgress, RunRecord, StoredLength, Turn, UnfinishedRun
 from app.storage.server_clock import act_at
-from app.storage.servers import RELEASED, has_no_owner
+from app.storage.servers import HAS_NO_OWNER, RELEASED
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, NotFoundError
 
@@ -232,7 +232,7 @@ class RunStore:
 
     async def unfinished(self) -> list[UnfinishedRun]:
         """List the runs of all tenants whose process has ended, in the order in which they began."""
-        where = f"{_SHOWN} AND {has_no_owner(self._database.dialect)}"
+        where = f"{_SHOWN} AND {HAS_NO_OWNER}"
         return await self._database.read_together(lambda connection: _unfinished(connection, where))
 
     async def take_over(self, records: Iterable[RunRecord]) -> set[str]:
@@ -253,7 +253,7 @@ class RunStore:
                 "resumed_with = given.resumed_with "
                 f"FROM (SELECT {text(0)} AS id, {integer(1)} AS epoch, {integer(2)} AS fruitless, "
                 f"{integer(3)} AS resumed_with FROM {dialect.json_items}) AS given "
-                f"WHERE run.id = given.id AND run.epoch = given.epoch - 1 AND {has_no_owner(dialect)} "
+                f"WHERE run.id = given.id AND run.epoch = given.epoch - 1 AND {HAS_NO_OWNER} "
                 "RETURNING run.id AS id",
                 (self._database.server, json.dumps(given)),
             )
@@ -348,7 +348,7 @@ class RunStore:
         """
 
         def update(connection: Connection) -> int:
-            connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN} AND {has_no_owner(connection.dialect)}")
+            connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN} AND {HAS_NO_OWNER}")
             greatest = connection.dialect.greatest
             return connection.execute(
                 f"UPDATE message SET status = 'incomplete', completed_at = {greatest}(?, created_at) "
@@ -366,7 +366,9 @@ def _unfinished(connection: Connection, where: str, parameters: Parameters = ())
     loop's thread, which is busy when a hundred runs are taken over.
     """
     crashed = "EXISTS (SELECT 1 FROM server WHERE server.id = owner) AS is_crashed"
-    rows = connection.fetch_all(f"SELECT {_RECORD}, number, {crashed} FROM run WHERE {where} ORDER BY id", parameters)
+    rows = connection.fetch_all(
+        f"SELECT {_RECORD}, number, owner, {crashed} FROM run WHERE {where} ORDER BY id", parameters
+    )
     if not rows:
         return []
     answers = f"SELECT message_id FROM run WHERE {where}"
@@ -402,6 +404,7 @@ def _unfinished(connection: Connection, where: str, parameters: Parameters = ())
                 message_of(question),
                 message_of(answer),
                 *_output_of(events[row["number"]]),
+                row["owner"],
                 bool(row["is_crashed"]),
             )
         )

@@ -4,24 +4,46 @@ A server renews its lease every second. Each run has an owner, the server that w
 servers that took it over before. A run whose owner has no lease any more may be taken over, which raises the epoch.
 Every write of a run names the writer and the epoch, so a server that has lost a run without knowing it writes nothing.
 
-All times are those of the database, so the clocks of the servers need not agree. A file has one server, which needs no
-lease.
+Renewals are counted, and no lease depends on the time of any clock. A server that has seen the same number for
+LEASE_SECONDS (`app.runs.lease_watch`) ends the lease, unless the number has changed by then. The row of a server that
+ended without notice stays as long as it owns runs. A file has one server, which needs no lease.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.dialect import Dialect
 from app.storage.errors import UnusableDatabaseError
+
+NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
 
 RELEASED: Final = "released"
 """Topic of the notice that a server has ended its lease, or left runs to the others."""
 
 LEASE_SECONDS: Final = 4.0
-FORGET_SECONDS: Final = 3600.0
-"""Time after its lease for which a server that ended without notice is remembered."""
+
+LIVE: Final = "SELECT id FROM server WHERE is_live"
+"""Query for the servers that have a lease."""
+
+HAS_NO_OWNER: Final = f"owner NOT IN ({LIVE})"
+"""Condition for a row of `run` or `due_title` whose owner has no lease."""
+
+
+class OtherSecretError(UnusableDatabaseError):
+    """Servers on the database have another secret file.
+
+    renewals: number of renewals of each of them, by server.
+    """
+
+    def __init__(self, renewals: Mapping[str, int]) -> None:
+        super().__init__(
+            "Another server on this database has another secret file, so neither could read what the other sealed: "
+            "copy its file, and name it with --secret-file"
+        )
+        self.renewals = renewals
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +59,14 @@ class Standing:
     """A server among the others when it renewed its lease.
 
     leads: whether the server does the work that one of them does for all.
-    is_alone: whether no other server has a lease.
+    others: numbers of renewals of the other servers that have a lease.
+    others_ready: whether one of them takes over runs at once.
     runs: the runs that the server owns, by id.
     """
 
     leads: bool
-    is_alone: bool
+    others: dict[str, int]
+    others_ready: bool
     runs: dict[str, HeldRun]
 
 
@@ -53,38 +77,51 @@ class ServerStore:
         self._database = database
         self._secret = b""
 
-    async def begin(self, former: str | None, secret: bytes) -> Standing:
+    async def begin(
+        self, former: str | None, secret: bytes, *, is_ready: bool = False, expired: Mapping[str, int] = NOTHING
+    ) -> Standing:
         """Take the first lease, and return the standing of this server.
 
         former: the server that this process replaces, whose runs are free from now on; None for no server.
-        secret: digest of the secret file. Raises UnusableDatabaseError if another server has another secret.
+        secret: digest of the secret file.
+        is_ready, expired: as in `renew`.
+
+        Raises OtherSecretError if another server has another secret.
         """
         self._secret = secret
 
-        def write(connection: Connection) -> None:
-            connection.execute("DELETE FROM server WHERE id = ?", (former,))
-            live = f"SELECT secret FROM server WHERE lease_until > {connection.dialect.now}"
-            if any(row["secret"] != secret for row in connection.fetch_all(live)):
-                raise UnusableDatabaseError(
-                    "Another server on this database has another secret file, so neither could read what the other "
-                    "sealed: copy its file, and name it with --secret-file"
-                )
+        def write(connection: Connection) -> dict[str, int]:
+            if connection.execute("UPDATE server SET is_live = FALSE WHERE id = ? AND is_live", (former,)):
+                connection.notify(RELEASED, "")
+            _end(connection, expired)
+            rows = connection.fetch_all("SELECT id, renewals FROM server WHERE is_live AND secret <> ?", (secret,))
+            return {row["id"]: row["renewals"] for row in rows}
 
-        await self._database.write(write)
-        return await self.renew()
+        if strangers := await self._database.write(write):
+            raise OtherSecretError(strangers)
+        return await self.renew(is_ready=is_ready)
 
-    async def renew(self) -> Standing:
-        """Extend the lease by LEASE_SECONDS from now, and return the standing of this server."""
+    async def renew(self, *, is_ready: bool = True, expired: Mapping[str, int] = NOTHING) -> Standing:
+        """Renew the lease, and return the standing of this server.
+
+        is_ready: whether this server takes over runs at once.
+        expired: servers whose lease ends, unless they have renewed it since they had this number of renewals.
+        """
         server = self._database.server
 
         def write(connection: Connection) -> Standing:
-            now = connection.dialect.now
-            _renew(connection, server, self._secret)
-            connection.execute(f"DELETE FROM server WHERE lease_until < {now} - ?", (FORGET_SECONDS,))
-            live = connection.fetch_all(f"SELECT id FROM server WHERE lease_until > {now} ORDER BY number")
+            _renew(connection, server, self._secret, is_ready)
+            _end(connection, expired)
+            connection.execute("DELETE FROM server WHERE NOT is_live AND id NOT IN (SELECT owner FROM run)")
+            live = connection.fetch_all("SELECT id, renewals, is_ready FROM server WHERE is_live ORDER BY number")
+            others = [row for row in live if row["id"] != server]
             runs = connection.fetch_all("SELECT id, epoch, is_cancelled FROM run WHERE owner = ?", (server,))
-            held = {row["id"]: HeldRun(row["epoch"], bool(row["is_cancelled"])) for row in runs}
-            return Standing(live[0]["id"] == server, len(live) == 1, held)
+            return Standing(
+                live[0]["id"] == server,
+                {row["id"]: row["renewals"] for row in others},
+                any(row["is_ready"] for row in others),
+                {row["id"]: HeldRun(row["epoch"], bool(row["is_cancelled"])) for row in runs},
+            )
 
         return await self._database.write(write, durable=False)
 
@@ -99,14 +136,13 @@ class ServerStore:
         await self._database.write(write)
 
 
-def has_no_owner(dialect: Dialect) -> str:
-    """Return the condition for a row of `run` whose owner has no lease."""
-    return f"owner NOT IN (SELECT id FROM server WHERE lease_until > {dialect.now})"
-
-
-def _renew(connection: Connection, server: str, secret: bytes) -> None:
+def _renew(connection: Connection, server: str, secret: bytes, is_ready: bool) -> None:
     connection.execute(
-        f"INSERT INTO server(id, lease_until, secret) VALUES (?, {connection.dialect.now} + ?, ?) "
-        "ON CONFLICT(id) DO UPDATE SET lease_until = excluded.lease_until",
-        (server, LEASE_SECONDS, secret),
+        "INSERT INTO server(id, renewals, is_live, is_ready, secret) VALUES (?, 1, TRUE, ?, ?) ON CONFLICT(id) DO "
+        "UPDATE SET renewals = server.renewals + 1, is_live = TRUE, is_ready = excluded.is_ready",
+        (server, is_ready, secret),
     )
+
+
+def _end(connection: Connection, expired: Mapping[str, int]) -> None:
+    connection.execute_many("UPDATE server SET is_live = FALSE WHERE id = ? AND renewals = ?", list(expired.items()))

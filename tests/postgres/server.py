@@ -7,10 +7,12 @@ from pathlib import Path
 
 from app.domain.records import Message
 from app.host.engine_host import EngineHost
+from app.runs.lease_watch import LeaseWatch
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.services import Services
 from app.storage.connection import Connection
+from app.storage.store import Store
 from tests.on_postgres import url_of
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
@@ -24,9 +26,13 @@ class Server:
         self.services = services
         self.engine = engine
         self.lease = services.lease
-        # Time stands still, so that no renewal is late, and a takeover may begin at once.
+        # Time stands still, so a lease ends only when a test says so.
         self.lease._clock = lambda: 0.0
-        self.lease._renewed_at = self.lease._trusted_at = 0.0
+        self.lease._watch = LeaseWatch()
+
+    def ready(self) -> None:
+        """Have the engine ready from now on."""
+        self.services.host.ready(self.engine, "identity")
 
     async def ask(self, content: str = "one") -> Run:
         conversation = await self.services.store.conversations.create({})
@@ -43,13 +49,7 @@ class Server:
 
     async def expire(self) -> None:
         """End the lease as if this server had not renewed it for long."""
-
-        def write(connection: Connection) -> None:
-            connection.execute(
-                "UPDATE server SET lease_until = lease_until - 60 WHERE id = ?", (self.services.store.database.server,)
-            )
-
-        await self.services.store.database.write(write)
+        await expire(self.services.store)
 
     async def stored(self, run: Run) -> Message:
         return await self.services.store.messages.get(run.answer.id)
@@ -60,6 +60,15 @@ class Server:
         return found
 
 
+async def expire(store: Store) -> None:
+    """End the lease of a server as another one does that has seen no renewal of it for long."""
+
+    def write(connection: Connection) -> None:
+        connection.execute("UPDATE server SET is_live = FALSE WHERE id = ?", (store.database.server,))
+
+    await store.database.write(write)
+
+
 @asynccontextmanager
 async def server(
     path: Path,
@@ -68,12 +77,14 @@ async def server(
     *,
     secret: bytes = b"secret",
     is_held: bool = False,
+    is_ready: bool = True,
     url: str | None = None,
 ) -> AsyncIterator[Server]:
     """Run a server with a state directory of its own.
 
     engine: makes titles; None for one that makes none.
     is_held: whether its engine computes nothing.
+    is_ready: whether the engine is ready; otherwise it becomes so by `Server.ready`.
     url: address of the database; None for the one of `path`.
     """
     (path / name).mkdir(exist_ok=True)
@@ -82,7 +93,8 @@ async def server(
     await engine.start()
     if is_held:
         engine.hold()
-    host.ready(engine, "identity")
+    if is_ready:
+        host.ready(engine, "identity")
     services = await Services.open(
         path / name / "conversations.db",
         host,

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.ids import new_id
 from app.domain.storage_health import CommitUnknownError
-from app.runs import lease, shared_runs
+from app.runs import lease, lease_watch, shared_runs
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.storage.connection import Connection, Row
@@ -155,12 +155,69 @@ async def test_run_that_ends_server_after_server_is_given_up(tmp_path: Path, fir
     assert (stored.status, stored.content) == ("incomplete", " w0 w1 w2")
 
 
-async def test_late_renewal_takes_nothing_over(first: Server, second: Server) -> None:
+async def test_server_silent_for_the_length_of_a_lease_is_dead(first: Server, second: Server) -> None:
     run = await first.asked(3)
-    await first.expire()
-    second.lease._renewed_at -= 60
+    for now in range(int(LEASE_SECONDS)):
+        second.lease._clock = partial(float, now)
+        await second.lease.renew()
+        assert second.services.runs.get(run.id, "local") is None
+    second.lease._clock = partial(float, LEASE_SECONDS)
+    await second.lease.renew()
+    assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_lease_renewed_in_the_last_moment_goes_on(first: Server, second: Server) -> None:
+    run = await first.asked(3)
+    await second.lease.renew()
+    standing = await second.services.store.servers.renew()
+    await first.lease.renew()
+    await second.services.store.servers.renew(expired=standing.others)
+    assert await second.services.store.runs.unfinished() == []
+    first.engine.allow(None)
+    assert (await end_of(run)).content == WHOLE_ANSWER
+
+
+async def test_outage_of_the_database_ends_no_lease(first: Server, second: Server) -> None:
+    run = await first.asked(3)
+    await second.lease.renew()
+    second.lease._clock = lambda: 60.0
     await second.lease.renew()
     assert second.services.runs.get(run.id, "local") is None
+    assert not second.lease.is_alone
+
+
+async def test_loading_server_leaves_runs_to_a_ready_one(tmp_path: Path, first: Server, second: Server) -> None:
+    run = await first.asked(3)
+    async with server(tmp_path, "loading", is_ready=False) as loading:
+        await second.lease.renew()
+        await loading.lease.renew()
+        await first.expire()
+        await loading.lease.renew()
+        assert loading.services.runs.get(run.id, "local") is None
+        await second.lease.renew()
+        assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_loading_server_continues_runs_if_none_is_ready(tmp_path: Path) -> None:
+    async with server(tmp_path, "leaving") as leaving, server(tmp_path, "loading", is_ready=False) as loading:
+        run = await leaving.asked(3)
+        leaving.lease.leave()
+        await leaving.services.runs.hand_over([run])
+        await leaving.lease.renew()
+        await loading.lease.renew()
+        assert loading.run(run.id).answer.status == "in_progress"
+        loading.ready()
+        assert (await end_of(loading.run(run.id))).content == WHOLE_ANSWER
+
+
+async def test_restarted_server_leaves_its_runs_to_a_ready_one(tmp_path: Path, second: Server) -> None:
+    await second.lease.renew()
+    async with server(tmp_path, "killed") as killed:
+        run = await killed.asked(3)
+        async with server(tmp_path, "killed", is_ready=False) as again:
+            assert again.services.runs.get(run.id, "local") is None
+            await second.lease.renew()
+            assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
 
 
 async def test_oldest_server_leads_until_its_lease_ends(first: Server, second: Server) -> None:
@@ -463,10 +520,20 @@ async def test_missed_notices_have_pages_read_everything(tmp_path: Path, first: 
 
 
 async def test_server_with_another_secret_is_refused(tmp_path: Path, first: Server) -> None:
-    with pytest.raises(UnusableDatabaseError, match="--secret-file"):
-        async with server(tmp_path, "second", secret=b"other"):
-            pass
-    await first.expire()
+    starting = asyncio.create_task(server(tmp_path, "second", secret=b"other").__aenter__())
+    async with asyncio.timeout(20):
+        while not starting.done():
+            await first.lease.renew()
+            await asyncio.wait([starting], timeout=0.1)
+    assert isinstance(error := starting.exception(), UnusableDatabaseError)
+    assert "--secret-file" in str(error)
+
+
+async def test_secret_of_a_dead_server_is_not_asked_for(
+    tmp_path: Path, first: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease_watch, "LEASE_SECONDS", 0.2)
+    monkeypatch.setattr(lease, "RENEW_SECONDS", 0.1)
     async with server(tmp_path, "second", secret=b"other") as alone:
         assert alone.lease.is_alone
 

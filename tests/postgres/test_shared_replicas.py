@@ -11,13 +11,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from app.storage.connection import Connection
 from app.storage.replicas import ReplicaStore
 from app.storage.store import Store
 from bench.server import EbbServer, ServerSettings
 from engine.fleet.nearby_process import ProcessIdentity
 from engine.fleet.shared_place import PublishedReplica, SharedPlace
 from tests.on_postgres import url_of
+from tests.postgres.server import expire
 from tests.postgres.test_real_servers import FLAGS, body, new_conversation, read_whole
 from tests.run_reader import RunReader
 
@@ -34,15 +34,6 @@ async def stores(tmp_path: Path) -> AsyncIterator[list[Store]]:
     yield opened
     for store in opened:
         await store.close()
-
-
-async def expire(store: Store) -> None:
-    """End the lease of a server as if it had not renewed it for long."""
-
-    def write(connection: Connection) -> None:
-        connection.execute("UPDATE server SET lease_until = 0 WHERE id = ?", (store.database.server,))
-
-    await store.database.write(write)
 
 
 async def test_only_the_keeper_starts_replicas_until_its_lease_ends(stores: list[Store]) -> None:

@@ -16,6 +16,7 @@ from app.domain.bounds import (
     MAX_TITLE_SOURCE,
 )
 from app.domain.records import Rating
+from app.domain.tags import tag_name
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import AnswerParams, ChatParams
 from app.schemas.urgency import UrgencyFields
@@ -23,14 +24,14 @@ from app.schemas.urgency import UrgencyFields
 Title = Annotated[str, Field(max_length=MAX_TITLE_LENGTH)]
 
 
-def _on_one_line(tag: str) -> str:
-    line = " ".join(tag.split())
-    if not line:
+def _tag_name(text: str) -> str:
+    name = tag_name(text)
+    if not name:
         raise ValueError("A tag needs a character that is not a space")
-    return line
+    return name
 
 
-TagName = Annotated[str, Field(max_length=MAX_TAG_LENGTH), AfterValidator(_on_one_line)]
+TagName = Annotated[str, Field(max_length=MAX_TAG_LENGTH), AfterValidator(_tag_name)]
 Tags = Annotated[list[TagName], Field(max_length=MAX_TAGS)]
 
 MessageId = Annotated[str, Field(pattern=r"^msg_[0-9A-Za-z_-]{16,64}$")]

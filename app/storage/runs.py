@@ -469,9 +469,11 @@ def _insert_progress(connection: Connection, progress: Iterable[RunProgress], ow
 
     With one statement per row, this thread and the event loop would wait for each other between rows.
     """
-    ids, pieces = bytearray(), list[tuple[str, int, int, int, list[Delta], int]]()
+    ids, pieces = bytearray(), list[tuple[str, int, int, int, str, int]]()
     for each in progress:
-        pieces.append((each.run_id, each.first_token, len(ids) + 1, len(each.token_ids), each.deltas, each.epoch))
+        # A string within the JSON: PostgreSQL would read the NUL characters of a text in it.
+        deltas = json.dumps(each.deltas)
+        pieces.append((each.run_id, each.first_token, len(ids) + 1, len(each.token_ids), deltas, each.epoch))
         ids += each.token_ids
     dialect = connection.dialect
     text, integer = dialect.json_text, dialect.json_integer

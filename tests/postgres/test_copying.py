@@ -80,6 +80,28 @@ async def test_copy_has_every_row_and_can_be_searched(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_nul_in_tags_of_a_file_breaks_no_filter(tmp_path: Path) -> None:
+    path, url = tmp_path / "conversations.db", url_of(tmp_path)
+    store = await store_at(path)
+    conversation = await store.conversations.create({"tags": ("a\0\0b", "\\\0", "\\u0000")})
+    await store.close()
+    await copy(path, url)
+    store = await Store.open_postgres(url)
+    assert [each.id for each in (await store.conversations.page(tag="\\u0000")).conversations] == [conversation.id]
+    assert (await store.conversations.get(conversation.id)).tags == ("a\ufffd\ufffdb", "\\\ufffd", "\\u0000")
+    await store.close()
+
+
+async def test_nul_in_stored_tags_is_replaced_by_script(tmp_path: Path) -> None:
+    store = await Store.open_postgres(url_of(tmp_path))
+    conversation = await store.conversations.create({"tags": ("a\0\0b", "\\\0", "\\u0000")})
+    script = (module.SCHEMA / "0014-nul-in-tags.sql").read_text()
+    await store.database.write(lambda connection: connection.execute(script))
+    assert [each.id for each in (await store.conversations.page(tag="\\u0000")).conversations] == [conversation.id]
+    assert (await store.conversations.get(conversation.id)).tags == ("a\ufffd\ufffdb", "\\\ufffd", "\\u0000")
+    await store.close()
+
+
 async def test_interrupted_copy_goes_on_and_no_server_starts_before(tmp_path: Path) -> None:
     path, url = tmp_path / "conversations.db", url_of(tmp_path)
     await filled(path)

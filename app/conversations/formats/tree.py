@@ -13,6 +13,7 @@ from app.conversations.formats.checked import wrong
 from app.domain.bounds import MAX_RATING_NOTE, MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, MessageStatus, Rating
+from app.domain.tags import tag_name
 from app.storage.imports import Imported
 
 LeftOut = Literal["tools", "media", "files", "system", "failed", "other"]
@@ -128,8 +129,8 @@ def imported_from(chat: ForeignChat, place: str, room: int) -> Imported:
 
 
 def _tags(given: list[str]) -> tuple[str, ...]:
-    lines = (" ".join(tag.split())[:MAX_TAG_LENGTH] for tag in given)
-    return tuple(dict.fromkeys(line for line in lines if line))[:MAX_TAGS]
+    names = (tag_name(tag)[:MAX_TAG_LENGTH] for tag in given)
+    return tuple(dict.fromkeys(name for name in names if name))[:MAX_TAGS]
 
 
 def _turns(chat: ForeignChat, place: str) -> dict[str, _Turn | None]:

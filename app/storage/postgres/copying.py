@@ -7,7 +7,8 @@ Triggers of PostgreSQL fill the search index, and count what each tenant stores.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -65,6 +66,8 @@ TABLES: Final = {
 
 IN_ORDER_OF_ADDITION: Final = frozenset({"message"})
 """Tables whose rows refer to earlier rows."""
+
+NUL_IN_JSON: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 MADE_BY_TRIGGERS: Final = {"conversation": {"counted"}}
 """Columns that the triggers of the target set."""
@@ -133,7 +136,7 @@ class FileCopy:
         names, marks = ", ".join(columns), ", ".join("?" * len(columns))
         found = source.rows(table, columns, None if table in IN_ORDER_OF_ADDITION else TABLES[table])
         for batch in _batches(islice(found, copied, None)):
-            values = [_converted(row, columns.values()) for row in batch]
+            values = [_converted(row, columns) for row in batch]
             copied += len(batch)
             await self._target.write(_writing(table, f"INSERT INTO {table}({names}) VALUES ({marks})", values, copied))
             tell(Progress(table, copied, rows))
@@ -141,7 +144,7 @@ class FileCopy:
     async def _compare(self, source: FileRows, table: str, key: str) -> None:
         """Raise UnusableDatabaseError if a row of the target differs."""
         columns = await self._columns(table)
-        expected = _digest(_converted(row, columns.values()) for row in source.rows(table, columns, key))
+        expected = _digest(_converted(row, columns) for row in source.rows(table, columns, key))
         sql = f"SELECT {', '.join(columns)} FROM {table} ORDER BY {key}"
         copied = await self._target.apart(partial(_digest_of, sql=sql))
         if copied != expected:
@@ -199,12 +202,23 @@ def _batches(rows: Iterator[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]
         yield batch
 
 
-def _converted(row: tuple[Any, ...], types: Any) -> list[Any]:
-    """Return the values of a row as PostgreSQL holds them."""
-    return [
-        bool(value) if of_type == "boolean" and value is not None else without_nul(value)
-        for value, of_type in zip(row, types, strict=True)
-    ]
+def _converted(row: tuple[Any, ...], columns: Mapping[str, str]) -> list[Any]:
+    """Return the values of a row as PostgreSQL holds them.
+
+    columns: each with its type.
+    """
+    return [_converted_value(value, name, of_type) for value, (name, of_type) in zip(row, columns.items(), strict=True)]
+
+
+def _converted_value(value: Any, name: str, of_type: str) -> Any:
+    if value is None:
+        return None
+    if of_type == "boolean":
+        return bool(value)
+    if name == "tags":
+        # Filters by tag read this column as JSON, in which NUL is an escape.
+        return NUL_IN_JSON.sub(r"\1\\ufffd", value)
+    return without_nul(value)
 
 
 def _digest_of(connection: PostgresConnection, sql: str) -> str:

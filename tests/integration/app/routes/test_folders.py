@@ -69,6 +69,17 @@ async def test_several_chats_are_changed_deleted_and_restored(http: aiohttp.Clie
     assert (await http.post("/api/conversations/bulk", json={"conversation_ids": []})).status == 400
 
 
+async def test_nul_in_a_tag_breaks_no_filter(http: aiohttp.ClientSession) -> None:
+    odd = await created(http, title="Odd", tags=["a\0", "\0b\0\0c"])
+    sea = await created(http, title="Sea", tags=["sea"])
+    for tag, expected in (("sea", [sea]), ("a", [odd]), ("b c", [odd]), ("\0", [])):
+        assert [each["id"] for each in (await read(http, "/api/conversations", tag=tag))["data"]] == expected, tag
+        found = await read(http, "/api/search", q="odd sea", tag=tag)
+        assert found["messages"] == []
+    refused = await http.patch(f"/api/conversations/{odd}", json={"tags": ["\0"]})
+    assert (await error_of(refused, 400))["param"].startswith("tags")
+
+
 async def test_list_is_limited_to_a_folder_or_a_tag(http: aiohttp.ClientSession) -> None:
     folder = (await (await http.post("/api/folders", json={"name": "Coast"})).json())["id"]
     filed = await created(http, title="Filed", folder_id=folder)

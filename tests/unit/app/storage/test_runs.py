@@ -112,6 +112,15 @@ async def test_next_process_finds_complete_progress_in_order(store: Store) -> No
     assert left.deltas == [Delta(2, "a"), Delta(3, "ぷ"), Delta(5, "c", is_thought=True)]
 
 
+async def test_text_in_progress_may_have_nul_characters(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    pieces = [Delta(2, "a\0\\"), Delta(3, "\\u0000")]
+    await store.runs.save_progress([RunProgress(answer.run_id or "", 0, pack_ids([5, 6]), pieces)])
+    (left,) = await store.runs.unfinished()
+    assert left.deltas == pieces
+
+
 async def test_piece_whose_commit_was_in_doubt_is_stored_once(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")

@@ -229,7 +229,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/account/keys": Operation(OwnKey, answer=NewApiKey, status=201),
     "DELETE /api/account/keys/{id}": Operation(answers=(), status=204),
     "PUT /api/account/password": Operation(PasswordFields, answers=(), status=204),
-    "POST /api/account/second-factor": Operation(answer=SecondFactor, status=201),
+    "POST /api/account/second-factor": Operation(OwnPassword, answer=SecondFactor, status=201),
     "PUT /api/account/second-factor": Operation(CodeFields, answer=RecoveryCodes),
     "POST /api/account/second-factor/removal": Operation(OwnPassword, answers=(), status=204),
     "GET /api/account/sessions": Operation(answer=Sessions),

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import Context
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -32,7 +33,7 @@ from app.access.unknown_address import UnknownAddress
 from app.accounts.accounts import accounts_of
 from app.config.loopback import is_loopback
 from app.config.options import SettingsError
-from app.config.secret import digest_of_secret
+from app.config.secret import digest_of_secret, load_secret
 from app.config.settings import Settings
 from app.config.shared_replicas import ON_RAY
 from app.domain.bounds import KEEP_ALIVE_SECONDS
@@ -224,7 +225,7 @@ async def _serve(
             keeps_lines=settings.keep_volatile_lines,
             keeps_tool_order=settings.keep_tool_order,
         ),
-        accounts=accounts_of(settings),
+        accounts=replace(accounts_of(settings), secret=load_secret(settings.secret_file)),
         share_links=settings.share_links,
         token_prices=settings.token_prices,
         database_url=settings.database_url,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from app.access.key_ring import KeyRing
 from app.access.password_logins import WrongLoginError
+from app.accounts.failed_logins import FailedLogins, Source
 from app.accounts.login_turns import LoginTurns
-from app.accounts.passwords import FailedLogins
 from app.tenants.person import Person
 
 if TYPE_CHECKING:
@@ -25,27 +25,23 @@ class DirectoryLogins:
     failed: FailedLogins
     turns: LoginTurns = field(default_factory=lambda: LoginTurns(AT_ONCE), repr=False)
 
-    async def log_in(self, name: str, password: str) -> Person:
+    async def log_in(self, name: str, password: str, source: Source) -> Person:
         """Return the account of the person with this name and password, which exists from now on.
 
-        Failures count for the name and for the entry, which the directory may find by several names.
+        Failures count for the entry, which the directory may find by several names, and for names that find none.
 
         Raises:
             WrongLoginError: `wrong_password`.
             OverloadedError: too many failures, or too many logins at once.
             ProviderUnavailableError: the directory does not answer.
         """
-        self.failed.check(name)
-        entry = await self.turns.run(lambda: self.directory.find(name))
+        self.failed.check_address(source)
+        entry = await self.turns.run(source.line, lambda: self.directory.find(name))
         dn = entry.dn if entry is not None else None
-        tried = [name] if dn is None else [name, f"dn:{dn}"]
-        for each in tried:
-            self.failed.check(each)
-        if not await self.turns.run(lambda: self.directory.accepts(dn, password)):
-            for each in tried:
-                self.failed.note(each)
-            raise WrongLoginError("The name or the password is wrong", code="wrong_password")
+        account = f"entry {dn}" if dn is not None else f"unknown {name.lower()}"
+        with self.failed.attempt(account, source) as attempt:
+            if not await self.turns.run(source.line, lambda: self.directory.accepts(dn, password)):
+                attempt.is_wrong = True
+                raise WrongLoginError("The name or the password is wrong", code="wrong_password")
         assert entry is not None
-        for each in tried:
-            self.failed.forget(each)
         return await self.ring.meet(entry.identity)

@@ -4,7 +4,8 @@ import logging
 from dataclasses import dataclass
 
 from app.access.key_ring import KeyRing
-from app.accounts.passwords import FailedLogins, Passwords, check_password, new_password
+from app.accounts.failed_logins import Attempt, FailedLogins, Source
+from app.accounts.passwords import Passwords, check_password, new_password
 from app.accounts.second_factor import (
     new_recovery_codes,
     new_secret,
@@ -52,23 +53,23 @@ class PasswordLogins:
         """Return whether a person with this name has a password here."""
         return await self.store.find(name) is not None
 
-    async def log_in(self, name: str, password: str, code: str) -> Person:
+    async def log_in(self, name: str, password: str, code: str, source: Source) -> Person:
         """Return the person with this name and password.
 
         code: of the second factor; "" if none was given.
 
         Raises:
             WrongLoginError: `wrong_password`, `second_factor_needed` or `wrong_code`.
-            OverloadedError: too many failures with this name, or too many logins at once.
+            OverloadedError: too many failures with this name or from this address, or too many logins at once.
         """
-        self.failed.check(name)
         stored = await self.store.find(name)
-        if not await self.passwords.matches(password, stored.digest if stored is not None else None):
-            self.failed.note(name)
-            raise WrongLoginError("The name or the password is wrong", code="wrong_password")
-        assert stored is not None
-        await self._check_code(name, stored, code)
-        self.failed.forget(name)
+        with self.failed.attempt(name.lower(), source) as attempt:
+            digest = stored.digest if stored is not None else None
+            if not await self.passwords.matches(password, digest, source.line):
+                attempt.is_wrong = True
+                raise WrongLoginError("The name or the password is wrong", code="wrong_password")
+            assert stored is not None
+            await self._check_code(stored, code, attempt)
         await self.ring.read()
         return self.ring.people.by_id[stored.person_id]
 
@@ -89,18 +90,23 @@ class PasswordLogins:
         await self.ring.read()
         return password
 
-    async def change(self, person: Person, old: str, new: str, session_id: str | None) -> None:
-        """Replace the person's own password, and end the logins elsewhere.
+    async def change(self, person: Person, old: str, new: str, session_id: str) -> None:
+        """Replace the person's own password, and end the logins except `session_id`.
 
         Raises InvalidRequestError: a password is wrong, too short or too long. Raises OverloadedError.
         """
         check_password(new, param="new_password")
-        await self._check_own(person, old, "old_password")
-        await self.store.change(person.id, await self.passwords.digest(new), session_id)
+        await self._check_own(person, old, "old_password", session_id)
+        await self.store.change(person.id, await self.passwords.digest(new, f"logins of {person.id}"), session_id)
         await self.ring.read()
 
-    async def begin_factor(self, person: Person) -> NewFactor:
-        """Draw a second factor, which logins require once it is confirmed. Raises ConflictError."""
+    async def begin_factor(self, person: Person, password: str, session_id: str) -> NewFactor:
+        """Draw a second factor, which logins require once it is confirmed.
+
+        The password keeps a stolen login from locking the person out. Raises ConflictError; InvalidRequestError: the
+        password is wrong; OverloadedError.
+        """
+        await self._check_own(person, password, "password", session_id)
         secret = new_secret()
         await self.store.begin_factor(person.id, secret)
         return NewFactor(secret_text(secret), setup_uri(secret, person.shown_name, SITE))
@@ -115,9 +121,9 @@ class PasswordLogins:
             raise InvalidRequestError("The code is wrong or too old: enter the current one", param="code")
         return codes
 
-    async def remove_factor(self, person: Person, password: str) -> None:
-        """Remove the person's second factor. Raises InvalidRequestError: the password is wrong."""
-        await self._check_own(person, password, "password")
+    async def remove_factor(self, person: Person, password: str, session_id: str) -> None:
+        """Remove the person's second factor. Raises InvalidRequestError: the password is wrong; OverloadedError."""
+        await self._check_own(person, password, "password", session_id)
         await self.store.remove_factor(person.id)
 
     async def has_factor(self, person: Person) -> bool:
@@ -130,7 +136,7 @@ class PasswordLogins:
         stored = await self.store.find(person.identity.subject)
         return stored is not None and stored.is_initial
 
-    async def _check_code(self, name: str, stored: StoredPassword, code: str) -> None:
+    async def _check_code(self, stored: StoredPassword, code: str, attempt: Attempt) -> None:
         factor = stored.factor
         if factor is None or not factor.is_confirmed:
             return
@@ -142,15 +148,15 @@ class PasswordLogins:
         if await self.store.use_recovery(stored.person_id, recovery_digest(code)):
             logger.info("the person %s logged in with a recovery code", stored.person_id)
             return
-        self.failed.note(name)
+        attempt.is_wrong = True
         raise WrongLoginError("The code is wrong, or was used before", code="wrong_code")
 
-    async def _check_own(self, person: Person, password: str, param: str) -> None:
+    async def _check_own(self, person: Person, password: str, param: str, session_id: str) -> None:
         """Check the password of a person who is logged in. Raises InvalidRequestError, OverloadedError."""
         name = person.identity.subject
-        self.failed.check(name)
         stored = await self.store.find(name)
-        if not await self.passwords.matches(password, stored.digest if stored is not None else None):
-            self.failed.note(name)
-            raise InvalidRequestError("This is not your password", param=param, code="wrong_password")
-        self.failed.forget(name)
+        source = Source(f"login {session_id}", f"logins of {person.id}", is_known=True)
+        with self.failed.attempt(name, source) as attempt:
+            if not await self.passwords.matches(password, stored.digest if stored is not None else None, source.line):
+                attempt.is_wrong = True
+                raise InvalidRequestError("This is not your password", param=param, code="wrong_password")

@@ -1,13 +1,16 @@
 """The ways in which people log in, as the settings describe them."""
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from app.accounts.attempts import AttemptSealer
+from app.accounts.failed_logins import FailedLogins
+from app.accounts.known_browsers import KnownBrowsers
 from app.accounts.login_provider import CALLBACK_PATH, SAML_PATH, LoginProvider
-from app.accounts.passwords import FailedLogins, Passwords
+from app.accounts.passwords import Passwords
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
 from app.accounts.scim_plan import MIN_TOKEN, ScimPlan, SubjectAttribute, digest_of
@@ -31,6 +34,7 @@ class Accounts:
     saml: the provider, if its protocol is SAML.
     scim: None unless a provider provisions people.
     login_seconds: length of a login of a person.
+    secret: source of the keys of cookies from before a login, which servers of one database share.
     """
 
     provider: LoginProvider | None = None
@@ -40,9 +44,15 @@ class Accounts:
     login_seconds: float = 12 * 3600.0
     saml: "SamlProvider | None" = None
     scim: ScimPlan | None = None
-    sealer: AttemptSealer = field(default_factory=AttemptSealer, repr=False)
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     passwords: Passwords = field(default_factory=Passwords, repr=False)
     failed: FailedLogins = field(default_factory=FailedLogins, repr=False)
+    sealer: AttemptSealer = field(init=False, repr=False)
+    browsers: KnownBrowsers = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sealer", AttemptSealer(self.secret))
+        object.__setattr__(self, "browsers", KnownBrowsers(self.secret))
 
 
 def accounts_of(settings: Settings) -> Accounts:

@@ -1,9 +1,10 @@
 """Logins that have begun at the provider: sealed into a cookie, so that the server keeps nothing for strangers.
 
-The cookie ties the answer of the provider to the browser that began. A restart draws another key, and logins that had
-begun start again.
+The cookie ties the answer of the provider to the browser that began. The key derives from the secret file, so another
+server with the same file can complete the login.
 """
 
+import base64
 import hmac
 import json
 import secrets
@@ -38,10 +39,11 @@ def new_attempt(path: str) -> Attempt:
 
 
 class AttemptSealer:
-    """Encryption of attempts, with a key of this process."""
+    """Encryption of attempts, with a key that derives from the secret of the server."""
 
-    def __init__(self) -> None:
-        self._fernet = Fernet(Fernet.generate_key())
+    def __init__(self, secret: bytes) -> None:
+        key = hmac.digest(secret, b"ebb-login-attempts", "sha256")
+        self._fernet = Fernet(base64.urlsafe_b64encode(key))
 
     def seal(self, attempt: Attempt) -> str:
         """Return the value of the cookie."""

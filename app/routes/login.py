@@ -14,11 +14,15 @@ from app.access.key_ring import LOGIN_SECONDS
 from app.access.middleware import is_same_origin
 from app.accounts.attempts import ATTEMPT_SECONDS, new_attempt
 from app.accounts.errors import LoginRefusedError
+from app.accounts.failed_logins import Source
+from app.accounts.known_browsers import COOKIE as BROWSER_COOKIE
+from app.accounts.known_browsers import COOKIE_SECONDS
 from app.accounts.login_provider import ANSWER, CALLBACK_PATH, SAML_METADATA_PATH, SAML_PATH, LoginProvider
 from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES, MAX_SAML_BYTES
 from app.domain.rights import RIGHTS
 from app.domain.token_prices import TokenPrices
+from app.http.client_network import network_of
 from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError
 from app.http.request_body import read_bytes
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from app.accounts.saml.provider import SamlProvider
 
 ATTEMPT_COOKIE = "ebb_login_attempt"
+PASSWORD_PATH = "/api/login/password"
 MAX_CLIENT = 200
 
 logger = logging.getLogger(__name__)
@@ -66,12 +71,15 @@ async def log_in_with_password(request: Request) -> Response:
     _check_origin(request)
     fields = parse_body(PasswordLoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
-    person = await _person_with_password(services, fields)
+    mark = cookie_of(request.headers.get("cookie", ""), BROWSER_COOKIE)
+    source = services.accounts.browsers.source(mark, fields.name, _address(request))
+    person = await _person_with_password(services, fields, source)
     principal = services.ring.people.principal_of(person)
     if principal is None:
         raise _refused(person)
     response = JSONResponse(await _login(services, principal))
     _set_cookie(request, response, await _begin_session(request, services, person), _seconds(services))
+    _mark_browser(request, response, services.accounts.browsers.mark(fields.name))
     return response
 
 
@@ -95,7 +103,7 @@ async def receive_answer(request: Request) -> Response:
     try:
         provider = _saml(server_services(request))
         form = parse_qs((await read_bytes(request, MAX_SAML_BYTES)).decode("ascii", "replace"), max_num_fields=8)
-        secret = await provider.receive(form.get("SAMLResponse", [""])[0])
+        secret = await provider.receive(form.get("SAMLResponse", [""])[0], _address(request))
     except (LoginRefusedError, OverloadedError, ValueError) as error:
         logger.warning("a login was refused: %s", error)
         code = _page_code(error)
@@ -152,14 +160,14 @@ async def _complete(request: Request, services: Services, provider: LoginProvide
     return attempt.next, await _begin_session(request, services, person)
 
 
-async def _person_with_password(services: Services, fields: PasswordLoginFields) -> Person:
+async def _person_with_password(services: Services, fields: PasswordLoginFields, source: Source) -> Person:
     """Return the person with the name and the password, who is one of this server if the name is."""
     has_own, directory = services.accounts.rules.admits_own, services.directory_logins
     if directory is not None and not (has_own and await services.password_logins.knows(fields.name)):
-        return await directory.log_in(fields.name, fields.password)
+        return await directory.log_in(fields.name, fields.password, source)
     if not has_own:
         raise NotFoundError("This server has no passwords", code="no_passwords")
-    return await services.password_logins.log_in(fields.name, fields.password, fields.code)
+    return await services.password_logins.log_in(fields.name, fields.password, fields.code, source)
 
 
 def _page_code(error: Exception) -> str:
@@ -223,6 +231,24 @@ def _set_attempt(request: Request, response: Response, value: str, seconds: int)
     )
 
 
+def _mark_browser(request: Request, response: Response, mark: str) -> None:
+    # Only the one path at which passwords are tried receives the cookie.
+    response.set_cookie(
+        BROWSER_COOKIE,
+        mark,
+        max_age=COOKIE_SECONDS,
+        path=PASSWORD_PATH,
+        secure=_is_secure(request),
+        httponly=True,
+        samesite="strict",
+    )
+
+
+def _address(request: Request) -> str:
+    """Return the network of the client; behind a proxy on this machine, of the client that the proxy names."""
+    return network_of(request.client.host if request.client is not None else None)
+
+
 def _is_secure(request: Request) -> bool:
     # A proxy on another machine is not trusted to report the scheme. If the Host header that it passes on names an
     # https `public_url`, the browser opened the page under that URL. The provider sends people to no other one.
@@ -271,7 +297,7 @@ async def _shown(services: Services, principal: Principal | None) -> bodies.Prin
 routes = [
     Route("/api/login", who),
     Route("/api/login", log_in, methods=["POST"]),
-    Route("/api/login/password", log_in_with_password, methods=["POST"]),
+    Route(PASSWORD_PATH, log_in_with_password, methods=["POST"]),
     Route("/api/login/start", start, methods=["POST"]),
     Route("/login/callback", callback),
     Route(SAML_PATH, receive_answer, methods=["POST"]),

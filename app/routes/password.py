@@ -16,38 +16,46 @@ from app.tenants.principal import principal_of
 async def change_password(request: Request) -> Response:
     """Change the own password, and end the logins in other browsers."""
     fields = await read_body(request, PasswordFields)
-    logins, person = server_services(request).password_logins, _own_person(request)
-    await logins.change(person, fields.old_password, fields.new_password, principal_of(request).session_id)
+    person, session_id = _own_login(request)
+    logins = server_services(request).password_logins
+    await logins.change(person, fields.old_password, fields.new_password, session_id)
     return Response(status_code=204)
 
 
 async def begin_factor(request: Request) -> Response:
-    """Draw a second factor. Logins require it once it is confirmed."""
-    factor = await server_services(request).password_logins.begin_factor(_own_person(request))
+    """Draw a second factor, with the own password. Logins require it once it is confirmed."""
+    fields = await read_body(request, OwnPassword)
+    person, session_id = _own_login(request)
+    factor = await server_services(request).password_logins.begin_factor(person, fields.password, session_id)
     return JSONResponse(SecondFactor(secret=factor.secret, uri=factor.uri), 201)
 
 
 async def confirm_factor(request: Request) -> Response:
     """Confirm the second factor with a code. The response holds the recovery codes."""
     fields = await read_body(request, CodeFields)
-    codes = await server_services(request).password_logins.confirm_factor(_own_person(request), fields.code)
+    person, _ = _own_login(request)
+    codes = await server_services(request).password_logins.confirm_factor(person, fields.code)
     return JSONResponse(RecoveryCodes(codes=codes))
 
 
 async def remove_factor(request: Request) -> Response:
     """Remove the second factor."""
     fields = await read_body(request, OwnPassword)
-    await server_services(request).password_logins.remove_factor(_own_person(request), fields.password)
+    person, session_id = _own_login(request)
+    await server_services(request).password_logins.remove_factor(person, fields.password, session_id)
     return Response(status_code=204)
 
 
-def _own_person(request: Request) -> Person:
-    """Return the person that sent the request. Raises ForbiddenError for a key, and for people without a password."""
-    person_id = principal_of(request).person_id
-    person = server_services(request).ring.people.by_id[person_id] if person_id is not None else None
-    if person is None or person.identity.issuer != OWN:
+def _own_login(request: Request) -> tuple[Person, str]:
+    """Return the person that sent the request and the id of the login.
+
+    Raises ForbiddenError for a key, and for people without a password.
+    """
+    principal = principal_of(request)
+    person = server_services(request).ring.people.by_id[principal.person_id] if principal.person_id else None
+    if person is None or principal.session_id is None or person.identity.issuer != OWN:
         raise ForbiddenError("Only a person who logged in with a password can do this", code="password_required")
-    return person
+    return person, principal.session_id
 
 
 routes = [

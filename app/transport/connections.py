@@ -10,10 +10,10 @@ import logging
 import resource
 from collections import defaultdict
 from dataclasses import dataclass
-from ipaddress import IPv6Network, ip_address
 from typing import Final, Protocol
 
 from app.config.settings import Settings
+from app.http.client_network import is_local, network_of
 from engine.errors import EbbError, NotReadyError, OverloadedError
 
 MAX_CONNECTIONS: Final = 8192
@@ -193,12 +193,4 @@ class Connections:
 
 def _group(connection: Connection) -> str | None:
     """Return the address or network that `connection` counts towards; None if it comes from this machine."""
-    try:
-        address = ip_address(connection.peer or "")
-    except ValueError:
-        return None
-    if address.version == 6 and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    if address.is_loopback:
-        return None
-    return str(address) if address.version == 4 else str(IPv6Network((int(address) >> 64 << 64, 64)))
+    return None if is_local(connection.peer) else network_of(connection.peer) or None

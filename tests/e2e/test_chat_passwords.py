@@ -59,6 +59,10 @@ async def test_password_is_changed_and_second_factor_asked_for(
     await expect(dialog).to_contain_text("The password was changed.")
 
     await ada.button("Set up…").click()
+    # A stolen login does not know the password.
+    await expect(dialog.get_by_label("Current password").last).to_be_focused()
+    await dialog.get_by_label("Current password").last.fill(CHOSEN)
+    await ada.button("Set up…").click()
     await expect(dialog.get_by_role("img", name="QR code for an authenticator app")).to_be_visible()
     assert await violations_in_both(ada) == []
     secret = await dialog.locator("code").inner_text()

@@ -15,7 +15,8 @@ import pytest
 from app.accounts.accounts import Accounts, accounts_of
 from app.accounts.directory import Directory, DirectoryPlan
 from app.accounts.errors import DirectoryUnusableError
-from app.accounts.passwords import FREE_FAILURES, Passwords
+from app.accounts.failed_logins import FAILURES_PER_MINUTE, FREE_FAILURES
+from app.accounts.passwords import Passwords
 from app.accounts.rules import GroupRules
 from app.config.options import SettingsError
 from app.config.settings import load_settings
@@ -123,6 +124,17 @@ async def test_spellings_of_a_name_share_the_delay(page: aiohttp.ClientSession) 
     assert int(response.headers["Retry-After"]) in (1, 2)
     assert (await error_of(response, 429))["code"] == "too_many_failed_logins"
     assert (await log_in(page, "root")).status == 200
+
+
+async def test_made_up_names_do_not_lift_a_delay(page: aiohttp.ClientSession) -> None:
+    for _ in range(FREE_FAILURES):
+        await error_of(await log_in(page, "ada", "wrong"), 401)
+    statuses = [(await log_in(page, f"made-up-{each}", "wrong")).status for each in range(FAILURES_PER_MINUTE)]
+    assert statuses == [401] * (FAILURES_PER_MINUTE - FREE_FAILURES) + [429] * FREE_FAILURES
+    assert (await log_in(page, "ada")).status == 429
+    elsewhere = {"X-Forwarded-For": "192.0.2.1"}
+    body = {"name": "ada", "password": "grey gulls of ada"}
+    assert (await page.post("/api/login/password", json=body, headers=elsewhere)).status == 200
 
 
 async def test_password_of_this_server_comes_first(

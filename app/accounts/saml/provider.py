@@ -79,17 +79,18 @@ class SamlProvider:
         """Return the address at which a person logs in."""
         return self.service.request_url(self._of.provider.login_url, ID_PREFIX + attempt.state)
 
-    async def receive(self, text: str) -> str:
+    async def receive(self, text: str, line: str) -> str:
         """Keep the answer that a browser brings, and return the secret with which it comes back.
 
         text: the response in the form in which it is posted.
+        line: line in which the answer waits for its turn to be verified.
 
         Raises:
             LoginRefusedError: the answer is not valid, or came before.
             OverloadedError: too many answers wait to be verified.
         """
         now = self._clock()
-        assertion = await self._turns.run(lambda: verified_assertion(text, self._of.provider, self.service, now))
+        assertion = await self._turns.run(line, lambda: verified_assertion(text, self._of.provider, self.service, now))
         self._forget_before(now)
         if assertion.id in self._came:
             raise LoginRefusedError("The response of the login provider came before", "expired")

@@ -1,6 +1,8 @@
 """Passwords: logins, changes, second factors, and attacks on them."""
 
+import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,9 @@ import pytest
 
 from app.access.authentication import COOKIE
 from app.accounts.accounts import Accounts
-from app.accounts.passwords import FREE_FAILURES, Passwords
+from app.accounts.failed_logins import FAILURES_PER_MINUTE, FREE_FAILURES
+from app.accounts.known_browsers import COOKIE as BROWSER_COOKIE
+from app.accounts.passwords import Passwords
 from app.accounts.rules import GroupRules
 from app.accounts.second_factor import STEP_SECONDS
 from tests.integration.api_server import RunningServer, api_client, running_server
@@ -19,6 +23,7 @@ from tests.second_factor_device import code_at
 from tests.unit.fake_engine import FakeEngine
 
 CHOSEN = "twelve grey gulls"
+FACTOR = "/api/account/second-factor"
 
 
 @pytest.fixture
@@ -43,10 +48,10 @@ async def log_in(page: aiohttp.ClientSession, name: str, password: str, code: st
     return await page.post("/api/login/password", json={"name": name, "password": password, "code": code})
 
 
-async def enrolled(page: aiohttp.ClientSession) -> tuple[str, list[str]]:
+async def enrolled(page: aiohttp.ClientSession, password: str) -> tuple[str, list[str]]:
     """Set up a second factor. Return its secret and the recovery codes."""
-    secret = (await (await page.post("/api/account/second-factor")).json())["secret"]
-    response = await page.put("/api/account/second-factor", json={"code": code_at(secret, time.time())})
+    secret = (await (await page.post(FACTOR, json={"password": password})).json())["secret"]
+    response = await page.put(FACTOR, json={"code": code_at(secret, time.time())})
     assert response.status == 200, await response.text()
     return secret, (await response.json())["codes"]
 
@@ -125,6 +130,82 @@ async def test_guesses_are_slowed_down_for_one_name_only(
     assert (await log_in(page, "bob", bob)).status == 200
 
 
+async def test_passwords_tried_at_once_count_like_one_after_the_other(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    await person(server, "ada")
+    responses = await asyncio.gather(*(log_in(page, "ada", f"guess {each}") for each in range(40)))
+    assert Counter(response.status for response in responses) == {401: FREE_FAILURES, 429: 40 - FREE_FAILURES}
+
+
+async def test_strangers_lock_no_person_out(server: RunningServer[FakeEngine], page: aiohttp.ClientSession) -> None:
+    password = await person(server, "ada")
+    login = await log_in(page, "ada", password)
+    assert (login.cookies[BROWSER_COOKIE]["path"], login.cookies[BROWSER_COOKIE]["httponly"]) == (
+        "/api/login/password",
+        True,
+    )
+    async with api_client(server.url) as stranger:
+        # More than an address may fail, with her name and with names of no person.
+        for each in range(FAILURES_PER_MINUTE):
+            name = "ada" if each < FREE_FAILURES else f"made-up-{each}"
+            assert (await log_in(stranger, name, "wrong")).status == 401
+        assert (await log_in(stranger, "ada", password)).status == 429
+        assert (await log_in(stranger, "yet-another", "wrong")).status == 429
+        # Behind a proxy on this machine, addresses are those that the proxy names.
+        elsewhere = await stranger.post(
+            "/api/login/password",
+            json={"name": "ada", "password": password},
+            headers={"X-Forwarded-For": "192.0.2.1"},
+        )
+        assert elsewhere.status == 200
+    body = {"old_password": password, "new_password": CHOSEN}
+    assert (await page.put("/api/account/password", json=body)).status == 204
+    await page.post("/api/logout")
+    assert (await log_in(page, "Ada", CHOSEN)).status == 200, "her browser is known"
+
+
+async def test_known_browser_is_slowed_down_as_well(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    password = await person(server, "ada")
+    await log_in(page, "ada", password)
+    for _ in range(FREE_FAILURES):
+        assert (await log_in(page, "ada", "wrong")).status == 401
+    assert (await log_in(page, "ada", password)).status == 429
+
+
+async def test_flood_of_logins_from_one_address_leaves_room_for_others(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    password = await person(server, "boss")
+    async with api_client(server.url) as flooding:
+        flood = [asyncio.create_task(log_in(flooding, f"made-up-{each}", "wrong")) for each in range(40)]
+        response = await page.post(
+            "/api/login/password",
+            json={"name": "boss", "password": password},
+            headers={"X-Forwarded-For": "192.0.2.1"},
+        )
+        assert response.status == 200
+        assert {(await each).status for each in flood} == {401, 429}
+
+
+async def test_stolen_login_sets_up_no_second_factor(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    password = await person(server, "ada")
+    await log_in(page, "ada", password)
+    assert (await page.post(FACTOR)).status == 400
+    for _ in range(FREE_FAILURES):
+        error = await error_of(await page.post(FACTOR, json={"password": "wrong"}), 400)
+        assert (error["code"], error["param"]) == ("wrong_password", "password")
+    assert (await page.post(FACTOR, json={"password": password})).status == 429
+    assert (await page.put(FACTOR, json={"code": "000000"})).status == 400
+    assert (await read(page, "/api/account"))["password"]["second_factor"] is False
+    async with api_client(server.url) as another:
+        assert (await log_in(another, "ada", password)).status == 200
+
+
 async def test_changed_password_ends_other_logins(
     server: RunningServer[FakeEngine], page: aiohttp.ClientSession
 ) -> None:
@@ -151,7 +232,7 @@ async def test_second_factor_is_required_and_each_code_works_once(
     monkeypatch.setattr("app.accounts.second_factor.time.time", lambda: now)
     password = await person(server, "ada")
     await log_in(page, "ada", password)
-    secret, recovery = await enrolled(page)
+    secret, recovery = await enrolled(page, password)
     assert (await read(page, "/api/account"))["password"]["second_factor"] is True
     assert len(set(recovery)) == 10
     await page.post("/api/logout")
@@ -168,9 +249,9 @@ async def test_second_factor_is_required_and_each_code_works_once(
     assert await attempt(following) == "wrong_code"
     assert await attempt(recovery[0].upper().replace("-", " ")) == "in"
     assert await attempt(recovery[0]) == "wrong_code"
-    refused = await page.post("/api/account/second-factor")
+    refused = await page.post(FACTOR, json={"password": password})
     assert (await error_of(refused, 409))["code"] == "second_factor_exists"
-    removal = "/api/account/second-factor/removal"
+    removal = f"{FACTOR}/removal"
     assert (await error_of(await page.post(removal, json={"password": "wrong"}), 400))["param"] == "password"
     assert (await page.post(removal, json={"password": password})).status == 204
     assert await attempt("") == "in"
@@ -181,9 +262,9 @@ async def test_unconfirmed_second_factor_is_not_required(
 ) -> None:
     password = await person(server, "ada")
     await log_in(page, "ada", password)
-    factor = await (await page.post("/api/account/second-factor")).json()
+    factor = await (await page.post(FACTOR, json={"password": password})).json()
     assert factor["uri"].startswith("otpauth://totp/Ebb:ada?")
-    wrong = await page.put("/api/account/second-factor", json={"code": "abc"})
+    wrong = await page.put(FACTOR, json={"code": "abc"})
     assert (await error_of(wrong, 400))["param"] == "code"
     assert (await log_in(page, "ada", password)).status == 200
 
@@ -199,7 +280,7 @@ async def test_administrators_add_people_and_reset_passwords(
     async with api_client(server.url) as ada:
         assert (await log_in(ada, "ada", made["password"])).status == 200
         assert (await ada.post("/api/admin/people", json={"name": "eve"})).status == 403
-        await enrolled(ada)
+        await enrolled(ada, made["password"])
         reset = await (await page.post(f"/api/admin/people/{made['id']}/password")).json()
         assert (await ada.get("/api/account")).status == 401
         assert (await log_in(ada, "ada", made["password"])).status == 401

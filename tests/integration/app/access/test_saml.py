@@ -279,7 +279,7 @@ async def test_kept_answer_ends_with_its_first_use(
     provider = server.services.accounts.saml
     assert provider is not None
     answer = await begun(page)
-    secret = await provider.receive(posted(response(answer, keys))["SAMLResponse"])
+    secret = await provider.receive(posted(response(answer, keys))["SAMLResponse"], "browser")
     [attempt] = [cookie for cookie in page.cookie_jar if cookie.key == "ebb_login_attempt"]
     cookie = {"Cookie": f"ebb_login_attempt={attempt.value}"}
     first = await page.get(f"/login/callback?answer={secret}", headers=cookie, allow_redirects=False)

@@ -1,4 +1,4 @@
-"""Logins that have begun: sealed, for ten minutes, for one browser and one process."""
+"""Logins that have begun: sealed, for ten minutes, for one browser and the servers with one secret."""
 
 import json
 import time
@@ -9,9 +9,11 @@ import pytest
 from app.accounts.attempts import ATTEMPT_SECONDS, AttemptSealer, new_attempt
 from app.accounts.errors import LoginRefusedError
 
+SECRET = b"of one server and of the next"
+
 
 def test_sealed_attempt_opens_with_its_state_only() -> None:
-    sealer, attempt = AttemptSealer(), new_attempt("/c/a")
+    sealer, attempt = AttemptSealer(SECRET), new_attempt("/c/a")
     cookie = sealer.seal(attempt)
     assert sealer.open(cookie, attempt.state) == attempt
     assert attempt.verifier not in cookie
@@ -20,11 +22,12 @@ def test_sealed_attempt_opens_with_its_state_only() -> None:
         with pytest.raises(LoginRefusedError):
             sealer.open(text, state)
     with pytest.raises(LoginRefusedError):
-        AttemptSealer().open(cookie, attempt.state)
+        AttemptSealer(b"another").open(cookie, attempt.state)
+    assert AttemptSealer(SECRET).open(cookie, attempt.state) == attempt
 
 
 def test_attempt_expires() -> None:
-    sealer, attempt = AttemptSealer(), new_attempt("/")
+    sealer, attempt = AttemptSealer(SECRET), new_attempt("/")
     text, now = json.dumps(asdict(attempt)).encode(), int(time.time())
     old = sealer._fernet.encrypt_at_time(text, now - ATTEMPT_SECONDS - 5).decode()
     with pytest.raises(LoginRefusedError):

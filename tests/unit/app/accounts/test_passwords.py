@@ -1,11 +1,11 @@
-"""Digests of passwords, delays after failures, and codes of second factors."""
+"""Digests of passwords, and codes of second factors."""
 
 import asyncio
 
 import pytest
 
 from app.accounts.login_turns import MAX_WAITING
-from app.accounts.passwords import FREE_FAILURES, FailedLogins, Passwords
+from app.accounts.passwords import Passwords
 from app.accounts.second_factor import STEP_SECONDS, new_secret, secret_text, step_of
 from engine.errors import OverloadedError
 from tests.second_factor_device import code_at
@@ -16,9 +16,9 @@ async def test_digests_differ_and_match_their_password_only() -> None:
     one, other = [await passwords.digest("zwölf Möwen") for _ in range(2)]
     assert one != other
     assert one.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
-    assert await passwords.matches("zwölf Möwen", one)
-    assert not await passwords.matches("zwolf Mowen", one)
-    assert not await passwords.matches("zwölf Möwen", None)
+    assert await passwords.matches("zwölf Möwen", one, "")
+    assert not await passwords.matches("zwolf Mowen", one, "")
+    assert not await passwords.matches("zwölf Möwen", None, "")
 
 
 async def test_flood_of_logins_is_refused() -> None:
@@ -30,27 +30,6 @@ async def test_flood_of_logins_is_refused() -> None:
     for attempt in attempts:
         attempt.cancel()
     await asyncio.gather(*attempts, return_exceptions=True)
-
-
-def test_delay_doubles_with_failures_and_ends_with_success() -> None:
-    now = 0.0
-    failed = FailedLogins(lambda: now)
-    for _ in range(FREE_FAILURES):
-        failed.check("ada")
-        failed.note("ada")
-    waits = []
-    for _ in range(12):
-        with pytest.raises(OverloadedError) as refused:
-            failed.check("Ada")
-        waits.append(refused.value.retry_after)
-        now += refused.value.retry_after
-        failed.check("ada")
-        failed.note("ada")
-    assert waits[:4] == [3, 5, 9, 17]
-    assert waits[-1] == 901
-    failed.check("bob")
-    failed.forget("ADA")
-    failed.check("ada")
 
 
 @pytest.mark.parametrize(("steps", "accepted"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])

@@ -33,7 +33,7 @@ def stored(state: Path, name: str) -> StoredPassword:
 
 
 def matches(password: str, digest: str) -> bool:
-    return asyncio.run(Passwords().matches(password, digest))
+    return asyncio.run(Passwords().matches(password, digest, ""))
 
 
 def test_person_is_added_and_listed_with_role(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

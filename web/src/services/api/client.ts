@@ -73,8 +73,8 @@ export class ApiClient {
   }
 
   /** Draw a second factor, which `confirmSecondFactor` turns on. */
-  beginSecondFactor(): Promise<SecondFactor> {
-    return this.json("post", "/api/account/second-factor", {});
+  beginSecondFactor(password: string): Promise<SecondFactor> {
+    return this.json("post", "/api/account/second-factor", { body: { password } });
   }
 
   /** Turn the second factor on, and return its recovery codes. */

@@ -1,0 +1,27 @@
+"""Marks of browsers in which a person was logged in."""
+
+import pytest
+
+from app.accounts.known_browsers import KnownBrowsers
+
+BROWSERS = KnownBrowsers(b"secret of the server")
+
+
+def test_marked_browser_is_a_source_of_its_own() -> None:
+    mark = BROWSERS.mark("Ada")
+    source = KnownBrowsers(b"secret of the server").source(mark, "ADA", "192.0.2.1")
+    assert source.is_known
+    assert source == BROWSERS.source(mark, "ada", "192.0.2.2")
+    other = BROWSERS.source(BROWSERS.mark("ada"), "ada", "192.0.2.1")
+    assert other.name != source.name
+    assert other.line == source.line, "one person has one line, with however many browsers"
+
+
+@pytest.mark.parametrize(
+    "mark", [None, "", ".", "a.b", "ä.ä", KnownBrowsers(b"another").mark("ada"), BROWSERS.mark("bob")]
+)
+def test_other_marks_leave_the_address(mark: str | None) -> None:
+    source = BROWSERS.source(mark, "ada", "192.0.2.1")
+    assert not source.is_known
+    assert source == BROWSERS.source(None, "bob", "192.0.2.1")
+    assert source != BROWSERS.source(mark, "ada", "192.0.2.2")

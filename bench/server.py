@@ -15,6 +15,7 @@ from typing import Self
 import aiohttp
 
 from app.load.client import Generation, LoadClient
+from app.logs.log_relay import RELAY_NAME
 from bench.workload import history
 
 EBB_SERVE = (str(Path(sys.executable).with_name("ebb")), "serve")
@@ -193,7 +194,15 @@ async def answers_ok(session: aiohttp.ClientSession, url: str) -> bool:
 def server_pid(supervisor: int) -> int | None:
     """Return the process id of the server process below `ebb serve`, or None if there is none."""
     children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
-    return int(children[0]) if children else None
+    return next((int(child) for child in children if not _is_relay(child)), None)
+
+
+def _is_relay(child: str) -> bool:
+    """Return whether a process relays the log, or has ended."""
+    try:
+        return Path(f"/proc/{child}/comm").read_text().strip() == RELAY_NAME
+    except OSError:
+        return True
 
 
 def free_port() -> int:

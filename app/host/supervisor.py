@@ -1,6 +1,7 @@
 """Supervising process of `ebb serve`, which keeps one server process running.
 
-    claim the state directory and the ports ──> fork a server process ──> wait until it ends
+    fork the relay of the log, claim the state directory and the ports
+    fork a server process ──> wait until it ends
         exit on its own                 ──> exit with the same status
         no memory, twice at one step    ──> exit with the same status
         crash, kill, request to restart ──> pause ──> fork again, at most `len(PAUSES)` times in WINDOW_SECONDS
@@ -19,13 +20,15 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
 from app.host.ended_server import RESTART, ServerEnds
 from app.host.listeners import Listeners, listen_on
 from app.host.start_step import StartStep
-from app.logs.log_lines import write_log
+from app.logs.log_lines import left_out_line, write_log
+from app.logs.log_relay import relayed
 from engine.restart_budget import RestartBudget
 
 PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
@@ -57,7 +60,12 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
     restarts: budget of restarts; None means the default of PAUSES within WINDOW_SECONDS.
     """
     restarts = restarts if restarts is not None else RestartBudget(PAUSES, WINDOW_SECONDS)
-    write_log(settings.log_format)
+    with relayed(partial(left_out_line, settings.log_format)):
+        write_log(settings.log_format)
+        return _supervise(settings, serve, restarts)
+
+
+def _supervise(settings: Settings, serve: Serve, restarts: RestartBudget) -> int:
     settings.make_directories()
     listeners = claim(settings)
     if listeners is None:
@@ -125,8 +133,8 @@ class Supervisor:
         while True:
             number = self._next_signal(self._stop_by)
             if number is None:
-                logger.error("the server process did not end within %g s and was killed", STOP_SECONDS)
                 self._kill(child, signal.SIGKILL)
+                logger.error("the server process did not end within %g s and was killed", STOP_SECONDS)
             elif number != signal.SIGCHLD:
                 self._stop(child, number)
             elif (status := _reaped(child)) is not None:
@@ -165,8 +173,8 @@ class Supervisor:
             self._listeners.close()
             os.kill(child, number)
         else:
-            logger.warning("stopping at once")
             self._kill(child, number)
+            logger.warning("stopping at once")
 
     def _kill(self, child: int, reason: int) -> None:
         self._stop_by = time.monotonic() + STOP_SECONDS

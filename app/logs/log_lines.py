@@ -33,9 +33,20 @@ def write_log(log_format: LogFormat) -> None:
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(RepeatFilter())
-    handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
+    handler.setFormatter(_formatter(log_format))
     logging.basicConfig(level=logging.INFO, handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
+
+
+def left_out_line(log_format: LogFormat, count: int) -> str:
+    """Return the line in place of `count` lines that could not be written."""
+    message = f"{count:,} lines were left out: standard error took no more"
+    record = logging.LogRecord(__name__, logging.WARNING, __file__, 0, message, None, None)
+    return _formatter(log_format).format(record)
+
+
+def _formatter(log_format: LogFormat) -> logging.Formatter:
+    return JsonLines() if log_format == "json" else TextLines()
 
 
 class TextLines(logging.Formatter):

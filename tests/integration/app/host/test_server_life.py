@@ -8,8 +8,8 @@ import signal
 import socket
 import sqlite3
 import ssl
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -36,12 +36,21 @@ class ServerProcess:
     log: text that was read from the process's standard error so far.
     """
 
-    def __init__(self, process: ForkedProcess, orders: BinaryIO, log: asyncio.StreamReader) -> None:
+    def __init__(
+        self,
+        process: ForkedProcess,
+        orders: BinaryIO,
+        log: asyncio.StreamReader,
+        transport: asyncio.ReadTransport,
+        terminal: BinaryIO,
+    ) -> None:
         self.process = process
         self.log = ""
         self.url = ""
         self._orders = orders
         self._log = log
+        self._transport = transport
+        self._terminal = terminal
 
     def order(self, line: str) -> None:
         self._orders.write(f"{line}\n".encode())
@@ -54,19 +63,47 @@ class ServerProcess:
                 self.log += line.decode()
         return found
 
+    def press(self, key: bytes) -> None:
+        """Press a key at the server's terminal."""
+        self._terminal.write(key)
+
+    def stop_reading_log(self) -> None:
+        self._transport.pause_reading()
+
+    def resume_reading_log(self) -> None:
+        self._transport.resume_reading()
+
     async def exit_code(self) -> int:
         async with asyncio.timeout(30):
             self.log += (await self._log.read()).decode()
             return await asyncio.to_thread(self.process.wait)
 
 
+Files = AbstractContextManager[tuple[BinaryIO, BinaryIO]]
+"""A file to read from, and one to write to."""
+
+
+@contextmanager
+def pipe() -> Iterator[tuple[BinaryIO, BinaryIO]]:
+    """Open a pipe without buffers: its reading end and its writing end."""
+    reading, writing = os.pipe()
+    with open(reading, "rb", buffering=0) as source, open(writing, "wb", buffering=0) as sink:
+        yield source, sink
+
+
 @asynccontextmanager
 async def process(
-    state_dir: Path, *, port: int = 0, drain: float = 30.0, ollama_port: int = 0, tls: TlsFiles | None = None
+    state_dir: Path,
+    *,
+    port: int = 0,
+    drain: float = 30.0,
+    ollama_port: int = 0,
+    tls: TlsFiles | None = None,
+    log_files: Callable[[], Files] = pipe,
 ) -> AsyncIterator[ServerProcess]:
     files = (str(tls.certificate), str(tls.key)) if tls is not None else ()
     given = (str(state_dir), str(port), str(drain), str(ollama_port), *files)
-    with _pipe() as (their_orders, orders), _pipe() as (log, their_log):
+    with pipe() as (their_orders, orders), log_files() as (log, their_log):
         with their_orders, their_log:
             started = ForkedProcess(serve_fake, given, stdin=their_orders.fileno(), stderr=their_log.fileno())
         lines = asyncio.StreamReader()
@@ -74,21 +111,15 @@ async def process(
             lambda: asyncio.StreamReaderProtocol(lines), log
         )
         try:
-            yield ServerProcess(started, orders, lines)
+            yield ServerProcess(started, orders, lines, transport, log)
         finally:
             started.kill()
-            # The pipe ends once the server process below has gone, too.
-            await lines.read()
+            transport.resume_reading()
+            # The pipe ends once the server process below has gone, too. A terminal ends with an error.
+            with suppress(OSError):
+                await lines.read()
             await asyncio.to_thread(started.wait)
             transport.close()
-
-
-@contextmanager
-def _pipe() -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Open a pipe without buffers: its reading end and its writing end."""
-    reading, writing = os.pipe()
-    with open(reading, "rb", buffering=0) as source, open(writing, "wb", buffering=0) as sink:
-        yield source, sink
 
 
 @asynccontextmanager

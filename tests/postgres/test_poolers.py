@@ -44,7 +44,7 @@ def own_database(options: str = "") -> Iterator[str]:
 def pgbouncer(mode: str) -> Iterator[str]:
     """Run a PgBouncer for the duration of the context, and yield the address of a new database behind it."""
     given = conninfo_to_dict(SERVER)
-    # It refuses to run as root, and the folders of tests are closed to all others.
+    # PgBouncer refuses to run as root, and the folders of tests are closed to all others.
     user = 65534 if os.getuid() == 0 else None
     home = Path(tempfile.mkdtemp())
     with own_database() as database:

@@ -1,4 +1,4 @@
-"""What a server needs of a PostgreSQL. It is looked at before anything is changed in it."""
+"""Requirements on a PostgreSQL, checked before anything is changed in it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

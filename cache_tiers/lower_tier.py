@@ -39,6 +39,7 @@ class TierMissReason(Enum):
     NO_ANSWER = "{tier} did not answer"
     GONE = "no longer in {tier}: evicted, expired or deleted"
     UNKNOWN_KEY = "not in {tier}: evicted, expired, deleted, or never written by a model with the same numerics"
+    UNWRITTEN = "{tier} did not take the block when it was to be written"
     REJECTED = "the value in {tier} was rejected"
     NOT_TAKEN = "the CPU tier had no room for the block"
 
@@ -82,7 +83,7 @@ class LowerTierStats:
     shed_blocks: failed blocks that found the write queue full.
     rejects: blocks that were found but not used, by a keyword for the reason.
     retry_seconds: time until the tier is tried again; 0 while it is used.
-    refusal: the error reply to the last write; empty if the write succeeded.
+    refusal: the command and the error reply with which the tier refuses writes; empty while it accepts them.
     lookup_seconds: duration of each lookup of blocks.
     store_seconds: duration of each write of a block.
     """
@@ -147,7 +148,7 @@ class LowerTier(Protocol):
 
     @property
     def num_missed(self) -> int:
-        """Blocks that did not reach the tier while it was unavailable or its queue was full, or that it lost."""
+        """Blocks that the tier lost, or that did not reach it: it was unavailable, refused them or had a full queue."""
 
     @property
     def may_miss_more(self) -> bool:

@@ -32,6 +32,11 @@ class RecentKeys(Generic[V]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def has(self, key: bytes) -> bool:
+        """Return True if `key` is known."""
+        with self._lock:
+            return key in self._values
+
     def get(self, key: bytes) -> V | None:
         """Return the value of `key`; None if it is unknown."""
         with self._lock:

@@ -37,7 +37,7 @@ class RedisServer:
         self.socket = folder / "test.sock"
         self.port = port
         self.address = RedisAddress(unix_path=self.socket)
-        self._folder = folder
+        self.folder = folder
         self._password = password
         where = ["--port", str(port), "--unixsocket", str(self.socket)]
         # The companion's snapshot settings: compressing incompressible values occupies a core for seconds.
@@ -48,7 +48,7 @@ class RedisServer:
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
-        self._process = subprocess.Popen(self._command, cwd=self._folder, stdout=subprocess.DEVNULL)
+        self._process = subprocess.Popen(self._command, cwd=self.folder, stdout=subprocess.DEVNULL)
         try:
             until(self._answers, timeout=10)
         except AssertionError:

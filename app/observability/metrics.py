@@ -285,6 +285,10 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
 def _lower_tier(stats: LowerTierStats) -> Iterator[Metric]:
     prefix, name = f"ebb_{stats.tier.id}", stats.tier.name
     yield GaugeMetricFamily(f"{prefix}_up", f"1 while {name} answers, else 0", float(stats.state == "ok"))
+    accepts = stats.state == "ok" and not stats.refusal
+    yield GaugeMetricFamily(
+        f"{prefix}_accepts_writes", f"1 while {name} answers and stores blocks, else 0", float(accepts)
+    )
     yield GaugeMetricFamily(
         f"{prefix}_pending_writes", f"Number of blocks waiting to be written to {name}", stats.pending_writes
     )

@@ -25,9 +25,10 @@ from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import EraseJob, FindJob, LoadJob, PutJob, RenewJob
 from cache_tiers.redis.known_keys import KnownKeys
 from cache_tiers.redis.load_line import Load, LoadLine
-from cache_tiers.redis.resp import Timeouts
+from cache_tiers.redis.resp import ErrorReply, Timeouts
 from cache_tiers.redis.watcher import RedisWatcher
 from cache_tiers.redis.worker import RedisWorker
+from cache_tiers.redis.write_gate import WriteGate
 from cache_tiers.redis.write_ledger import WriteLedger
 from cache_tiers.sealed_value import BlockSeal, Reject
 from cache_tiers.tier import BLOCK_TTL_SECONDS, Tier
@@ -77,6 +78,7 @@ class RedisBlockClient:
         self._options = options
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(str(address))
+        self._gate = WriteGate(str(address))
         self._meter = LinkMeter()
         self._queue = JobQueue(options.max_write_bytes, options.connections - 2, owners)
         self._line = LoadLine()
@@ -86,16 +88,14 @@ class RedisBlockClient:
         self._lock = threading.Lock()
         self._loaded = 0
         self._shed = 0
-        self._refused = 0
         self._rejected: Counter[Reject] = Counter()
-        self._refusal = ""
         self._lookup_seconds = Histogram.of_seconds()
         self._store_seconds = Histogram.of_seconds()
         self._lookups: RecentKeys[float] = RecentKeys(MAX_RECENT, owners)
         self._missing: RecentKeys[TierMiss] = RecentKeys(MAX_RECENT, owners)
-        self._watcher = RedisWatcher(address, options.timeouts, self._breaker, self._meter)
+        self._watcher = RedisWatcher(address, options.timeouts, self._breaker, self._gate, self._meter)
         self._workers = [
-            RedisWorker(f"redis-blocks-{index}", address, options.timeouts, self._queue, self._breaker)
+            RedisWorker(f"redis-blocks-{index}", address, options.timeouts, self._queue, self._breaker, self._gate)
             for index in range(options.connections)
         ]
 
@@ -138,10 +138,14 @@ class RedisBlockClient:
             done(True)
         for block in blocks:
             job = PutJob(block, self._layout, settle, is_there=self._known.is_whole)
-            if not self._breaker.closed:
+            if not self._accepts_writes:
                 job.finish()
             else:
                 self._queue_write(job, block.payload.nbytes, owner_of(block.key))
+
+    @property
+    def _accepts_writes(self) -> bool:
+        return self._breaker.closed and self._gate.is_open
 
     def _queue_write(self, job: PutJob | RenewJob, nbytes: int, owner: Owner) -> None:
         for shed in self._queue.put_write(job, nbytes, owner):
@@ -152,7 +156,7 @@ class RedisBlockClient:
 
     @property
     def num_missed(self) -> int:
-        """Blocks that did not reach Redis because it was unavailable or the queue was full, or that Redis lost."""
+        """Blocks that Redis lost, or that did not reach it: it was unavailable, refused them or had a full queue."""
         return len(self._missed)
 
     @property
@@ -163,9 +167,9 @@ class RedisBlockClient:
     def take_missed(self, most: int) -> list[bytes]:
         """Take at most `most` missed blocks to put again, oldest first.
 
-        The list is empty while Redis is unavailable or many writes are pending.
+        The list is empty while Redis is unavailable or refuses writes, or many writes are pending.
         """
-        if not self._breaker.closed or self._ledger.pending >= most:
+        if not self._accepts_writes or self._ledger.pending >= most:
             return []
         return self._missed.take_oldest(most)
 
@@ -173,14 +177,16 @@ class RedisBlockClient:
         """Renew blocks that were used in a tier above, so that Redis evicts them last, the first one last of all."""
         due = self._known.take_due(chain, self._options.renew_every_seconds)[::-1]
 
-        def settle(there: list[bool] | None) -> None:
-            if there is not None:
+        def settle(there: list[bool] | ErrorReply | None) -> None:
+            if isinstance(there, ErrorReply):
+                self._gate.on_refused(f"EXPIRE: {there.text}")
+            elif there is not None:
                 self._known.learn(due, there, whole=False)
                 self._missed.note([key for key, is_there in zip(due, there, strict=True) if not is_there], None)
             with self._lock:
                 self._renewing -= 1
 
-        if due and self._breaker.closed:
+        if due and self._accepts_writes:
             with self._lock:
                 self._renewing += 1
             job = RenewJob(due, self._layout, settle)
@@ -280,7 +286,7 @@ class RedisBlockClient:
                 rejects={reject.name.lower(): count for reject, count in self._rejected.items()},
                 speed=self._meter.speed,
                 retry_seconds=self._breaker.retry_seconds,
-                refusal=self._refusal,
+                refusal=self._gate.refusal,
                 lookup_seconds=self._lookup_seconds.copy(),
                 store_seconds=self._store_seconds.copy(),
             )
@@ -306,30 +312,33 @@ class RedisBlockClient:
             if outcome is True:
                 self._missing.take(key)
             elif outcome is False:
-                was_there = self._known.run([key]) == 1
-                self._missing.note([key], TierMiss(TierMissReason.GONE if was_there else TierMissReason.UNKNOWN_KEY))
+                self._missing.note([key], self._absence_of(key))
             else:
                 self._missing.note([key], TierMiss(TierMissReason.REJECTED, outcome.value))
 
+    def _absence_of(self, key: bytes) -> TierMiss:
+        """Return why Redis, which has answered, does not have `key`."""
+        if self._known.run([key]) == 1:
+            return TierMiss(TierMissReason.GONE)
+        if self._gate.refusal and self._missed.has(key):
+            return TierMiss(TierMissReason.UNWRITTEN, self._gate.refusal)
+        return TierMiss(TierMissReason.UNKNOWN_KEY)
+
     def _count_put(self, job: PutJob) -> None:
-        self._ledger.settle(job.block.key, stored=job.stored)
+        key = job.block.key
+        if job.error is not None:
+            self._gate.on_refused(f"SET: {job.error.text}")
         if job.stored or job.error is not None:
-            self._known.learn([job.block.key], [job.stored], whole=True)
-        if job.error is None and not job.stored:
-            self._missed.note([job.block.key], None)
+            self._known.learn([key], [job.stored], whole=True)
+        if job.stored:
+            self._gate.on_stored()
+            self._missing.take(key)
+        else:
+            self._missed.note([key], None)
         with self._lock:
-            if job.stored or job.error is not None:
-                self._refusal = job.error.text if job.error is not None else ""
             if job.stored and job.seconds:
                 self._store_seconds.observe(job.seconds)
-        if job.stored:
-            self._missing.take(job.block.key)
-        if job.error is not None:
-            with self._lock:
-                self._refused += 1
-                first = self._refused == 1
-            if first:
-                logger.warning("Redis did not store a block: %s", job.error.text)
+        self._ledger.settle(key, stored=job.stored)
 
     def _count_load(self, outcomes: Sequence[Reject | bool]) -> None:
         rejects = [outcome for outcome in outcomes if isinstance(outcome, Reject)]

@@ -2,18 +2,18 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Final
 
 from cache_tiers.link_speed import LinkMeter
 from cache_tiers.lower_tier import Block
 from cache_tiers.redis.block_format import BlockFormat
-from cache_tiers.redis.resp import ErrorReply, RespConnection, command
+from cache_tiers.redis.errors import RedisRefusedError
+from cache_tiers.redis.resp import ErrorReply, Reply, RespConnection, command
 from cache_tiers.sealed_value import HEADER_BYTES, BlockSeal, Reject
 
 KEY_PREFIX = b"ebb:kv:"
-_PROBE_KEY = b"ebb:probe"
 _FIRST_AHEAD: Final = 8
 """Blocks to request ahead while the link's speed is unknown."""
 
@@ -21,11 +21,6 @@ _FIRST_AHEAD: Final = 8
 def redis_key(key: bytes) -> bytes:
     """Return the Redis key of a block."""
     return KEY_PREFIX + key.hex().encode()
-
-
-def knows_getex(connection: RespConnection) -> bool:
-    """Return True if the server can read a value and renew its time to live in one command (Redis 6.2 and later)."""
-    return not isinstance(connection.call(b"GETEX", _PROBE_KEY, b"PERSIST"), ErrorReply)
 
 
 def put_block(connection: RespConnection, block: Block, layout: BlockFormat) -> ErrorReply | None:
@@ -50,11 +45,14 @@ def _put_values(connection: RespConnection, values: Sequence[Block], layout: Blo
         head = b"*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n" % (len(name), name, len(header) + value.payload.nbytes)
         tail = b"\r\n$2\r\nEX\r\n$%d\r\n%s\r\n" % (len(ttl), ttl)
         connection.send([head + header, value.payload, tail])
-    replies = [connection.read_reply() for _ in values]
+    return _first_error([connection.read_reply() for _ in values])
+
+
+def _first_error(replies: Iterable[Reply]) -> ErrorReply | None:
     return next((reply for reply in replies if isinstance(reply, ErrorReply)), None)
 
 
-def renew_blocks(connection: RespConnection, keys: Sequence[bytes], layout: BlockFormat) -> list[bool]:
+def renew_blocks(connection: RespConnection, keys: Sequence[bytes], layout: BlockFormat) -> list[bool] | ErrorReply:
     """Renew the time to live of stored blocks in one round trip. Return which of them are there, complete.
 
     Redis' own LRU counts the blocks as used in the order of `keys`.
@@ -65,22 +63,30 @@ def renew_blocks(connection: RespConnection, keys: Sequence[bytes], layout: Bloc
         [b"".join(command(b"EXPIRE", redis_key(each), ttl) for key in keys for each in layout.value_keys(key))]
     )
     replies = [[connection.read_reply() for _ in range(layout.num_values)] for _ in keys]
-    return [all(reply == 1 for reply in of_block) for of_block in replies]
+    error = _first_error(chain.from_iterable(replies))
+    return [all(reply == 1 for reply in of_block) for of_block in replies] if error is None else error
 
 
-def erase_blocks(connection: RespConnection, keys: Sequence[bytes], layout: BlockFormat) -> None:
-    """Remove the blocks in one round trip. A block that the server refuses to remove expires at its time."""
-    connection.call(b"UNLINK", *(redis_key(each) for key in keys for each in layout.value_keys(key)))
+def erase_blocks(connection: RespConnection, keys: Sequence[bytes], layout: BlockFormat) -> ErrorReply | None:
+    """Remove the blocks in one round trip. Return the server's error, or None on success."""
+    reply = connection.call(b"UNLINK", *(redis_key(each) for key in keys for each in layout.value_keys(key)))
+    return _first_error([reply])
 
 
 def find_blocks(connection: RespConnection, keys: Sequence[bytes], meter: LinkMeter) -> list[bool]:
-    """Return which of the keys exist now, in one round trip. The answer is a hint: a later load may still miss."""
+    """Return which of the keys exist now, in one round trip. The answer is a hint: a later load may still miss.
+
+    Raise RedisRefusedError if the server refuses a lookup.
+    """
     connection.start_exchange()
     connection.send([b"".join(command(b"EXISTS", redis_key(key)) for key in keys)])
     asked = time.monotonic()
     connection.await_reply()
     meter.on_answer(time.monotonic() - asked)
-    return [connection.read_reply() == 1 for _ in keys]
+    replies = [connection.read_reply() for _ in keys]
+    if (error := _first_error(replies)) is not None:
+        raise RedisRefusedError(f"EXISTS: {error.text}")
+    return [reply == 1 for reply in replies]
 
 
 def load_blocks(
@@ -97,7 +103,8 @@ def load_blocks(
     before it sends the first byte, and serves no other client until then.
 
     Yield one outcome per block: True if its payload is complete and verified, False if Redis does not have it, or the
-    reason why the value found is not used. After any outcome but True the memory holds garbage.
+    reason why the value found is not used. After any outcome but True the memory holds garbage. Raise RedisRefusedError
+    if the server refuses to read.
     """
     asked: deque[Block] = deque()
 
@@ -124,8 +131,9 @@ def load_blocks(
             connection.extend_exchange(block.payload.nbytes)
             outcomes = []
             for value in _values(block, layout):
-                outcomes.append(_receive(connection, value, layout.seal))
+                outcomes.append(_receive(connection, value, layout.seal, b"GETEX" if getex else b"GET"))
                 if not getex:
+                    # Redis may refuse to renew a value that it still serves.
                     connection.read_reply()
             yield next((outcome for outcome in outcomes if outcome is not True), True)
 
@@ -147,11 +155,13 @@ def _ahead(meter: LinkMeter, block: Block) -> int:
     return meter.speed.messages_under_way(block.payload.nbytes) or _FIRST_AHEAD
 
 
-def _receive(connection: RespConnection, block: Block, seal: BlockSeal) -> Reject | bool:
+def _receive(connection: RespConnection, block: Block, seal: BlockSeal, verb: bytes) -> Reject | bool:
     """Read the bulk reply of one value to its end, valid or not, so that the connection stays in step."""
     length = connection.read_bulk_length()
     if isinstance(length, ErrorReply):
-        return Reject.TYPE if length.text.startswith("WRONGTYPE") else False
+        if length.text.startswith("WRONGTYPE"):
+            return Reject.TYPE
+        raise RedisRefusedError(f"{verb.decode()}: {length.text}")
     if length is None:
         return False
     header = bytearray(min(length, HEADER_BYTES))

@@ -2,7 +2,7 @@
 
 RedisError
 ├── RedisAddressError   the URL does not name a server
-├── RedisRefusedError   the server answers but refuses to serve: wrong password, still loading its snapshot, ...
+├── RedisRefusedError   the server answers but refuses a command: wrong password, still loading its snapshot, ...
 ├── RedisProtocolError  bytes that are not RESP, or too many of them: the connection is unusable
 └── CompanionError      the companion server cannot be started here
     └── StateDirInUseError  another process keeps its companion in the same state directory
@@ -18,7 +18,10 @@ class RedisAddressError(RedisError):
 
 
 class RedisRefusedError(RedisError):
-    """The connection works, but the server refuses every command. The message is the server's reply."""
+    """The connection works, but the server refuses a command without which no block can be read.
+
+    The message is the command and the server's reply.
+    """
 
 
 class RedisProtocolError(RedisError):

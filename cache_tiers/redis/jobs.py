@@ -69,12 +69,17 @@ class PutJob(Job):
 
 
 class RenewJob(Job):
-    """A renewal of stored blocks' time to live. `done` receives which of them exist, or None without an answer."""
+    """A renewal of stored blocks' time to live.
 
-    def __init__(self, keys: Sequence[bytes], layout: BlockFormat, done: Callable[[list[bool] | None], None]) -> None:
+    `done` receives which of them exist, the server's error, or None without an answer.
+    """
+
+    def __init__(
+        self, keys: Sequence[bytes], layout: BlockFormat, done: Callable[[list[bool] | ErrorReply | None], None]
+    ) -> None:
         self._keys = keys
         self._layout = layout
-        self._there: list[bool] | None = None
+        self._there: list[bool] | ErrorReply | None = None
         self._done = done
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002

@@ -21,20 +21,6 @@ _READ_AHEAD = 8192
 SLOWEST = 1 << 18
 """Bytes per second below which a server is considered broken."""
 
-# Errors with which a running server answers every command.
-_REFUSALS = (
-    "LOADING",
-    "NOAUTH",
-    "WRONGPASS",
-    "MASTERDOWN",
-    "DENIED",
-    "ERR max number of clients",
-    "ERR AUTH",
-    "ERR Client sent AUTH",
-    "ERR DB index",
-    "ERR invalid DB index",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
@@ -146,7 +132,7 @@ class RespConnection:
         if kind == b"+":
             return rest
         if kind == b"-":
-            return _error(rest)
+            return ErrorReply(rest.decode(errors="replace"))
         if kind == b":":
             return _number(rest)
         if kind == b"$":
@@ -166,7 +152,7 @@ class RespConnection:
         """
         line = self._read_line()
         if line[:1] == b"-":
-            return _error(line[1:])
+            return ErrorReply(line[1:].decode(errors="replace"))
         if line[:1] != b"$":
             raise RedisProtocolError(f"expected a bulk string, got {line[:40]!r}")
         length = _number(line[1:])
@@ -249,7 +235,7 @@ class RespConnection:
     def _expect_ok(self, *words: bytes) -> None:
         reply = self.call(*words)
         if isinstance(reply, ErrorReply):
-            raise RedisRefusedError(reply.text)
+            raise RedisRefusedError(f"{words[0].decode()}: {reply.text}")
         if reply != b"OK":
             raise RedisProtocolError(f"{words[0].decode()} got {reply!r}")
 
@@ -310,14 +296,6 @@ def _set_timeout(connected: socket.socket, seconds: float) -> None:
     interval = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, interval)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, interval)
-
-
-def _error(text: bytes) -> ErrorReply:
-    """Return an error reply. Raise RedisRefusedError if the server would give every command this answer."""
-    words = text.decode(errors="replace")
-    if words.startswith(_REFUSALS):
-        raise RedisRefusedError(words)
-    return ErrorReply(words)
 
 
 def _number(text: bytes) -> int:

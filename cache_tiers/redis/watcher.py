@@ -1,4 +1,4 @@
-"""The thread that asks Redis about itself once a second, and tries it again after a fault."""
+"""The thread that asks Redis about itself once a second, tries its commands, and tries it again after a fault."""
 
 import threading
 import time
@@ -8,8 +8,10 @@ from cache_tiers.link_speed import LinkMeter
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.errors import RedisError
+from cache_tiers.redis.needed_commands import check_reads, refused_write
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.worker import describe_fault
+from cache_tiers.redis.write_gate import WriteGate
 
 _INTERVAL_SECONDS = 1.0
 
@@ -27,9 +29,20 @@ class RedisMemory:
 
 
 class RedisWatcher:
-    """Source of probes for the breaker and the meter, and of the memory figures. Construction makes the first probe."""
+    """Source of probes for the breaker, the gate and the meter, and of the memory figures.
 
-    def __init__(self, address: RedisAddress, timeouts: Timeouts, breaker: CircuitBreaker, meter: LinkMeter) -> None:
+    Construction makes the first probe.
+    """
+
+    def __init__(
+        self,
+        address: RedisAddress,
+        timeouts: Timeouts,
+        breaker: CircuitBreaker,
+        gate: WriteGate,
+        meter: LinkMeter,
+    ) -> None:
+        self._gate = gate
         self._meter = meter
         self._address = address
         self._timeouts = timeouts
@@ -71,6 +84,8 @@ class RedisWatcher:
             self._meter.on_answer(time.monotonic() - asked)
             # Only Redis 7 and later accept several sections in one INFO command.
             counts = self._connection.call(b"INFO", b"stats")
+            check_reads(self._connection)
+            refusal = refused_write(self._connection)
         except (OSError, RedisError) as error:
             self._disconnect()
             self._breaker.trip(describe_fault(error))
@@ -78,6 +93,10 @@ class RedisWatcher:
         if isinstance(reply, bytes) and isinstance(counts, bytes):
             self._memory = _parse_memory(reply + counts)
         self._breaker.close()
+        self._gate.on_probe(refusal)
+        if refusal:
+            # The address may lead to another server by the next probe.
+            self._disconnect()
 
     def _disconnect(self) -> None:
         if self._connection is not None:

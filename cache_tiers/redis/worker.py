@@ -4,12 +4,13 @@ import logging
 import threading
 
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_commands import knows_getex
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.errors import RedisError, RedisProtocolError, RedisRefusedError
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import Job
+from cache_tiers.redis.needed_commands import check_reads
 from cache_tiers.redis.resp import RespConnection, Timeouts
+from cache_tiers.redis.write_gate import WriteGate
 
 logger = logging.getLogger(__name__)
 
@@ -18,12 +19,20 @@ class RedisWorker:
     """A thread that runs and finishes every job of the queue until the queue is closed."""
 
     def __init__(
-        self, name: str, address: RedisAddress, timeouts: Timeouts, queue: JobQueue, breaker: CircuitBreaker
+        self,
+        name: str,
+        address: RedisAddress,
+        timeouts: Timeouts,
+        queue: JobQueue,
+        breaker: CircuitBreaker,
+        gate: WriteGate,
     ) -> None:
         self._address = address
         self._timeouts = timeouts
         self._queue = queue
         self._breaker = breaker
+        self._gate = gate
+        self._num_changes = 0
         self._connection: RespConnection | None = None
         self._getex = True
         self._stopping = False
@@ -61,6 +70,8 @@ class RedisWorker:
     def _attempt(self, job: Job) -> None:
         """Run the job. A fault of the server or the network trips the breaker and raises nothing."""
         try:
+            if self._num_changes != self._gate.num_changes:
+                self._disconnect()
             if self._connection is not None and self._run_on_old_connection(job, self._connection):
                 return
             connection = self._connect()
@@ -72,15 +83,20 @@ class RedisWorker:
                 self._breaker.trip(describe_fault(error))
 
     def _connect(self) -> RespConnection:
+        self._num_changes = self._gate.num_changes
         self._connection = RespConnection(self._address, self._timeouts)
-        self._getex = knows_getex(self._connection)
+        self._getex = check_reads(self._connection)
         return self._connection
 
     def _run_on_old_connection(self, job: Job, connection: RespConnection) -> bool:
-        """Run the job. Return False if the server has closed the connection, so that a new one is worth a try."""
+        """Run the job. Return False if a new connection is worth a try.
+
+        The server has closed the old one. Or the server refuses a command that it accepted before, and a new connection
+        may lead to another server, or manage without that command.
+        """
         try:
             job.run(connection, getex=self._getex)
-        except ConnectionError:
+        except (ConnectionError, RedisRefusedError):
             self._disconnect()
             if self._stopping:
                 raise
@@ -96,7 +112,7 @@ class RedisWorker:
 def describe_fault(error: OSError | RedisError) -> str:
     """Describe in one phrase for people why Redis is not used."""
     if isinstance(error, RedisRefusedError):
-        return f"Redis refuses commands: {error}"
+        return f"Redis refuses {error}"
     if isinstance(error, RedisProtocolError):
         return f"Redis sent an invalid reply: {error}"
     if isinstance(error, RedisError):

@@ -54,7 +54,7 @@ def reason_of_miss(missing: TierMiss, gone_from: tuple[TierId, ...]) -> MissReas
     """Explain a block that no lower tier had or could supply."""
     detail, gone_from = missing.text, (*gone_from, *missing.gone_from)
     match missing.reason:
-        case TierMissReason.OFF | TierMissReason.GONE | TierMissReason.UNKNOWN_KEY:
+        case TierMissReason.OFF | TierMissReason.GONE | TierMissReason.UNKNOWN_KEY | TierMissReason.UNWRITTEN:
             return MissReason("evicted", detail, gone_from)
         case TierMissReason.REJECTED:
             return MissReason("rejected", detail, gone_from)

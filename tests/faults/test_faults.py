@@ -28,6 +28,7 @@ from tests.faults.conftest import Line, Table
 from tests.faults.scene import ANSWER, Answer, Outcome, Scene, Strike, bring_chats_back, chat
 from tests.integration.engine_rig import MIB, engine_config
 from tests.redis_server import RedisServer
+from tests.waiting import until
 
 MAX_GAP_RATIO = 1.5
 BLOCKS = 200
@@ -223,6 +224,55 @@ def configured(broken: Broken, **settings: str) -> Strike:
     return strike
 
 
+def became_a_replica(broken: Broken) -> Strike:
+    async def strike(_scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number in (1, 3):
+            await asyncio.to_thread(change, ("127.0.0.1", "1") if number == 1 else ("NO", "ONE"))
+
+    def change(master: tuple[str, str]) -> None:
+        with broken.redis.client() as client:
+            client.replicaof(*master)
+
+    return strike
+
+
+def cannot_save(broken: Broken) -> Strike:
+    snapshot = broken.redis.folder / "dump.rdb"
+
+    async def strike(scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number == 1:
+            snapshot.mkdir()
+            await asyncio.to_thread(save, "err")
+            await scene.ask(chat(93), 1)
+        if number == 3:
+            snapshot.rmdir()
+            await asyncio.to_thread(save, "ok")
+
+    def save(status: str) -> None:
+        with broken.redis.client() as client:
+            client.config_set("save", "3600 1")
+            client.bgsave()
+            until(lambda: client.info("persistence")["rdb_last_bgsave_status"] == status)
+
+    return strike
+
+
+def lacks_its_replicas(broken: Broken) -> Strike:
+    return configured(broken, min_replicas_to_write="1")
+
+
+def denies_lookups(broken: Broken) -> Strike:
+    async def strike(_scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
+        if number in (1, 3):
+            await asyncio.to_thread(change, "-exists" if number == 1 else "+exists")
+
+    def change(right: str) -> None:
+        with broken.redis.client() as client:
+            client.acl_setuser("default", enabled=True, nopass=True, commands=[right])
+
+    return strike
+
+
 def flushed(broken: Broken) -> Strike:
     async def strike(_scene: Scene, number: int, _task: "asyncio.Task[Answer]") -> None:
         if number == 1:
@@ -281,6 +331,10 @@ FAULTS = [
     ("network cut in the middle of a value", cut_in_a_value),
     ("full, refusing (noeviction)", full_and_refusing),
     ("full, evicting (allkeys-lru)", full_and_evicting),
+    ("becomes a replica, a master again two chats later", became_a_replica),
+    ("cannot save its snapshot until two chats later", cannot_save),
+    ("lacks the replicas that it needs to write", lacks_its_replicas),
+    ("denies EXISTS to the account until two chats later", denies_lookups),
     ("FLUSHALL between turns", flushed),
     ("every value poisoned", poisoned),
     ("every value of an older version", of_an_older_version),

@@ -93,7 +93,10 @@ async def test_health_quotes_a_full_redis_that_refuses_writes(shallow_model: Pat
         async with serving(config, tmp_path) as (http, engine):
             await ask(http, engine)
             state = (await states(http))["redis"]
-            assert state.startswith("refuses writes, blocks are still read from it: OOM")
+            assert state.startswith("refuses writes, blocks are still read from it: SET: OOM")
+            families = await metrics(http)
+            assert families["ebb_redis_up"].samples[0].value == 1
+            assert families["ebb_redis_accepts_writes"].samples[0].value == 0
     finally:
         redis_server.kill()
 

@@ -11,6 +11,7 @@ from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
 from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.resp import Timeouts
+from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
 from tests.store_rig import SEAL
 from tests.waiting import until
@@ -24,24 +25,6 @@ def block(number: int, nbytes: int = BLOCK) -> Block:
     return Block(bytes([number]) * 32, memoryview(bytearray([number]) * nbytes))
 
 
-class Results:
-    """Callback that collects results."""
-
-    def __init__(self) -> None:
-        self._condition = threading.Condition()
-        self._results: list[object] = []
-
-    def __call__(self, result: object) -> None:
-        with self._condition:
-            self._results.append(result)
-            self._condition.notify_all()
-
-    def wait(self, count: int) -> list[object]:
-        with self._condition:
-            assert self._condition.wait_for(lambda: len(self._results) >= count, 20)
-            return list(self._results)
-
-
 @pytest.fixture
 def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
     client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=4 * BLOCK))
@@ -50,7 +33,7 @@ def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
 
 
 def test_stored_blocks_are_found_and_loaded(client: RedisBlockClient) -> None:
-    stored, found, loaded = Results(), Results(), Results()
+    stored, found, loaded = Results[object](), Results[object](), Results[object]()
     client.put([block(1), block(2)], stored)
     assert stored.wait(1) == [True]
     client.find([bytes([number]) * 32 for number in (1, 3, 2)], found)
@@ -63,7 +46,7 @@ def test_stored_blocks_are_found_and_loaded(client: RedisBlockClient) -> None:
 
 
 def test_empty_operations_complete(client: RedisBlockClient) -> None:
-    results = Results()
+    results = Results[object]()
     client.put([], results)
     client.find([], results)
     client.load([], results)
@@ -74,7 +57,7 @@ def test_writes_beyond_the_queue_limit_are_shed_and_counted(
     redis_server: RedisServer, client: RedisBlockClient
 ) -> None:
     redis_server.freeze()
-    results = Results()
+    results = Results[object]()
     for number in range(20):
         client.put([block(number)], results)
     shed = client.stats().shed_blocks
@@ -90,7 +73,7 @@ def test_close_ends_every_operation_under_way(redis_server: RedisServer) -> None
     options = BlockClientOptions(max_write_bytes=100 * BLOCK, timeouts=Timeouts(io=60, operation=60))
     client = RedisBlockClient(redis_server.address, SEAL, options)
     redis_server.freeze()
-    results = Results()
+    results = Results[object]()
     for number in range(10):
         client.put([block(number)], results)
         client.load([block(number)], results)
@@ -109,7 +92,7 @@ def test_load_without_getex_renews_the_time_to_live(tmp_path: Path) -> None:
     server = RedisServer(tmp_path, "--rename-command", "GETEX", "")
     client = RedisBlockClient(server.address, SEAL, BlockClientOptions(max_write_bytes=BLOCK * 4))
     try:
-        stored, loaded = Results(), Results()
+        stored, loaded = Results[object](), Results[object]()
         client.put([block(1), block(2)], stored)
         assert stored.wait(1) == [True]
         with server.client() as other:
@@ -129,7 +112,7 @@ def test_breaker_closes_when_the_server_is_back(redis_server: RedisServer) -> No
         until(lambda: not client.available)
         redis_server.start()
         until(lambda: client.available)
-        results = Results()
+        results = Results[object]()
         client.put([block(1)], results)
         assert results.wait(1) == [True]
     client.close()
@@ -147,7 +130,7 @@ def test_unreachable_address_does_not_delay_the_start(tmp_path: Path) -> None:
     client = RedisBlockClient(
         RedisAddress(unix_path=tmp_path / "none"), SEAL, BlockClientOptions(max_write_bytes=BLOCK)
     )
-    results = Results()
+    results = Results[object]()
     client.put([block(1)], results)
     client.find([b"x"], results)
     assert results.wait(2) == [False, [False]]

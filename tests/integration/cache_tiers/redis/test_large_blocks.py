@@ -13,7 +13,7 @@ from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.inspection import verify
 from cache_tiers.redis.tier import open_redis
-from tests.integration.cache_tiers.redis.test_block_client import Results
+from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
 from tests.store_rig import SEAL, SECRET, Rig
 from tests.waiting import until
@@ -49,7 +49,7 @@ def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
 
 
 def load(client: RedisBlockClient, *numbers: int) -> list[bytes | None]:
-    loaded = Results()
+    loaded = Results[list[bool]]()
     targets = [Block(key(number), memoryview(bytearray(NBYTES))) for number in numbers]
     client.load(targets, loaded)
     [outcomes] = loaded.wait(1)
@@ -109,7 +109,7 @@ def test_block_that_fits_only_in_part_is_removed(
         redis.config_set("maxmemory-policy", "noeviction")
         room = nbytes_of_value * values_that_fit + nbytes_of_value // 2
         redis.config_set("maxmemory", redis.info("memory")["used_memory"] + room)
-        stored, found = Results(), Results()
+        stored, found = Results[bool](), Results[list[bool]]()
         client.put([Block(key(3), memoryview(bytes(VALUES * nbytes_of_value)))], stored)
         assert stored.wait(1) == [False]
         assert set(redis.keys()) == {*names(1), *names(2)}

@@ -7,7 +7,7 @@ from cache_tiers.redis.worker import describe_fault
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (RedisRefusedError("NOAUTH wrong password"), "Redis refuses commands: NOAUTH wrong password"),
+        (RedisRefusedError("EXISTS: NOAUTH"), "Redis refuses EXISTS: NOAUTH"),
         (RedisProtocolError("a reply line does not end"), "Redis sent an invalid reply: a reply line does not end"),
         (CompanionError("the folder is full"), "Redis cannot be used: the folder is full"),
         (TimeoutError("no reply"), "Redis does not answer in time"),

@@ -213,7 +213,7 @@ class Services:
         store.database.batches.is_busy = lambda: host.is_computing
         if host.storage.lost is not None:
             logger.error("%s", host.storage.lost)
-        ring = KeyRing(store.keys, store.limits, store.people, auth_policy, rules=accounts.rules)
+        ring = KeyRing(store.access, store.keys, store.people, auth_policy, rules=accounts.rules)
         await ring.read()
         changes = Changes()
         shared_runs = (

@@ -1,22 +1,22 @@
-"""Cache of the keys, logins and people that have access, and of tenants' limits, at most one second old.
+"""The keys, logins and people that have access, and tenants' limits, as the database had them at most one second ago.
 
-The first request after that second reads them again from the database, since another process may have changed them
-(`ebb keys`). A revoked key therefore grants nothing a second later, and each wrong key of a flood costs one dictionary
-look-up. Keys are read on a connection of their own, and a request waits for them only for a limited time.
+The first request after that second reads what has changed since, which another process may have written (`ebb keys`).
+A revoked key therefore grants nothing a second later, and each wrong key of a flood costs one dictionary look-up. The
+changes are read on a connection of their own, and a request waits for them only for a limited time.
 """
 
 import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from app.access.auth_policy import AuthPolicy
-from app.access.known_people import KnownPeople
+from app.access.known_people import KnownPeople, merge
 from app.accounts.rules import GroupRules, combined_limits
+from app.storage.access import AccessReading, AccessStore, ChangePlace
 from app.storage.keys import KeyStore, Login
-from app.storage.limits import LimitStore
 from app.storage.people import ID_BYTES, PersonStore
 from app.tenants.api_key import SECRET_BYTES, ApiKey, digest_of, key_id_of, matches
 from app.tenants.limits import NO_LIMITS, TenantLimits
@@ -34,37 +34,34 @@ NOTED_SECONDS = 3600.0
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _Contents:
-    keys: Mapping[str, ApiKey] = field(default_factory=dict)
-    logins: Mapping[bytes, Login] = field(default_factory=dict)
-    limits: Mapping[str, TenantLimits] = field(default_factory=dict)
-    people: KnownPeople = field(default_factory=lambda: KnownPeople(GroupRules()))
-
-
 class KeyRing:
-    """Owner of the cached keys, and of the tasks that read keys and record their use."""
+    """Owner of the keys in memory, and of the tasks that read changes and record the use of keys."""
 
     def __init__(
         self,
+        access: AccessStore,
         keys: KeyStore,
-        limits: LimitStore,
         people: PersonStore,
         auth_policy: AuthPolicy,
         clock: Callable[[], float] = time.monotonic,
         rules: GroupRules | None = None,
     ) -> None:
-        """Make an empty cache.
+        """Make an empty ring.
 
         rules: rules for the groups of people; None admits every person as a user.
         """
-        self._keys = keys
-        self._limits = limits
+        self._access = access
+        self._key_store = keys
         self._person_store = people
         self._rules = rules or GroupRules()
         self._auth_policy = auth_policy
         self._clock = clock
-        self._contents = _Contents()
+        self._place: ChangePlace | None = None
+        self._has_keys = False
+        self._keys: dict[str, ApiKey] = {}
+        self._logins: dict[bytes, Login] = {}
+        self._limits: dict[str, TenantLimits] = {}
+        self._people = KnownPeople(self._rules)
         self._read_at = -FRESH_SECONDS
         self._reading = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
@@ -74,12 +71,12 @@ class KeyRing:
         self._followers: list[Callable[[], None]] = []
 
     async def read(self) -> None:
-        """Read the keys, logins and limits from the database."""
+        """Read what has changed in the database."""
         async with self._reading:
             await self._read()
 
     async def refresh(self, *, wait: bool = True) -> None:
-        """Read the database again unless it was read within the last second.
+        """Read what has changed in the database, unless it was read within the last second.
 
         If reading fails, the previous keys stay valid: a broken or slow disk is no reason to refuse a client that needs
         none.
@@ -99,7 +96,7 @@ class KeyRing:
         return self._refreshing
 
     def follow(self, on_change: Callable[[], None]) -> None:
-        """Call `on_change` each time that keys, logins or people may have changed."""
+        """Call `on_change` each time that keys, logins or people have changed."""
         self._followers.append(on_change)
 
     async def stop(self) -> None:
@@ -111,7 +108,7 @@ class KeyRing:
     @property
     def requires_keys(self) -> bool:
         """Whether a client must present a key now."""
-        return self._auth_policy == "always" or (self._auth_policy == "once made" and bool(self._contents.keys))
+        return self._auth_policy == "always" or (self._auth_policy == "once made" and self._has_keys)
 
     @property
     def auth_policy(self) -> AuthPolicy:
@@ -120,19 +117,19 @@ class KeyRing:
 
     def by_key(self, text: str) -> Principal | None:
         """Return the principal of a key; None if the key is invalid."""
-        key = self._contents.keys.get(key_id_of(text) or "")
-        if key is None or not matches(key, text) or key.revoked_at is not None:
+        key = self._keys.get(key_id_of(text) or "")
+        if key is None or not matches(key, text):
             return None
         return None if self.people.shuts_out(key.tenant) else self._noted(key)
 
     def by_login(self, text: str) -> Principal | None:
         """Return the principal that is logged in with this secret; None if the login is invalid."""
         digest = digest_of(text)
-        login = self._contents.logins.get(digest)
+        login = self._logins.get(digest)
         if login is None:
             return self._noted_person(self.people.by_session(digest))
-        key = self._contents.keys[login.key_id]
-        if login.expires_at <= time.time() or key.revoked_at is not None or self.people.shuts_out(key.tenant):
+        key = self._keys.get(login.key_id)
+        if key is None or login.expires_at <= time.time() or self.people.shuts_out(key.tenant):
             return None
         return self._noted(key)
 
@@ -144,7 +141,7 @@ class KeyRing:
     @property
     def people(self) -> KnownPeople:
         """The people that were read last."""
-        return self._contents.people
+        return self._people
 
     async def meet(self, identity: Identity) -> Person:
         """Create the account of a person, or store what has changed about it. A provisioned one keeps its groups."""
@@ -177,22 +174,22 @@ class KeyRing:
         """Create a login for a principal that presented a key, and return its secret."""
         assert principal.key_id is not None
         secret = secrets.token_urlsafe(SECRET_BYTES)
-        await self._keys.log_in(digest_of(secret), Login(principal.key_id, time.time() + LOGIN_SECONDS))
+        await self._key_store.log_in(digest_of(secret), Login(principal.key_id, time.time() + LOGIN_SECONDS))
         await self.read()
         return secret
 
     async def log_out(self, secret: str) -> None:
         """End the login with this secret, if there is one."""
         digest = digest_of(secret)
-        if digest in self._contents.logins:
-            await self._keys.log_out(digest)
+        if digest in self._logins:
+            await self._key_store.log_out(digest)
             await self.read()
         elif (session := self.people.session(digest)) is not None:
             await self.end_session(session.person_id, session.id)
 
     def limits_of(self, tenant: str) -> TenantLimits:
         """Return a tenant's limits: its own ones first, then those of its person's groups."""
-        return combined_limits(self._contents.limits.get(tenant, NO_LIMITS), self.people.limits_of(tenant))
+        return combined_limits(self._limits.get(tenant, NO_LIMITS), self.people.limits_of(tenant))
 
     def _is_fresh(self) -> bool:
         return self._clock() - self._read_at < FRESH_SECONDS
@@ -212,20 +209,30 @@ class KeyRing:
             used, self._used, seen, self._seen = self._used, set(), self._seen, set()
             # No request waits for this write, since other writes may be queued before it.
             self._noting = asyncio.create_task(self._note(used, seen), name="note-key-use")
-        keys = {key.id: key for key in await self._keys.all()}
-        # A login's key may have been made after the keys were read.
-        logins = {digest: login for digest, login in (await self._keys.logins()).items() if login.key_id in keys}
-        sessions = await self._person_store.sessions()
-        people = KnownPeople(self._rules, await self._person_store.all(), sessions)
-        self._contents = _Contents(keys, logins, await self._limits.all(), people)
+        reading = await self._access.read(self._place)
+        is_change = reading.place != self._place
+        self._apply(reading)
         self._read_at = self._clock()
-        for on_change in self._followers:
-            on_change()
+        if is_change:
+            for on_change in self._followers:
+                on_change()
+
+    def _apply(self, reading: AccessReading) -> None:
+        if reading.is_whole:
+            self._has_keys = False
+            self._keys, self._logins, self._limits = {}, {}, {}
+            self._people = KnownPeople(self._rules)
+        self._place = reading.place
+        self._has_keys = self._has_keys or reading.has_keys
+        merge(self._keys, {name: key if key and key.revoked_at is None else None for name, key in reading.keys.items()})
+        merge(self._logins, reading.logins)
+        merge(self._limits, reading.limits)
+        self._people.apply(reading.people, reading.sessions)
 
     async def _note(self, used: set[str], seen: set[str]) -> None:
         try:
             if used:
-                await self._keys.mark_used(used, time.time())
+                await self._key_store.mark_used(used, time.time())
             if seen:
                 await self._person_store.mark_seen(seen, time.time())
         except OutageError as error:

@@ -1,7 +1,8 @@
 """People and their logins as they were read last, with the rules of their groups."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import TypeVar
 
 from app.accounts.rules import GroupRules
 from app.domain.rights import ALL_RIGHTS, Rights
@@ -9,21 +10,37 @@ from app.tenants.limits import NO_LIMITS, TenantLimits
 from app.tenants.person import Identity, Person, PersonSession
 from app.tenants.principal import Principal, Scope
 
+K = TypeVar("K")
+T = TypeVar("T")
+
 
 class KnownPeople:
-    """One reading of the accounts. Never changes."""
+    """The accounts and their logins."""
 
-    def __init__(
-        self,
-        rules: GroupRules,
-        people: Iterable[Person] = (),
-        sessions: Mapping[bytes, PersonSession] | None = None,
-    ) -> None:
+    def __init__(self, rules: GroupRules) -> None:
         self._rules = rules
-        self.by_id = {person.id: person for person in people}
-        self._by_tenant = {person.tenant: person for person in self.by_id.values()}
-        self._by_identity = {(who.identity.issuer, who.identity.subject): who for who in self.by_id.values()}
-        self._sessions = sessions or {}
+        self.by_id: dict[str, Person] = {}
+        self._by_tenant: dict[str, Person] = {}
+        self._by_identity: dict[tuple[str, str], Person] = {}
+        self._sessions: dict[bytes, PersonSession] = {}
+
+    def apply(self, people: Mapping[str, Person | None], sessions: Mapping[bytes, PersonSession | None]) -> None:
+        """Replace the people and logins that have changed. None stands for a removed one."""
+        for person_id, person in people.items():
+            self._forget(person_id)
+            if person is not None:
+                self.by_id[person_id] = self._by_tenant[person.tenant] = person
+                self._by_identity[_names(person)] = person
+        merge(self._sessions, sessions)
+
+    def _forget(self, person_id: str) -> None:
+        person = self.by_id.pop(person_id, None)
+        if person is None:
+            return
+        del self._by_tenant[person.tenant]
+        # Another person of the same reading may have the identity now.
+        if self._by_identity.get(_names(person)) is person:
+            del self._by_identity[_names(person)]
 
     def person_of(self, identity: Identity) -> Person | None:
         """Return the account of an identity; None before the first login."""
@@ -69,8 +86,15 @@ class KnownPeople:
         role = self.role_of(person)
         return Principal(person.tenant, role, None, person.id, session_id) if role is not None else None
 
-    def sessions_of(self, person_id: str) -> list[PersonSession]:
-        """List the valid logins of a person, the newest first."""
-        now = time.time()
-        found = [each for each in self._sessions.values() if each.person_id == person_id and each.expires_at > now]
-        return sorted(found, key=lambda session: -session.created_at)
+
+def merge(known: dict[K, T], changed: Mapping[K, T | None]) -> None:
+    """Replace the entries of `known` that have changed, and remove those that are None."""
+    for key, value in changed.items():
+        if value is None:
+            known.pop(key, None)
+        else:
+            known[key] = value
+
+
+def _names(person: Person) -> tuple[str, str]:
+    return person.identity.issuer, person.identity.subject

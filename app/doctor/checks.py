@@ -27,7 +27,7 @@ from app.doctor.ray_check import check_ray
 from app.doctor.shared_replicas_check import check_shared_replicas
 from app.doctor.tls_checks import check_tls
 from app.host.suitable_model import suitable
-from app.storage.errors import DatabaseError
+from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.sqlite.migrating import migrations, schema_of, too_new
 from app.storage.sqlite.restoration import is_restore_pending
 from app.storage.sqlite.snapshot import quick_check
@@ -258,9 +258,12 @@ def check_conversations(settings: Settings) -> Finding:
 def _check_postgres(settings: Settings) -> Finding:
     place = place_of(settings.database_url)
     try:
+        from app.storage.postgres.database import check_database
+
+        check_database(settings.database_url)
         counted_keys(settings)
-    except EbbError as error:
-        return Finding("fail", "chats", error.message, "correct --database-url, or start PostgreSQL")
+    except (EbbError, UnusableDatabaseError) as error:
+        return Finding("fail", "chats", str(error), "correct --database-url, or start PostgreSQL")
     except ImportError:
         return Finding("fail", "chats", "--database-url needs psycopg", "pip install 'ebb-chat[postgres]'")
     return Finding("ok", "chats", f"PostgreSQL at {place} answers")

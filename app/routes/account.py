@@ -88,7 +88,7 @@ async def revoke_key(request: Request) -> Response:
 async def list_sessions(request: Request) -> Response:
     """List the person's logins, the newest first."""
     person, current = _person_of(request), principal_of(request).session_id
-    sessions = server_services(request).ring.people.sessions_of(person.id)
+    sessions = await server_services(request).store.people.sessions_of(person.id)
     return JSONResponse(bodies.Sessions(data=[bodies.session_body(session, current) for session in sessions]))
 
 
@@ -108,8 +108,7 @@ def _person_of(request: Request) -> Person:
 
 
 async def _keys_of(request: Request, person: Person) -> list[ApiKey]:
-    keys = await server_services(request).store.keys.all()
-    return [key for key in keys if key.tenant == person.tenant and key.revoked_at is None]
+    return await server_services(request).store.keys.valid_of(person.tenant)
 
 
 routes = [

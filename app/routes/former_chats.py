@@ -43,9 +43,7 @@ async def _may_take(request: Request) -> bool:
     principal = principal_of(request)
     if principal.key_id is None or principal.tenant == LOCAL:
         return False
-    keys = await server_services(request).store.keys.all()
-    valid = [key for key in keys if key.scope == "admin" and key.revoked_at is None]
-    return min(valid, key=lambda key: (key.created_at, key.id)).id == principal.key_id if valid else False
+    return await server_services(request).store.keys.first_admin() == principal.key_id
 
 
 routes = [

@@ -116,11 +116,9 @@ class Database(ABC):
         """
         return await self._pools.searches.run(work, tenant=tenant, seconds=seconds)
 
-    async def read_keys(self, sql: str) -> list[Row]:
-        """Return the rows of one SELECT, run on the connection reserved for API keys."""
-        return await self._pools.keys.run(
-            lambda connection: connection.fetch_all(sql), tenant=SERVER, seconds=READ_SECONDS
-        )
+    async def read_keys(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` as `read_together` does, on the connection reserved for what decides on access."""
+        return await self._pools.keys.run(work, tenant=SERVER, seconds=READ_SECONDS)
 
     async def write(self, work: Callable[[Connection], T], *, durable: bool = True) -> T:
         """Run `work` in a transaction in the writer's thread, and return its result.

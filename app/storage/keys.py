@@ -4,13 +4,14 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from app.storage.connection import Connection
+from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.tenants.api_key import ApiKey, digest_of, new_key
 from app.tenants.principal import Scope
 from engine.errors import ConflictError, NotFoundError
 
 COLUMNS = "id, name, tenant, scope, digest, created_at, last_used_at, revoked_at"
+LOGIN_COLUMNS = "digest, key_id, expires_at"
 MAX_LOGINS = 32
 """Maximum number of logins per key. Beyond it, the oldest login ends."""
 
@@ -63,8 +64,22 @@ class KeyStore:
 
     async def all(self) -> list[ApiKey]:
         """Return all keys, revoked ones included, in the order of their creation."""
-        rows = await self._database.read_keys(f"SELECT {COLUMNS} FROM api_key ORDER BY created_at, id")
-        return [ApiKey(**dict(row)) for row in rows]
+        return await self._database.read_as(key_of, f"SELECT {COLUMNS} FROM api_key ORDER BY created_at, id", ())
+
+    async def valid_of(self, tenant: str) -> list[ApiKey]:
+        """Return the valid keys of a tenant, in the order of their creation."""
+        return await self._database.read_as(
+            key_of,
+            f"SELECT {COLUMNS} FROM api_key WHERE tenant = ? AND revoked_at IS NULL ORDER BY created_at, id",
+            (tenant,),
+        )
+
+    async def first_admin(self) -> str | None:
+        """Return the id of the first valid key of scope admin; None if there is none."""
+        rows = await self._database.read(
+            "SELECT id FROM api_key WHERE scope = 'admin' AND revoked_at IS NULL ORDER BY created_at, id LIMIT 1"
+        )
+        return rows[0]["id"] if rows else None
 
     async def revoke(self, key_id: str) -> None:
         """Revoke a key and end the logins made with it. Raises NotFoundError."""
@@ -130,7 +145,12 @@ class KeyStore:
 
         await self._database.write(delete)
 
-    async def logins(self) -> dict[bytes, Login]:
-        """Return all logins by their digests. Some of them may have expired."""
-        rows = await self._database.read_keys("SELECT digest, key_id, expires_at FROM login")
-        return {row["digest"]: Login(row["key_id"], row["expires_at"]) for row in rows}
+
+def key_of(row: Row) -> ApiKey:
+    """Convert a row of `api_key`."""
+    return ApiKey(**dict(row))
+
+
+def login_of(row: Row) -> Login:
+    """Convert a row of `login`."""
+    return Login(row["key_id"], row["expires_at"])

@@ -1,7 +1,7 @@
 """Limits of tenants, and those that only a transaction can hold: on what is stored."""
 
 from app.config.sizes import format_size
-from app.storage.connection import Connection
+from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.tenants.limits import LIMIT_NAMES, LimitReachedError, TenantLimits
 
@@ -19,8 +19,8 @@ class LimitStore:
 
     async def all(self) -> dict[str, TenantLimits]:
         """Read the limits of all tenants for which limits were ever set."""
-        rows = await self._database.read_keys(f"SELECT tenant, {COLUMNS} FROM tenant_limits")
-        return {row["tenant"]: TenantLimits(*(row[name] for name in LIMIT_NAMES)) for row in rows}
+        rows = await self._database.read(f"SELECT tenant, {COLUMNS} FROM tenant_limits")
+        return {row["tenant"]: limits_of(row) for row in rows}
 
     async def set(self, tenant: str, limits: TenantLimits) -> None:
         """Replace the limits of a tenant."""
@@ -40,6 +40,11 @@ class LimitStore:
         """Read the number of bytes that each tenant stores."""
         rows = await self._database.read("SELECT tenant, nbytes FROM tenant_usage WHERE nbytes > 0")
         return {row["tenant"]: row["nbytes"] for row in rows}
+
+
+def limits_of(row: Row) -> TenantLimits:
+    """Convert a row of `tenant_limits`."""
+    return TenantLimits(*(row[name] for name in LIMIT_NAMES))
 
 
 def check_room(connection: Connection, tenant: str, num_new: int) -> None:

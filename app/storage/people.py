@@ -12,6 +12,7 @@ from engine.errors import NotFoundError
 
 COLUMNS = "id, tenant, issuer, subject, name, email, groups, created_at, last_seen_at, disabled_at"
 SHOWN_COLUMNS = f"{COLUMNS}, provisioned"
+SESSION_COLUMNS = "digest, id, person_id, client, created_at, expires_at"
 MAX_SESSIONS = 32
 """Maximum number of logins per person. Beyond it, the oldest one ends."""
 ID_BYTES = 8
@@ -63,9 +64,9 @@ class PersonStore:
 
     async def all(self) -> list[Person]:
         """Return all people, in the order of their first login."""
-        return [person_of(row) for row in await self._database.read_keys(
-            f"SELECT {SHOWN_COLUMNS} FROM person ORDER BY created_at, id"
-        )]  # fmt: skip
+        return await self._database.read_as(
+            person_of, f"SELECT {SHOWN_COLUMNS} FROM person ORDER BY created_at, id", ()
+        )
 
     async def mark_seen(self, person_ids: Collection[str], at: float) -> None:
         """Record when people were last seen.
@@ -115,8 +116,7 @@ class PersonStore:
                 (session.person_id, session.person_id, MAX_SESSIONS - 1),
             )
             connection.execute(
-                "INSERT INTO person_session(digest, id, person_id, client, created_at, expires_at) "
-                "VALUES (?, ?, ?, ?, ?, ?)",
+                f"INSERT INTO person_session({SESSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
                 (digest, session.id, session.person_id, session.client, session.created_at, session.expires_at),
             )
 
@@ -134,17 +134,14 @@ class PersonStore:
 
         await self._database.write(delete)
 
-    async def sessions(self) -> dict[bytes, PersonSession]:
-        """Return all logins by their digests. Some of them may have expired."""
-        rows = await self._database.read_keys(
-            "SELECT digest, id, person_id, client, created_at, expires_at FROM person_session"
+    async def sessions_of(self, person_id: str) -> list[PersonSession]:
+        """Return the valid logins of a person, the newest first."""
+        return await self._database.read_as(
+            session_of,
+            f"SELECT {SESSION_COLUMNS} FROM person_session WHERE person_id = ? AND expires_at > ? "
+            "ORDER BY created_at DESC, id",
+            (person_id, time.time()),
         )
-        return {
-            row["digest"]: PersonSession(
-                row["id"], row["person_id"], row["client"], row["created_at"], row["expires_at"]
-            )
-            for row in rows
-        }
 
 
 def person_of(row: Row) -> Person:
@@ -160,3 +157,8 @@ def person_of(row: Row) -> Person:
         row["disabled_at"],
         bool(row["provisioned"]),
     )
+
+
+def session_of(row: Row) -> PersonSession:
+    """Convert a row of `person_session`."""
+    return PersonSession(row["id"], row["person_id"], row["client"], row["created_at"], row["expires_at"])

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.storage.access import AccessStore
 from app.storage.answers import AnswerStore
 from app.storage.conversations import ConversationStore
 from app.storage.daily_use import DailyUseStore
@@ -48,8 +49,8 @@ from app.tenants.name import LOCAL
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `keys`, `people`, `passwords`,
-    `provisioning`, `limits`, `owed_use`, `daily_use`, `answers`, `due_titles`, `servers`, `erasures`,
+    """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `access`, `keys`, `people`,
+    `passwords`, `provisioning`, `limits`, `owed_use`, `daily_use`, `answers`, `due_titles`, `servers`, `erasures`,
     `tenant_deletions` and `upkeep` are the server's."""
 
     database: Database
@@ -75,6 +76,7 @@ class Store:
     responses: ResponseStore
     usage: UsageStore
     tokens: TokenIndex
+    access: AccessStore
     keys: KeyStore
     people: PersonStore
     passwords: PasswordStore
@@ -145,6 +147,7 @@ class Store:
             responses=ResponseStore(database, tenant),
             usage=UsageStore(database, tenant),
             tokens=TokenIndex(database),
+            access=AccessStore(database),
             keys=KeyStore(database),
             people=PersonStore(database),
             passwords=PasswordStore(database),

@@ -20,22 +20,32 @@ from app.storage.postgres.limits import AWAY_SECONDS, Reach
 from app.storage.store import Store
 from tests.on_postgres import SERVER, url_of
 
-FOLDER = str(conninfo_to_dict(SERVER)["host"])
+GIVEN = conninfo_to_dict(SERVER)
+SOCKET = Path(str(GIVEN["host"])) / ".s.PGSQL.5432"
+PORT = GIVEN.get("port")
+"""None where PostgreSQL serves at a socket."""
 
 
 class Hole:
     """A proxy in front of PostgreSQL, whose present connections can be made to swallow everything."""
 
     def __init__(self, home: Path) -> None:
-        self.home = home
-        self._target = f"{FOLDER}/.s.PGSQL.5432"
-        self._at = home / ".s.PGSQL.5432"
+        self._home = home
         self._passing = list[asyncio.Task[None]]()
         self._ends = list[asyncio.StreamWriter]()
 
     async def __aenter__(self) -> "Hole":
-        self._server = await asyncio.start_unix_server(self._relay, self._at)
+        if PORT is None:
+            self._server = await asyncio.start_unix_server(self._relay, self._home / SOCKET.name)
+        else:
+            self._server = await asyncio.start_server(self._relay, "localhost", 0)
         return self
+
+    def through(self, url: str) -> str:
+        """Return an address of PostgreSQL as one behind the proxy."""
+        if PORT is None:
+            return url.replace(str(SOCKET.parent), str(self._home))
+        return url.replace(f":{PORT}/", f":{self._server.sockets[0].getsockname()[1]}/")
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
@@ -51,7 +61,10 @@ class Hole:
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._ends.append(writer)
-        server_reader, server_writer = await asyncio.open_unix_connection(self._target)
+        if PORT is None:
+            server_reader, server_writer = await asyncio.open_unix_connection(SOCKET)
+        else:
+            server_reader, server_writer = await asyncio.open_connection("localhost", int(PORT))
         self._ends.append(server_writer)
         for source, to in ((reader, server_writer), (server_reader, writer)):
             self._passing.append(asyncio.create_task(self._pass(source, to)))
@@ -73,7 +86,7 @@ async def hole() -> AsyncIterator[Hole]:
 
 @pytest.fixture
 def url(hole: Hole, tmp_path: Path) -> str:
-    return url_of(tmp_path).replace(FOLDER, str(hole.home))
+    return hole.through(url_of(tmp_path))
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ from app.storage.postgres.errors import translated_errors
 from app.storage.postgres.limits import SERVER_NETWORK, Reach
 from app.storage.postgres.listener import Listener
 from app.storage.postgres.readers import PostgresReaders
+from app.storage.postgres.requirements import missing_requirement
 from app.storage.postgres.text_index import TsvectorIndex, index_queue
 
 T = TypeVar("T")
@@ -181,8 +182,9 @@ def _commit(raw: psycopg.Connection[Row]) -> None:
 
 
 def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresConnection, ReaderPools]:
-    # Two servers that start at the same time must not hold their common lock when one changes the schema.
     reach = Reach()
+    _check(url, reach)
+    # Two servers that start at the same time must not hold their common lock when one changes the schema.
     with closing(PostgresConnection(url, COMMAND, reach)) as alone:
         _migrate(alone)
     writer = PostgresConnection(url, ALONE if for_copy else setup, reach)
@@ -199,6 +201,19 @@ def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresCo
     except BaseException:
         writer.close()
         raise
+
+
+def check_database(url: str) -> None:
+    """Raise UnusableDatabaseError for a database that no server can use, without a change in it."""
+    try:
+        _check(url, Reach())
+    except psycopg.Error as error:
+        raise UnusableDatabaseError(refusal(url, error)) from error
+
+
+def _check(url: str, reach: Reach) -> None:
+    if (missing := missing_requirement(url, reach)) is not None:
+        raise UnusableDatabaseError(_sentence(url, missing))
 
 
 def _migrate(writer: PostgresConnection) -> None:
@@ -238,4 +253,8 @@ def refusal(url: str, error: psycopg.Error) -> str:
     reason = str(error).strip().partition("\n")[0]
     if isinstance(error, LockNotAvailable):
         reason = "servers of another version, or a copy of a file, use it. Stop them first, or choose another database"
+    return _sentence(url, reason)
+
+
+def _sentence(url: str, reason: str) -> str:
     return f"The database at {place_of(url)} (--database-url) cannot be used: {reason}"

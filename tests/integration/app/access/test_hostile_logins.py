@@ -70,7 +70,7 @@ async def refused(site: Site, query: dict[str, str], code: str) -> None:
     assert (response.status, response.headers["Location"]) == (303, f"/?login={code}")
     assert COOKIE not in response.cookies
     assert await site.logged_in_as() is None
-    assert await site.server.services.store.people.sessions() == {}
+    assert (await site.server.services.store.access.read()).sessions == {}
 
 
 async def test_honest_login_uses_pkce_and_returns_to_the_page(site: Site) -> None:
@@ -115,7 +115,7 @@ async def test_replayed_code_makes_no_second_login(site: Site) -> None:
     site.page.cookie_jar.clear()
     again = await site.come_back(answer, Cookie=f"{ATTEMPT_COOKIE}={sealed}")
     assert (again.headers["Location"], COOKIE in again.cookies) == ("/?login=expired", False)
-    assert len(await site.server.services.store.people.sessions()) == 1
+    assert len((await site.server.services.store.access.read()).sessions) == 1
 
 
 def with_claim(name: str, value: object) -> Callable[[Claims], Claims]:

@@ -73,7 +73,7 @@ async def test_wrong_key_is_refused_and_stores_no_login(people: People) -> None:
         assert COOKIE not in refused.cookies
     too_much = await people.stranger.post("/api/login", json={"key": "x" * 5000})
     assert "4 KiB" in (await error_of(too_much, 413))["message"]
-    assert await people.server.services.store.keys.logins() == {}
+    assert (await people.server.services.store.access.read()).logins == {}
 
 
 async def test_cookie_is_useless_to_other_origins(people: People) -> None:

@@ -35,7 +35,7 @@ class SmallDirectory:
 @pytest.fixture
 async def logins(tmp_path: Path) -> AsyncIterator[DirectoryLogins]:
     store = await Store.open(tmp_path / "conversations.db")
-    ring = KeyRing(store.keys, store.limits, store.people, "always")
+    ring = KeyRing(store.access, store.keys, store.people, "always")
     yield DirectoryLogins(cast("Any", SmallDirectory()), ring, FailedLogins())
     await store.close()
 

@@ -1,0 +1,87 @@
+"""The cost of a request, a login and a change of an administrator with few and with many people."""
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.integration.tenants import People, serving_people
+from tests.loop_time import watched_loop
+from tests.many_accounts import add_accounts
+from tests.sizes import Size
+
+FEW = 20
+TIMES = 20
+MOST_GROWTH = 1.5
+LEAST_SECONDS = 0.002
+"""Times below this one count as this one: they are noise."""
+MOST_LOOP_SECONDS = 0.02
+
+Step = Callable[[People, int], Awaitable[object]]
+
+
+async def ask(people: People, number: int) -> None:
+    # As a request does a second later.
+    people.server.services.ring._read_at -= 1
+    await people.alice.get("/api/account")
+
+
+async def log_in(people: People, number: int) -> None:
+    response = await people.stranger.post("/api/login", json={"key": people.keys["alice"]})
+    assert response.status == 200, await response.text()
+
+
+async def log_person_in(people: People, number: int) -> None:
+    ring = people.server.services.ring
+    await ring.begin_session(ring.people.by_id[f"{number % FEW:016x}"], "Firefox", 3600.0)
+
+
+async def create_key(people: People, number: int) -> None:
+    assert (await people.root.post("/api/admin/keys", json={"name": f"new-{number}"})).status == 201
+
+
+async def disable(people: People, number: int) -> None:
+    path = f"/api/admin/people/{number % FEW:016x}"
+    assert (await people.root.patch(path, json={"disabled": number % 2 == 0})).status == 200
+
+
+async def limit(people: People, number: int) -> None:
+    response = await people.root.put("/api/admin/tenants/team-000001/limits", json={"concurrent_runs": number})
+    assert response.status == 200
+
+
+STEPS: tuple[Step, ...] = (ask, log_in, log_person_in, create_key, disable, limit)
+
+
+@pytest.fixture
+async def both(tmp_path: Path, size: Size) -> AsyncIterator[tuple[People, People]]:
+    """Serve few people and many people, each from a database of its own."""
+    many = size.pick(small=1000, full=20_000)
+    async with AsyncExitStack() as stack:
+        servers = list[People]()
+        for name, count in (("few", FEW), ("many", many)):
+            (tmp_path / name).mkdir()
+            people = await stack.enter_async_context(serving_people(tmp_path / name))
+            await add_accounts(people.server.services.store, count)
+            await people.server.services.ring.read()
+            servers.append(people)
+        yield servers[0], servers[1]
+
+
+async def test_costs_hardly_depend_on_the_number_of_people(both: tuple[People, People]) -> None:
+    for step in STEPS:
+        times = [list[float](), list[float]()]
+        blocks = list[float]()
+        for number in range(TIMES):
+            for place, people in enumerate(both):
+                with watched_loop() as longest:
+                    began = time.perf_counter()
+                    await step(people, number)
+                    times[place].append(time.perf_counter() - began)
+            blocks.append(longest.seconds)
+        few, many = (max(LEAST_SECONDS, min(each)) for each in times)
+        print(f"{step.__name__}: {few * 1000:.1f} and {many * 1000:.1f} ms, loop {min(blocks) * 1000:.1f} ms")
+        assert many <= MOST_GROWTH * few, step.__name__
+        assert min(blocks) <= MOST_LOOP_SECONDS, step.__name__

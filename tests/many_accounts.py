@@ -1,0 +1,54 @@
+"""Many keys, people and logins in a database, written at once."""
+
+import json
+import time
+from hashlib import sha256
+
+from app.storage.connection import Connection
+from app.storage.store import Store
+from app.tenants.principal import Scope
+
+
+async def add_accounts(store: Store, count: int) -> None:
+    """Add `count` keys, people and tenants with limits, and three logins of each person."""
+    now = time.time()
+    scope: Scope = "user"
+    numbers = range(count)
+
+    def write(connection: Connection) -> None:
+        connection.execute_many(
+            "INSERT INTO api_key(id, name, tenant, scope, digest, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+            [(f"{n:012x}", f"key {n}", f"team-{n:06}", scope, _digest("key", n), now - n) for n in numbers],
+        )
+        connection.execute_many(
+            "INSERT INTO person(id, tenant, issuer, subject, name, email, groups, created_at, last_seen_at) "
+            "VALUES (?, ?, 'https://login.example', ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    f"{n:016x}",
+                    f"person-{n:016x}",
+                    f"subject-{n}",
+                    f"Person {n}",
+                    f"person{n}@example.org",
+                    json.dumps(["staff"]),
+                    now - n,
+                    now,
+                )
+                for n in numbers
+            ],
+        )
+        connection.execute_many(
+            "INSERT INTO person_session(digest, id, person_id, client, created_at, expires_at) "
+            "VALUES (?, ?, ?, 'Firefox', ?, ?)",
+            [(_digest("session", n), f"s{n:016x}", f"{n // 3:016x}", now, now + 86_400) for n in range(3 * count)],
+        )
+        connection.execute_many(
+            "INSERT INTO tenant_limits(tenant, requests_per_minute) VALUES (?, 1000)",
+            [(f"team-{n:06}",) for n in numbers],
+        )
+
+    await store.database.write(write)
+
+
+def _digest(kind: str, number: int) -> bytes:
+    return sha256(f"{kind} {number}".encode()).digest()

@@ -62,7 +62,9 @@ class OriginGuard:
 
     def _refusal(self, scope: Scope) -> str | None:
         headers = Headers(scope=scope)
-        if (refusal := self._names.refusal(headers.get("host", ""))) is not None:
+        # Only clients of HTTP/1.0 may send no name, such as the health checks of proxies. Browsers always do.
+        host = headers.get("host")
+        if host is not None and (refusal := self._names.refusal(host)) is not None:
             return refusal
         if headers.get("origin") in self._allowed or not _is_guarded(scope["method"], scope["path"]):
             return None

@@ -5,6 +5,9 @@ MAX_HEADERS = 100
 MAX_HEADER_BYTES = 32 << 10
 """Names and values of all headers of a request together."""
 
+MAX_PIPELINED = 16
+"""Requests that wait on a connection while an earlier one of it is answered."""
+
 MAX_BODY_BYTES = 4 << 20
 MAX_CONTAINERS = 1 << 14
 MAX_STRINGS = 1 << 16

@@ -5,7 +5,7 @@ silent connection. Here every wait for a client has a deadline:
 
     connection -> HEAD_SECONDS -> head -> BODY_SECONDS -> body -> answer -> KEEP_ALIVE_SECONDS or the next head
                                              WRITE_SECONDS for any progress of a write, DRAIN_SECONDS for all of it
-                                             LINGER_SECONDS after the last response, if the client may still be sending
+                                             LINGER_SECONDS after the last response, for a client that is still sending
 
 Time in which the server itself does not read, because it is answering an earlier request of the connection, does not
 count. The application sends the response to a refused request, so that it has headers, a request id, a log line and a
@@ -15,6 +15,9 @@ bounds the number of connections.
 A client may offer another protocol (`Upgrade`), and the server declines by ignoring the offer (RFC 9110, section 7.8).
 llhttp instead ends such a message at its head, and would parse the body as further requests. So a new parser continues
 after the head, from a head that declares the same body without the offer (`_continue_after_head`).
+
+Responses have the order of their requests. A request that arrives while an earlier one is being answered waits, and
+reading continues, so that the departure of the client is noticed. A request that cannot be read is refused in its turn.
 
 Made for uvicorn 0.54: overrides the methods that the parser and the transport call, and `_start_asgi_task`.
 """
@@ -40,6 +43,7 @@ from app.domain.bounds import (
     LINGER_SECONDS,
     MAX_HEADER_BYTES,
     MAX_HEADERS,
+    MAX_PIPELINED,
     MAX_UNSENT_BYTES,
     MAX_URL_BYTES,
     WRITE_SECONDS,
@@ -49,7 +53,9 @@ from app.http.error_responses import TooSlowError
 from app.logs.request_log import PROBES
 from app.transport.connections import Connections
 from app.transport.direct_writer import EXTENSION
-from engine.errors import ClientError, EbbError
+from app.transport.head_rules import NotHttpError, fault_of_head
+from app.transport.unframed import unframed
+from engine.errors import ClientError, EbbError, OverloadedError
 
 RESET_POLL_SECONDS = 0.1
 """Seconds between two checks of a half-closed connection. Such connections are few, and a check is one system call."""
@@ -87,10 +93,10 @@ class HeadersTooLargeError(ClientError):
     code = "headers_too_large"
 
 
-class NotHttpError(ClientError):
-    """400: the bytes are not an HTTP request."""
+class PipelineFullError(OverloadedError):
+    """429: too many requests wait for their turn on one connection."""
 
-    code = "invalid_http"
+    code = "too_many_pipelined"
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -150,7 +156,7 @@ class HttpProtocol(HttpToolsProtocol):
         Most clients that send no more have closed the whole connection, which TCP does not report. To find out, the
         connection is probed. TLS has no half-closed connections here: Python's `ssl` ends both directions together.
         """
-        if self._refused or not self._answers or self.cycle.more_body or self.scheme == "https":
+        if not self._answers or self.cycle.more_body or self.scheme == "https":
             return False
         self._half_closed = True
         self._probe()
@@ -225,7 +231,20 @@ class HttpProtocol(HttpToolsProtocol):
         self._events += 1
         self._head_begun = False
         self._expect_nothing()
+        version = self.parser.get_http_version()
+        self._fault = fault_of_head(version, self.headers)
+        if self._fault is None and len(self.pipeline) >= MAX_PIPELINED:
+            self._fault = PipelineFullError(
+                f"At most {MAX_PIPELINED} requests may wait for their turn on one connection", retry_after=1
+            )
+        if self._fault is not None:
+            raise self._fault
+        # A client of HTTP/1.0 would take the interim response for the final one.
+        self.expect_100_continue = self.expect_100_continue and version == "1.1"
         super().on_headers_complete()
+        if self.pipeline:
+            # uvicorn stops reading, and would not notice that the client leaves.
+            self.flow.resume_reading()
         if self.parser.get_method() == b"CONNECT":
             # After a refused CONNECT, client and server may disagree on what follows.
             self.cycle.keep_alive = False
@@ -243,6 +262,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._events += 1
         self._expect_nothing()
         super().on_message_complete()
+        # uvicorn leaves it set if the response was complete before the request.
+        self.cycle.more_body = False
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that the parser rejected, by itself or because a method above raised (uvicorn)."""
@@ -290,7 +311,7 @@ class HttpProtocol(HttpToolsProtocol):
         if refusal is not None and cycle.scope["path"] not in PROBES:
             cycle.scope["state"][REFUSAL] = refusal
             cycle.keep_alive = False
-        super()._start_asgi_task(cycle, app)
+        super()._start_asgi_task(cycle, unframed(app, cycle) if cycle.scope["http_version"] == "1.0" else app)
         if cycle.more_body:
             # Routes that read the body have shorter limits and responses of their own. This is for bodies that no route
             # reads.
@@ -324,15 +345,17 @@ class HttpProtocol(HttpToolsProtocol):
     def end(self) -> None:
         """Close the connection after its last response, once the client can have read that.
 
-        If bytes arrive at a closed connection, the client gets a reset, which discards what it has not read yet. So a
-        client that may still be sending is only told that nothing follows, and what arrives is discarded.
+        If bytes arrive at a closed connection, the client gets a reset, which discards what it has not read yet. So the
+        client is only told that nothing follows, and what arrives is discarded. TLS has no half-closed connections
+        here. The end would be late for its clients, so only those that are probably still sending are waited for.
         """
-        may_send = self._refused or self.cycle.more_body
-        if not may_send or self.transport.is_closing() or not self.transport.can_write_eof():
+        can_tell = self.transport.can_write_eof()
+        if self.transport.is_closing() or not (can_tell or self._refused or self.cycle.more_body):
             self.transport.close()
             return
         self._lingers = True
-        self.transport.write_eof()
+        if can_tell:
+            self.transport.write_eof()
         self.flow.resume_reading()
         self._expect(LINGER_SECONDS, self.transport.close)
 
@@ -422,24 +445,35 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _refuse(self, error: EbbError) -> None:
-        """Respond with `error` and close. A request whose answer has not begun sees its client leave."""
+        """Respond with `error` to the request that is being read, in its turn, and read no more requests."""
         self._refused = True
         self._expect_nothing()
-        if self._answers and (self.cycle.response_started or self.pipeline):
+        has_head = self.cycle is not None and self.cycle.more_body
+        if has_head and self.cycle.response_complete:
+            self.end()
+        elif has_head and self.cycle.response_started:
             self.transport.abort()
-            return
-        if self._answers:
+        elif has_head and not self.pipeline:
+            # The application sees its client leave.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-        self.flow.pause_reading()
-        self.cycle = self._cycle_of(error)
-        super()._start_asgi_task(self.cycle, self.app)
+            self._start_asgi_task(self._refusal(error), self.app)
+        elif has_head:
+            self.pipeline.popleft()
+            self.pipeline.appendleft((self._refusal(error), self.app))
+        elif not self._answers:
+            self._start_asgi_task(self._refusal(error), self.app)
+        elif self.cycle.keep_alive:
+            self.pipeline.appendleft((self._refusal(error), self.app))
+        # Otherwise the connection ends after the response in progress, and what follows is no request.
 
-    def _cycle_of(self, error: EbbError) -> RequestResponseCycle:
+    def _refusal(self, error: EbbError) -> RequestResponseCycle:
+        """Make `error` the last response of the connection."""
         scope: HTTPScope = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
-            "http_version": "1.1",
+            # The version is unknown, and the client may not expect interim responses.
+            "http_version": "1.0",
             "method": "-",
             "scheme": self.scheme or "http",
             "path": "/",
@@ -453,7 +487,7 @@ class HttpProtocol(HttpToolsProtocol):
         }
         cycle = RequestResponseCycle(
             scope=scope,
-            transport=_TransportOfCycle(self),  # type: ignore[arg-type]
+            transport=self.transport,
             flow=self.flow,
             logger=self.logger,
             access_logger=self.access_logger,
@@ -465,6 +499,7 @@ class HttpProtocol(HttpToolsProtocol):
             on_response=self.on_response_complete,
         )
         cycle.more_body = False
+        self.cycle = cycle
         return cycle
 
 

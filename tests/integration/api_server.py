@@ -12,6 +12,7 @@ import aiohttp
 import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from app.access.auth_policy import AuthPolicy
 from app.accounts.accounts import Accounts
@@ -184,7 +185,7 @@ async def running_server(
 
 
 @asynccontextmanager
-async def served(app: Starlette, connections: Connections, tls: TlsContext | None = None) -> AsyncIterator[str]:
+async def served(app: ASGIApp, connections: Connections, tls: TlsContext | None = None) -> AsyncIterator[str]:
     """Serve `app` until the block ends, and give its URL."""
     config = uvicorn.Config(
         app,

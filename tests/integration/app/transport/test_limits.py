@@ -5,9 +5,10 @@ import gzip
 import json
 import select
 import socket
+import ssl
 import zlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -19,10 +20,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from app.domain.bounds import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, MAX_URL_BYTES
+from app.domain.bounds import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, MAX_PIPELINED, MAX_URL_BYTES
 from app.http import request_body
 from app.transport import protocol
+from app.transport.tls import CertificateFiles, TlsContext
 from tests.integration.api_server import RunningServer, running_server
+from tests.tls_files import make_tls_files
 from tests.unit.fake_engine import FakeEngine
 
 Api = RunningServer[FakeEngine]
@@ -126,9 +129,12 @@ async def test_trickling_head_is_cut_off_with_408(short_deadlines: None, begin: 
     assert is_from_ebb(answer)
 
 
-def send_before_reading(host: str, port: int) -> bytes:
+def send_before_reading(host: str, port: int, trust: ssl.SSLContext | None = None) -> bytes:
     """Wait for the response to a request that is never complete, send more of that, and only then read."""
-    with socket.create_connection((host, port), 20) as connection:
+    with ExitStack() as stack:
+        connection = stack.enter_context(socket.create_connection((host, port), 20))
+        if trust is not None:
+            connection = stack.enter_context(trust.wrap_socket(connection, server_hostname="localhost"))
         connection.sendall(b"GET /")
         select.select([connection], [], [], 20)
         for _ in range(3):
@@ -141,6 +147,21 @@ async def test_response_survives_what_its_client_still_sends(short_deadlines: No
     assert address.hostname
     assert address.port
     response = await asyncio.to_thread(send_before_reading, address.hostname, address.port)
+    assert response.startswith(b"HTTP/1.1 408 ")
+
+
+async def test_response_over_tls_survives_what_its_client_still_sends(
+    short_deadlines: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "LINGER_SECONDS", 2.0)
+    files = make_tls_files(tmp_path)
+    trust = ssl.create_default_context(cafile=files.authority)
+    # A ticket of the session would look like a response.
+    trust.maximum_version = ssl.TLSVersion.TLSv1_2
+    tls = TlsContext(CertificateFiles(files.certificate, files.key))
+    async with running_server(tmp_path, FakeEngine(), tls=tls) as api:
+        port = int(api.url.rpartition(":")[2])
+        response = await asyncio.to_thread(send_before_reading, "localhost", port, trust)
     assert response.startswith(b"HTTP/1.1 408 ")
 
 
@@ -335,6 +356,18 @@ class _TransportOf:
         (b"GET / HTTP/1.1\r\n" + HEAD + b" folded: x\r\n", 400, "invalid_http"),
         (b"\x16\x03\x01\x02\x00\x01\x00", 400, "invalid_http"),
         (b"GET /\xff HTTP/1.1\r\n" + HEAD, 400, "invalid_http"),
+        (b"GET / HTTP/1.1\r\n", 400, "invalid_http"),
+        (b"GET / HTTP/1.1\r\n" + HEAD + HEAD, 400, "invalid_http"),
+        (b"GET / HTTP/1.1\r\nHost: localhost/evil\r\n", 400, "invalid_http"),
+        (b"GET / HTTP/1.1\r\nHost: user@localhost\r\n", 400, "invalid_http"),
+        (b"GET / HTTP/2.0\r\n" + HEAD, 400, "invalid_http"),
+        (b"POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n", 400, "invalid_http"),
+        (b"POST / HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: gzip\r\n", 501, "unknown_transfer_coding"),
+        (
+            b"POST / HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: identity, chunked\r\n",
+            501,
+            "unknown_transfer_coding",
+        ),
     ],
 )
 async def test_oversized_or_malformed_head_is_refused(
@@ -372,16 +405,56 @@ async def test_malformed_body_does_not_reach_the_engine(api: Api, client: Client
     assert api.engine.requests == []
 
 
-async def test_garbage_after_a_request_stays_out_of_its_answer(api: Api, client: Client) -> None:
+async def test_garbage_after_a_request_is_refused_after_its_answer(api: Api, client: Client) -> None:
     body = b'{"model": "fake-1", "prompt": "x", "stream": true}'
     api.engine.hold()
     client.send(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body)
     api.engine.allow(2)
     received = await client.reader.readuntil(b" w0")
     client.send(b"\x00\x00\x00")
+    api.engine.allow(None)
     received += await client.closed()
-    assert received.count(b"HTTP/1.1 ") == 1
-    assert b"invalid_http" not in received
+    answer, refusal = received.split(b"\r\n0\r\n\r\n")
+    assert answer.endswith(b"data: [DONE]\n\n")
+    assert refusal.startswith(b"HTTP/1.1 400 ")
+    assert b"invalid_http" in refusal
+
+
+async def test_garbage_does_not_replace_an_answer_that_has_not_begun(api: Api, client: Client) -> None:
+    client.send(POST + COMPLETION + b"\x00")
+    assert (await client.answer()).status == 200
+    assert (await client.answer()).error["code"] == "invalid_http"
+    assert await client.closed() == b""
+
+
+async def test_fault_in_an_answered_body_gets_no_second_response(client: Client) -> None:
+    client.send(b"GET /health HTTP/1.1\r\n" + HEAD + b"Transfer-Encoding: chunked\r\n\r\n")
+    assert (await client.answer()).status == 200
+    client.send(b"zz\r\n")
+    assert await client.closed() == b""
+
+
+async def test_waiting_requests_of_a_connection_are_bounded(api: Api, client: Client) -> None:
+    api.engine.hold()
+    client.send((POST + COMPLETION) * 10_000)
+    await api.engine.until_running(1)
+    api.engine.allow(None)
+    for _ in range(1 + MAX_PIPELINED):
+        assert (await client.answer()).status == 200
+    last = await client.answer()
+    assert (last.status, last.error["code"], last.headers["connection"]) == (429, "too_many_pipelined", "close")
+    assert await client.closed() == b""
+    assert len(api.engine.requests) == 1 + MAX_PIPELINED
+
+
+async def test_client_that_leaves_requests_behind_is_noticed(api: Api, client: Client) -> None:
+    api.engine.hold()
+    client.send(POST + COMPLETION)
+    await api.engine.until_running(1)
+    client.send(POST + COMPLETION)
+    client.writer.close()
+    await api.engine.until_running(0)
+    assert len(api.engine.requests) == 1
 
 
 @pytest.mark.parametrize(

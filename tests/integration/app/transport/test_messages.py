@@ -16,6 +16,7 @@ from app.accounts.accounts import Accounts
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
 from tests.integration.api_server import RunningServer, running_server
+from tests.raw_messages import OFFERS, TRAILERS
 from tests.unit.fake_engine import FakeEngine
 
 ACCOUNTS = Accounts(
@@ -25,30 +26,6 @@ ACCOUNTS = Accounts(
 ADA = b"Remote-User: ada\r\nRemote-Groups: staff\r\n"
 END = b"GET /echo?end HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Connection: close\r\n\r\n"
 """Request that follows the others of a connection. Its response is the last."""
-
-TRAILERS = (
-    "Remote-User: root",
-    "Remote-Groups: ops",
-    "Authorization: Bearer sk-ebb-none",
-    "X-Api-Key: sk-ebb-none",
-    "Cookie: ebb_session=none",
-    "Host: evil.example",
-    "Origin: https://evil.example",
-    "Sec-Fetch-Site: cross-site",
-    "Sec-Fetch-Mode: navigate",
-    "Forwarded: for=203.0.113.1",
-    "Via: 1.1 proxy",
-    "X-Real-IP: 203.0.113.1",
-    "X-Forwarded-For: 203.0.113.1",
-    "X-Forwarded-Host: evil.example",
-    "X-Forwarded-Proto: https",
-    "Content-Encoding: gzip",
-    "Content-Type: text/plain",
-    "Accept: text/html",
-    "Expect: 100-continue",
-    "Upgrade: h2c\r\nConnection: Upgrade",
-)
-
 
 PASSES = 4
 """Passes of the event loop, which the server shares, between two pieces. Usually the server reads a piece in them."""
@@ -99,7 +76,7 @@ async def test_trailer_is_never_read_as_a_header(server: RunningServer[FakeEngin
         without = await responses(server, [begin + b"2\r\n{}\r\n0\r\n\r\n" + END])
         assert [status for status, _ in without] == [200, 200]
         for trailer in TRAILERS:
-            end = f"2\r\n{{}}\r\n0\r\n{trailer}\r\n\r\n".encode()
+            end = b"2\r\n{}\r\n0\r\n" + trailer + b"\r\n\r\n"
             for pieces in ([begin + end + END], [begin, end, END], [begin + end[:9], end[9:] + END]):
                 assert await responses(server, pieces) == without, pieces
 
@@ -125,7 +102,6 @@ BODIES = {
     "chunked": (b"Transfer-Encoding: chunked\r\n", b"%x\r\n%b\r\n0\r\n\r\n" % (len(INNER), INNER)),
     "trailer": (b"Transfer-Encoding: chunked\r\n", b"%x\r\n%b\r\n0\r\nX-A: b\r\n\r\n" % (len(INNER), INNER)),
 }
-OFFERS = (b"h2c", b"websocket", b"h2c\r\nHTTP2-Settings: AAMAAABk", b"foo/2, bar")
 
 
 def packets(head: bytes, body: bytes) -> list[list[bytes]]:

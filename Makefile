@@ -38,7 +38,7 @@ unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -109,6 +109,10 @@ faults-api: test-setup ## kill the server 200 times at random tokens of its answ
 faults-fleet: test-setup ## break replicas and servers 300 times while they answer, and print two tables, 50 minutes (FAULTS=30 for fewer)
 	@scripts/with-postgres $(BIN)/python -m pytest -p tests.on_postgres tests/faults_fleet/test_replica_faults.py tests/faults_fleet/test_gateway_faults.py -s $(ARGS)
 
+faults-database: test-setup ## break PostgreSQL in every way below one server, two, and shared replicas, while people chat, and print a table, 40 minutes (FAULTS="crash, frozen" and SERVERS="one" for some)
+	@scripts/get-test-tools databases
+	@$(BIN)/python -m pytest tests/faults_database -s $(ARGS)
+
 upgrade-fleet: test-setup ## restart two servers and three replicas one by one under 100 streams, and print the pauses, two minutes
 	@scripts/with-postgres $(BIN)/python -m pytest -p tests.on_postgres tests/faults_fleet/test_rolling_upgrade.py -s $(ARGS)
 
@@ -135,7 +139,7 @@ lint: .make/dev ## check style, format and types, and that the fault tests can b
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -qq --collect-only tests/faults tests/faults_api
+	@$(BIN)/python -m pytest -qq --collect-only tests/faults tests/faults_api tests/faults_database
 
 bench: setup .make/dev ## compare Ebb's own speed ratios with an earlier version's (ARGS=--update saves a new baseline)
 	@$(BIN)/python -m bench.alone $(ARGS)

@@ -1,0 +1,197 @@
+"""One fault at a time, while people chat at the servers whose database breaks."""
+
+import asyncio
+import random
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+import aiohttp
+
+from tests.faults_database.clients import Caller, GoneError, Person, Scene, Streamer, undisturbed
+from tests.faults_database.ledger import NO_WINDOW, Comparison
+from tests.faults_database.stage import Stage, Strike
+from tests.integration.sse_events import events
+
+PEOPLE: Final = 6
+RECOVERY_SECONDS: Final = 30.0
+"""Time after a fault by which everything works again."""
+TOLD_SECONDS: Final = 5.0
+"""Time in which pages at other servers receive a change."""
+
+HEAD: Final = (
+    "| fault | servers | chats | lost | doubled | blocked | longest gap, s | slowest request, s | seconds |\n"
+    "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Times in seconds. before: from the start of the load to the fault. after: from the fault to the end."""
+
+    before: float = 4.0
+    after: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The effects of a fault. gap: longest time between two pieces of a stream, in seconds. slowest: of a request."""
+
+    fault: str
+    topology: str
+    num_chats: int
+    lost: list[str]
+    doubled: list[str]
+    blocked: list[str]
+    gap: float
+    slowest: float
+    seconds: float
+
+    @property
+    def row(self) -> str:
+        """A row of the table."""
+        counts = " | ".join(str(len(each)) for each in (self.lost, self.doubled, self.blocked))
+        return (
+            f"| {self.fault} | {self.topology} | {self.num_chats} | {counts} | {self.gap:.2f} | {self.slowest:.1f} "
+            f"| {self.seconds:.0f} |"
+        )
+
+    @property
+    def defects(self) -> list[str]:
+        """Sentences about everything that went wrong."""
+        found = [f"lost: {each}" for each in self.lost] + [f"doubled: {each}" for each in self.doubled]
+        found += [f"blocked: {each}" for each in self.blocked]
+        return [f"{self.fault}, {self.topology}: {each}" for each in found]
+
+
+class Play:
+    """Plays on a stage, with the same model."""
+
+    def __init__(self, stage: Stage, pace: Pace) -> None:
+        self._stage = stage
+        self._pace = pace
+        self._model = ""
+        self._expected: dict[str, str] = {}
+
+    async def begin(self) -> None:
+        """Learn the name of the model, and the answers that nothing disturbs."""
+        async with aiohttp.ClientSession(self._stage.urls()[0]) as session, session.get("/v1/models") as response:
+            self._model = (await response.json())["data"][0]["id"]
+        scene = self._scene()
+        await undisturbed(scene, lambda: Person(scene, 0, random.Random(0)))
+        self._expected = scene.expected
+
+    async def play(self, name: str, strike: "Strike", seed: int) -> Outcome:
+        """Break the database while people chat, and return the effects."""
+        scene, self._stage.window = self._scene(), NO_WINDOW
+        people = [Person(scene, number, random.Random(f"{seed} {number}")) for number in range(PEOPLE)]
+        streamers = [Streamer(url, self._model) for url in self._stage.urls()]
+        streaming = [asyncio.create_task(each.live()) for each in streamers]
+        living = [asyncio.create_task(each.live()) for each in people]
+        began = time.monotonic()
+        try:
+            await self._passed(self._pace.before, living)
+            for each in streamers:
+                each.reset()
+            await strike(self._stage)
+            ended = time.monotonic()
+            await self._passed(self._pace.after, living)
+            scene.is_over = True
+            blocked = await self._blocked(people, living, ended + RECOVERY_SECONDS)
+            gap = max(each.measured() for each in streamers)
+            blocked += [error for each in streamers for error in each.errors]
+            blocked += await self._untold(ended + RECOVERY_SECONDS)
+            blocked += await self._unusable(scene, ended + RECOVERY_SECONDS)
+        finally:
+            for task in (*streaming, *living):
+                task.cancel()
+            await asyncio.gather(*streaming, *living, return_exceptions=True)
+        found = await self._settled(scene, ended + RECOVERY_SECONDS)
+        blocked += [f"{each} is in progress" for each in found.unfinished]
+        return Outcome(
+            name,
+            self._stage.topology.name,
+            len(scene.ledger.chats),
+            found.lost,
+            found.doubled,
+            blocked,
+            gap,
+            scene.slowest,
+            time.monotonic() - began,
+        )
+
+    async def _passed(self, seconds: float, living: "Sequence[asyncio.Task[None]]") -> None:
+        """Let time pass in which no chat fails."""
+        done, _ = await asyncio.wait(living, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+
+    async def _blocked(
+        self, people: Sequence[Person], living: "Sequence[asyncio.Task[None]]", deadline: float
+    ) -> list[str]:
+        done, waiting = await asyncio.wait(living, timeout=max(0.0, deadline - time.monotonic()))
+        for task in done:
+            task.result()
+        names = [f"person {number}" for number, task in enumerate(living) if task in waiting]
+        chats = people[0].scene.ledger.chats
+        return [
+            f"{name} waits in {[each for each in chats if each.title.startswith(f'chat {name[7:]}-')][-1]}"
+            for name in names
+        ]
+
+    async def _unusable(self, scene: Scene, deadline: float) -> list[str]:
+        """Use all chats that are left, and return sentences about those that do not answer by the deadline."""
+        places = asyncio.Semaphore(PEOPLE)
+        left = [chat for chat in scene.ledger.chats if chat.id is not None and not chat.may_be_deleted]
+
+        async def use(number: int) -> str | None:
+            try:
+                async with places, asyncio.timeout_at(asyncio.get_running_loop().time() + deadline - time.monotonic()):
+                    await Person(scene, number, random.Random(number)).try_all(left[number])
+            except TimeoutError:
+                return f"{left[number].title} cannot be used: {left[number].turns[-1]}"
+            except GoneError:
+                pass
+            return None
+
+        return [each for each in await asyncio.gather(*map(use, range(len(left)))) if each is not None]
+
+    async def _untold(self, deadline: float) -> list[str]:
+        """Return sentences about servers whose pages do not receive the changes at the first server."""
+        found = []
+        for url in self._stage.urls():
+            try:
+                async with asyncio.timeout_at(asyncio.get_running_loop().time() + deadline - time.monotonic()):
+                    while not await self._is_told(url):
+                        pass
+            except TimeoutError:
+                found.append(f"a page at {url} receives no changes")
+        return found
+
+    async def _is_told(self, url: str) -> bool:
+        title = f"page {time.monotonic()}"
+        with suppress(aiohttp.ClientError):
+            async with aiohttp.ClientSession(url) as page, page.get("/api/events") as response:
+                made = await Caller(self._scene(), 0).call("POST", "/api/conversations", {"title": title})
+                if made.status != 201:
+                    return False
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(TOLD_SECONDS):
+                        async for event in events(response):
+                            if event.kind == "conversation" and event.data["conversation"]["id"] == made.body["id"]:
+                                return True
+        return False
+
+    async def _settled(self, scene: Scene, deadline: float) -> Comparison:
+        """Return the comparison once it shows nothing in progress, or at the deadline."""
+        while True:
+            found = await asyncio.to_thread(scene.ledger.compare, self._stage.cluster, self._stage.window)
+            if not found.unfinished or time.monotonic() > deadline:
+                return found
+            await asyncio.sleep(0.5)
+
+    def _scene(self) -> Scene:
+        params = {"temperature": 0, "max_tokens": 60, "ignore_eos": True}
+        return Scene(self._stage.urls(), params, expected=self._expected)

@@ -1,0 +1,54 @@
+"""`ebb` with an engine that needs no model and says a word every few milliseconds, and with shorter limits.
+
+python -m tests.faults_database.serve_fake serve ...
+"""
+
+import asyncio
+import sys
+from types import ModuleType
+from typing import Final
+
+from app import server
+from app.cli.main import main
+from app.storage import database as interface
+from app.storage import readers
+from app.storage.postgres import database, limits, listener
+from tests.unit import fake_engine
+from tests.unit.fake_engine import FakeEngine
+
+WORD_SECONDS: Final = 0.02
+ANSWER_WORDS: Final = 40
+WINDOW: Final = 1 << 16
+
+
+class PacedEngine(FakeEngine):
+    """A fake engine that takes WORD_SECONDS for a step."""
+
+    async def start(self) -> None:
+        """Begin to run steps."""
+        self.hold()
+        await super().start()
+        self._pacing = asyncio.create_task(self._pace())
+
+    async def _pace(self) -> None:
+        while True:
+            await asyncio.sleep(WORD_SECONDS)
+            self.allow(1)
+
+
+SHORTER: Final[dict[ModuleType, dict[str, float]]] = {
+    fake_engine: {"ANSWER_WORDS": ANSWER_WORDS, "WINDOW": WINDOW},
+    database: {"TRANSACTION_SECONDS": 1.5},
+    limits: {"CONNECT_SECONDS": 1},
+    listener: {"CONNECT_SECONDS": 1, "ALIVE_SECONDS": 1.0, "ANSWER_SECONDS": 1.0},
+    interface: {"READ_SECONDS": 2.0},
+    readers: {"WAIT_SECONDS": 2.0},
+}
+"""Limits of a second instead of half a minute."""
+
+
+if __name__ == "__main__":
+    for module, values in SHORTER.items():
+        vars(module).update(values)
+    vars(server)["engine_builder"] = lambda *_, **__: lambda _: (PacedEngine(), "identity")
+    sys.exit(main())

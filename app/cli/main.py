@@ -23,6 +23,7 @@ from app.cli.keys_plan import (
     TENANT,
 )
 from app.cli.people_plan import ADD_HELP, ADD_OPTIONS, PEOPLE_HELP, PEOPLE_LIST_HELP, PERSON_NAME, SET_PASSWORD_HELP
+from app.cli.standard_files import open_closed_files, with_output
 from app.config.options import Option, any_path, any_text, did_you_mean, integer, parse_option, switch
 from app.config.settings import OPTIONS, Settings, load_settings
 from app.profile.plan import PROFILE_OPTIONS, ProfilePlan
@@ -141,8 +142,13 @@ Each setting may come from a flag (--kv-memory 2GiB), a variable (EBB_KV_MEMORY=
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: 0 success, 1 failure, 2 an invalid command line or setting."""
+    open_closed_files()
     # Only their owner may read files with chats, keys or KV, even those that a library creates.
     os.umask(0o077)
+    return with_output(lambda: _main(argv))
+
+
+def _main(argv: Sequence[str] | None) -> int:
     try:
         run, flags, config_file = _parse(argv)
         settings = load_settings(flags, config_file=config_file)

@@ -122,10 +122,13 @@ class Settings(
         for name, path in (("state-dir", self.state_dir), ("cache-dir", self.cache_dir)):
             try:
                 path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except FileExistsError as error:
+                reason = "is a link to a folder that does not exist" if path.is_symlink() else "is not a folder"
+                raise SettingsError(f"--{name} {path} {reason}", param=name) from error
             except OSError as error:
                 raise SettingsError(f"--{name} {path}: {error.strerror or error}", param=name) from error
-        # A directory of another user keeps its mode: `ebb doctor --security` reports it.
-        with suppress(PermissionError):
+        # `ebb doctor --security` reports the mode of a directory that is another user's, or cannot be written.
+        with suppress(OSError):
             mode = self.state_dir.stat().st_mode
             if mode & 0o077:
                 self.state_dir.chmod(mode & 0o700)

@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from app.config.options import SettingsError
 from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
 from app.host.ended_server import RESTART, ServerEnds
@@ -225,8 +226,8 @@ def claim(settings: Settings) -> Listeners | None:
                 logger.error("another ebb process is using --state-dir %s", settings.state_dir)
                 return None
             time.sleep(_CLAIM_POLL_SECONDS)
-    except OSError as exc:
-        logger.error("--state-dir %s cannot be used: %s", settings.state_dir, exc.strerror)
+    except SettingsError as exc:
+        logger.error("%s", exc.message)
         return None
     main = _listener(settings.host, settings.port, "port", give_up)
     if main is None:
@@ -251,7 +252,11 @@ def _listener(host: str, port: int, setting: str, give_up: float) -> socket.sock
             return listen_on(host, port)
         except OSError as exc:
             if exc.errno != errno.EADDRINUSE or time.monotonic() > give_up:
-                what = (host, port, exc.strerror, setting)
-                logger.error("cannot listen on %s port %d: %s (choose another port with --%s)", *what)
+                advice = (
+                    "--host takes a name or an address of this machine"
+                    if isinstance(exc, socket.gaierror) or exc.errno == errno.EADDRNOTAVAIL
+                    else f"choose another port with --{setting}"
+                )
+                logger.error("cannot listen on %s port %d: %s (%s)", host, port, exc.strerror, advice)
                 return None
         time.sleep(_CLAIM_POLL_SECONDS)

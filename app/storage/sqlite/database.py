@@ -8,6 +8,7 @@ Durable transactions run with synchronous=FULL, the others with NORMAL, set befo
 
 import asyncio
 import os
+import resource
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -158,6 +159,12 @@ def _why_not_opened(path: Path, error: sqlite3.Error) -> str:
         return (
             f"The disk of {path} is full ({format_size(free)} free), so the conversations cannot be opened. Nothing is "
             f"lost. Make room, at least {format_size(MIN_FREE)}, then start again"
+        )
+    longest, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if longest != resource.RLIM_INFINITY:
+        return (
+            f"The conversations in {path} cannot be opened, where no file may be larger than {format_size(longest)}. "
+            "Nothing is lost. Raise the limit (ulimit -f), then start again"
         )
     return (
         f"The conversations in {path} cannot be opened: {error}. `ebb restore` puts a backup in their place; another "

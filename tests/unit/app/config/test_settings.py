@@ -414,6 +414,15 @@ def test_failure_to_create_directory_names_its_setting(tmp_path: Path) -> None:
         settings.make_directories()
 
 
+def test_state_directory_that_is_no_folder_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    for name, reason in (("file", "is not a folder"), ("link", "is a link to a folder that does not exist")):
+        settings = load_settings({"state-dir": str(tmp_path / name), "cache-dir": str(tmp_path)}, environ=HOME)
+        with pytest.raises(SettingsError, match=f"--state-dir .*/{name} {reason}"):
+            settings.make_directories()
+
+
 def test_readme_has_the_declared_settings() -> None:
     readme = (Path(__file__).parents[4] / "README.md").read_text()
     assert readme == with_settings_table(readme), "run: python -m app.config.settings_table README.md"

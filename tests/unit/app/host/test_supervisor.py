@@ -90,6 +90,31 @@ def test_a_state_directory_that_cannot_be_locked_is_said_so(tmp_path: Path) -> N
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("host", "port", "advice"),
+    [
+        ("192.0.2.1", 0, "--host takes a name or an address of this machine"),
+        ("nosuch.invalid", 0, "--host takes a name or an address of this machine"),
+        ("127.0.0.1", None, "choose another port with --port"),
+    ],
+)
+def test_address_that_cannot_be_used_names_its_setting(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, host: str, port: int | None, advice: str
+) -> None:
+    taken = listen_on("127.0.0.1", 0)
+    settings = Settings(
+        state_dir=tmp_path,
+        cache_dir=tmp_path,
+        secret_file=tmp_path / "secret",
+        host=host,
+        port=taken.getsockname()[1] if port is None else port,
+    )
+    assert supervisor.claim(settings) is None
+    assert f"cannot listen on {host} port" in caplog.text
+    assert f"({advice})" in caplog.text
+    taken.close()
+
+
 def test_a_dying_server_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = listen_on("127.0.0.1", 0)
     port = before.getsockname()[1]

@@ -1,6 +1,7 @@
 """The store of conversations, on a real SQLite file."""
 
 import asyncio
+import resource
 import sqlite3
 import threading
 import time
@@ -310,6 +311,17 @@ def test_file_that_is_no_database_is_left_unchanged(path: Path) -> None:
     with pytest.raises(UnusableDatabaseError, match="cannot be opened"):
         asyncio.run(Store.open(path))
     assert path.read_bytes() == b"no database" * 100
+
+
+@pytest.mark.sqlite_file
+def test_file_size_limit_is_named_where_it_stops_the_start(path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, before[1]))
+    try:
+        with pytest.raises(UnusableDatabaseError, match=r"no file may be larger than 64 KiB\. Nothing is lost"):
+            asyncio.run(Store.open(path))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 async def test_deleting_response_of_hidden_message_removes_no_message(store: Store) -> None:

@@ -18,7 +18,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from app.conversations.kv_erasure import KVErasure
@@ -66,11 +66,12 @@ class Deletions:
         self._erasure = erasure
         self._response_days = response_days
         self._deleted_days = deleted_days
+        self._is_due = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     def of(self, store: Store) -> "Deletions":
         """Return the deletions of another tenant, given its store."""
-        return Deletions(
+        made = Deletions(
             self._host,
             store,
             self._runs,
@@ -78,6 +79,8 @@ class Deletions:
             response_days=self._response_days,
             deleted_days=self._deleted_days,
         )
+        made._is_due = self._is_due
+        return made
 
     @property
     def seconds_kept(self) -> float:
@@ -115,36 +118,30 @@ class Deletions:
         if permanently:
             self._erasure.begin(await self._store.deletions.remove_conversation(conversation_id), tenant)
 
-    async def delete_conversations(self, ids: Iterable[str]) -> list[str]:
+    async def delete_conversations(self, ids: Sequence[str]) -> list[str]:
         """Hide conversations and cancel their runs. Returns the ids of those that existed."""
-        return await _done_for(ids, self.delete_conversation)
+        hidden = await self._store.deletions.hide_conversations(ids)
+        await self._end_work_on(hidden)
+        return hidden
 
-    async def restore_conversations(self, ids: Iterable[str]) -> list[str]:
+    async def restore_conversations(self, ids: Sequence[str]) -> list[str]:
         """Restore hidden conversations. Returns the ids of those that were still there."""
-        return await _done_for(ids, self.restore_conversation)
+        return await self._store.deletions.show_conversations(ids)
 
     async def delete_all(self, source: ConversationSource) -> int:
         """Hide all conversations of a source and cancel their runs. Returns the number of conversations."""
-        ids = await self._store.recently_deleted.hide_all(source)
-        for conversation_id in ids:
-            await self._runs.cancel_in(conversation_id, self._store.tenant)
-        self._runs.forget_prefixes(self._store.tenant)
-        return len(ids)
+        hidden = await self._store.recently_deleted.hide_all(source)
+        await self._end_work_on(hidden)
+        return len(hidden)
 
     async def remove_deleted(self) -> int:
-        """Remove all hidden conversations at once, with their KV. Returns the number of conversations.
+        """Begin the removal of all hidden conversations, with their KV. Returns the number of conversations.
 
-        The removal cannot be undone from the moment this is called, even if the process ends before it is complete.
+        From the return on, none of them can be restored. The server that leads removes them, one after the other.
         """
-        ids = await self._store.deletions.mark_deleted()
-        for conversation_id in ids:
-            try:
-                nodes = await self._store.deletions.remove_conversation(conversation_id)
-            except NotFoundError:
-                # The task of the pending removals was faster.
-                continue
-            self._forget(Removed(self._store.tenant, nodes))
-        return len(ids)
+        marked = await self._store.deletions.mark_deleted()
+        self._is_due.set()
+        return marked
 
     async def restore_conversation(self, conversation_id: str) -> Conversation:
         """Restore a hidden conversation. Raises NotFoundError once it is removed."""
@@ -204,6 +201,11 @@ class Deletions:
         await self.erase_hidden(undone_until)
         await self.remove_expired(await self._responses_expire())
 
+    async def _end_work_on(self, hidden: Sequence[str]) -> None:
+        for conversation_id in hidden:
+            await self._runs.cancel_in(conversation_id, self._store.tenant)
+        self._runs.forget_prefixes(self._store.tenant)
+
     def _forget(self, removed: Removed) -> None:
         if removed.nodes:
             self._runs.forget_prefixes(removed.tenant)
@@ -236,14 +238,7 @@ class Deletions:
                 logger.warning("removal of deleted conversations and messages is delayed: %s", error)
             except Exception:
                 logger.exception("deleted conversations and messages could not be removed; the removal will be retried")
-            await asyncio.sleep(LOOK_SECONDS)
-
-
-async def _done_for(ids: Iterable[str], act: Callable[[str], Awaitable[object]]) -> list[str]:
-    """Act on conversations one by one, and return the ids of those that were found."""
-    found = list[str]()
-    for conversation_id in ids:
-        with suppress(NotFoundError):
-            await act(conversation_id)
-            found.append(conversation_id)
-    return found
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._is_due.wait()
+            self._is_due.clear()

@@ -68,7 +68,7 @@ async def delete_all(request: Request) -> Response:
 
 
 async def remove_deleted(request: Request) -> Response:
-    """Remove all deleted conversations for good."""
+    """Begin to remove all deleted conversations for good. From the response on, none of them can be restored."""
     return JSONResponse(NumDeleted(deleted=await services_of(request).deletions.remove_deleted()))
 
 

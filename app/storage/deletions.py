@@ -1,17 +1,21 @@
 """Deletions of messages and conversations: hidden at once, removed later, and restorable in between."""
 
 import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final
 
 from app.domain.records import Conversation, Message
 from app.domain.token_trails import TokenNode
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.recently_deleted import RESTORABLE
+from app.storage.recently_deleted import COMPLETE, KEPT, RESTORABLE
 from app.storage.removals import Removal, Removed, mark, next_removal, remove
 from app.storage.rows import message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
-from engine.errors import ConflictError
+from engine.errors import ConflictError, NotFoundError
 
 HIDE_BRANCH = """
     WITH RECURSIVE branch(id) AS (
@@ -30,23 +34,23 @@ OLDEST_BRANCH = """
     SELECT tenant, conversation_id, message.id FROM message JOIN conversation ON conversation.id = conversation_id
     WHERE deleted_with = message.id AND message.deleted_at <= ? ORDER BY message.deleted_at LIMIT 1
 """
-# An import in progress is hidden as well, but not deleted.
-OLDEST_CONVERSATION = """
-    SELECT tenant, id, NULL FROM conversation
-    WHERE deleted_at <= ? AND id NOT IN (SELECT conversation_id FROM staged) LIMIT 1
-"""
+OLDEST_CONVERSATION = f"SELECT tenant, id, NULL FROM conversation WHERE deleted_at <= ? AND {COMPLETE} LIMIT 1"
 OLDEST_TEMPORARY = """
     SELECT tenant, id, NULL FROM conversation
     WHERE temporary AND (updated_at <= ? OR deleted_at IS NOT NULL) LIMIT 1
 """
 MARK_BATCH = 500
-"""Maximum number of conversations that one transaction hides."""
+"""Maximum number of conversations that one transaction hides or marks."""
+
+_FIRST: Final = (-1.0, "")
+"""Place before all deleted conversations: time of the deletion, and id."""
 
 
 class DeletionStore:
     """The deletions of a tenant. `remove_oldest` covers all tenants.
 
-    Hiding and restoring take one transaction each. A removal takes many, and the first one makes it irrevocable.
+    Hiding and restoring take one transaction each. A removal takes many, and a mark in the first one makes it
+    irrevocable.
     """
 
     def __init__(self, database: Database, tenant: str) -> None:
@@ -56,14 +60,11 @@ class DeletionStore:
     async def hide_conversation(self, conversation_id: str, expected: Versions = None) -> None:
         """Hide a conversation, which can then be restored. Raises NotFoundError, VersionMismatchError."""
 
-        def update(connection: Connection) -> None:
-            about_to_change(connection, self._tenant, conversation_id, expected)
-            connection.execute(
-                "UPDATE conversation SET deleted_at = ?, version = version + 1 WHERE id = ?",
-                (time.time(), conversation_id),
-            )
+        await self._database.write(lambda connection: self._hide(connection, conversation_id, expected))
 
-        await self._database.write(update)
+    async def hide_conversations(self, ids: Sequence[str]) -> list[str]:
+        """Hide conversations in one transaction. Returns the ids of those that existed."""
+        return await self._database.write(lambda connection: _done_for(ids, partial(self._hide, connection)))
 
     async def show_conversation(self, conversation_id: str) -> Conversation:
         """Restore a conversation. Does nothing if the conversation is not deleted.
@@ -72,17 +73,11 @@ class DeletionStore:
             NotFoundError: the conversation never existed, is being removed or has been removed.
         """
 
-        def update(connection: Connection) -> Conversation:
-            connection.execute(
-                "UPDATE conversation SET deleted_at = NULL, keeps_kv = TRUE, version = version + 1 "
-                "WHERE id = ? AND tenant = ? AND deleted_at IS NOT NULL "
-                "AND id NOT IN (SELECT conversation_id FROM staged) "
-                "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL)",
-                (conversation_id, self._tenant),
-            )
-            return about_to_change(connection, self._tenant, conversation_id)
+        return await self._database.write(lambda connection: self._show(connection, conversation_id))
 
-        return await self._database.write(update)
+    async def show_conversations(self, ids: Sequence[str]) -> list[str]:
+        """Restore conversations in one transaction. Returns the ids of those that were still there."""
+        return await self._database.write(lambda connection: _done_for(ids, partial(self._show, connection)))
 
     async def hide_message(self, message_id: str, expected: Versions = None) -> tuple[Conversation, list[str]]:
         """Hide a message and everything below it. Returns its conversation, and the ids of the runs of hidden answers.
@@ -157,21 +152,9 @@ class DeletionStore:
         await self._database.write(begin)
         return await remove(self._database, removal)
 
-    async def mark_deleted(self) -> list[str]:
-        """Begin the removal of all deleted conversations of the tenant, and return their ids."""
-
-        def begin(connection: Connection) -> list[str]:
-            rows = connection.fetch_all(
-                f"SELECT id FROM conversation WHERE tenant = ? AND {RESTORABLE} LIMIT ?", (self._tenant, MARK_BATCH)
-            )
-            for row in rows:
-                mark(connection, Removal(self._tenant, row["id"], None))
-            return [row["id"] for row in rows]
-
-        ids = list[str]()
-        while found := await self._database.write(begin):
-            ids += found
-        return ids
+    async def mark_deleted(self) -> int:
+        """Begin the removal of all deleted conversations of the tenant, and return their number."""
+        return len(await self._mark_all(RESTORABLE))
 
     async def remove_all(self) -> int:
         """Remove everything that the tenant stores for its chats. Return the number of conversations."""
@@ -186,21 +169,52 @@ class DeletionStore:
             connection.execute("DELETE FROM preference WHERE tenant = ?", (self._tenant,))
 
         await self._database.write(clear)
-        removals = list[Removal]()
-        while found := await self._database.write(self._mark_some):
-            removals += found
+        while await self._database.write(self._hide_some):
+            pass
+        removals = await self._mark_all(f"deleted_at IS NOT NULL AND {KEPT}")
         for removal in removals:
             await remove(self._database, removal)
         return len(removals)
 
-    def _mark_some(self, connection: Connection) -> list[Removal]:
+    async def _mark_all(self, condition: str) -> list[Removal]:
+        """Begin the removal of all hidden conversations of the tenant that meet an SQL condition."""
+        removals, last = list[Removal](), _FIRST
+        while rows := await self._database.write(partial(self._mark_some, condition=condition, after=last)):
+            last = rows[-1]
+            removals += (Removal(self._tenant, conversation_id, None) for _, conversation_id in rows)
+        return removals
+
+    def _mark_some(self, connection: Connection, condition: str, after: tuple[float, str]) -> list[tuple[float, str]]:
         rows = connection.fetch_all(
-            "SELECT tenant, id, NULL FROM conversation WHERE tenant = ? "
-            "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL) LIMIT ?",
-            (self._tenant, MARK_BATCH),
+            f"SELECT deleted_at, id FROM conversation WHERE tenant = ? AND {condition} "
+            "AND (deleted_at, id) > (?, ?) ORDER BY deleted_at, id LIMIT ?",
+            (self._tenant, *after, MARK_BATCH),
         )
-        removals = [Removal(*row) for row in rows]
-        return [_begun(connection, removal) for removal in removals]
+        for row in rows:
+            mark(connection, Removal(self._tenant, row["id"], None))
+        return [(row["deleted_at"], row["id"]) for row in rows]
+
+    def _hide_some(self, connection: Connection) -> int:
+        return connection.execute(
+            "UPDATE conversation SET deleted_at = ? WHERE id IN "
+            "(SELECT id FROM conversation WHERE tenant = ? AND deleted_at IS NULL LIMIT ?)",
+            (time.time(), self._tenant, MARK_BATCH),
+        )
+
+    def _hide(self, connection: Connection, conversation_id: str, expected: Versions = None) -> None:
+        about_to_change(connection, self._tenant, conversation_id, expected)
+        connection.execute(
+            "UPDATE conversation SET deleted_at = ?, version = version + 1 WHERE id = ?",
+            (time.time(), conversation_id),
+        )
+
+    def _show(self, connection: Connection, conversation_id: str) -> Conversation:
+        connection.execute(
+            "UPDATE conversation SET deleted_at = NULL, keeps_kv = TRUE, version = version + 1 "
+            f"WHERE id = ? AND tenant = ? AND {RESTORABLE}",
+            (conversation_id, self._tenant),
+        )
+        return about_to_change(connection, self._tenant, conversation_id)
 
     async def remove_oldest(self, conversations_until: float, messages_until: float) -> Removed | None:
         """Remove the content of one deletion of any tenant for good.
@@ -236,6 +250,16 @@ class DeletionStore:
         if removal is None:
             return None
         return Removed(removal.tenant, await remove(self._database, removal))
+
+
+def _done_for(ids: Iterable[str], act: Callable[[str], object]) -> list[str]:
+    """Act on conversations one by one, and return the ids of those that were found."""
+    found = list[str]()
+    for conversation_id in ids:
+        with suppress(NotFoundError):
+            act(conversation_id)
+            found.append(conversation_id)
+    return found
 
 
 def _begun(connection: Connection, removal: Removal) -> Removal:

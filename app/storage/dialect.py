@@ -19,6 +19,9 @@ class Dialect:
     json_items: table of the items of a JSON array, the next parameter, in the column `value`.
     json_text: returns the expression for an element of the array `value`, as text.
     json_integer: returns the expression for an element of the array `value` that is an integer.
+    json_count: returns the expression for a number below 10**13 in a JSON object, given as a column and the names
+        on the way; 0 if there is no whole one there that is not negative.
+    whole: returns the expression for the largest integer that is at most a positive number.
     """
 
     same: str
@@ -29,3 +32,5 @@ class Dialect:
     json_items: str
     json_text: Callable[[int], str]
     json_integer: Callable[[int], str]
+    json_count: Callable[[str, tuple[str, ...]], str]
+    whole: Callable[[str], str]

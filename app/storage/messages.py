@@ -22,7 +22,16 @@ PATH_IDS = """
       SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
     SELECT id FROM path LIMIT ?
 """
-NO_LIMIT = (1 << 63) - 1
+
+# From a message to the end of the path, the oldest first. It begins with another one if the path lacks that message.
+PATH_IDS_FROM = """
+    WITH RECURSIVE path(id, parent_id, depth) AS (
+      SELECT id, parent_id, 0 FROM shown_message WHERE id = :end AND tenant = :tenant
+      UNION ALL
+      SELECT message.id, message.parent_id, depth + 1 FROM path JOIN message ON message.id = path.parent_id
+      WHERE path.id <> :since)
+    SELECT id FROM path ORDER BY depth DESC LIMIT :most
+"""
 
 
 class MessageStore:
@@ -84,16 +93,17 @@ class MessageStore:
 
         newest_first: select from the end of the path towards its root instead of from the root.
         since: first message to select; None selects from the start. The result is empty if `since` is not on the path.
-        Only the ids of other messages are read.
+        Not even the ids of other messages leave the database, since a path may have many thousands.
         """
-        limit = most if newest_first and since is None else NO_LIMIT
-        given = (message_id, self._tenant, limit)
-        ids = [row["id"] for row in await self._database.read(PATH_IDS, given, tenant=self._tenant)]
-        if not newest_first:
-            ids.reverse()
-        if since is not None:
-            ids = ids[ids.index(since) :] if since in ids else []
-        ids = ids[:most]
+        if newest_first and since is not None:
+            is_there = await self._ids_from(since, message_id, most=1) == [since]
+            ids = await self._ids_to(since, most) if is_there else []
+        elif newest_first:
+            ids = await self._ids_to(message_id, most)
+        else:
+            ids = await self._ids_from(since, message_id, most)
+            if since is not None and ids[:1] != [since]:
+                ids = []
         found = await self._database.read_as(
             message_of,
             f"SELECT * FROM shown_message WHERE id IN ({', '.join('?' * len(ids))}) AND tenant = ?",
@@ -102,3 +112,13 @@ class MessageStore:
         )
         by_id = {message.id: message for message in found}
         return [by_id[each] for each in (reversed(ids) if newest_first else ids) if each in by_id]
+
+    async def _ids_to(self, message_id: str | None, most: int) -> list[str]:
+        """Return the last ids of the path to a message, that one first."""
+        given = (message_id, self._tenant, most)
+        return [row["id"] for row in await self._database.read(PATH_IDS, given, tenant=self._tenant)]
+
+    async def _ids_from(self, since: str | None, message_id: str | None, most: int) -> list[str]:
+        """Return the first ids of PATH_IDS_FROM; those of the whole path without `since`."""
+        given = {"end": message_id, "tenant": self._tenant, "since": since or "", "most": most}
+        return [row["id"] for row in await self._database.read(PATH_IDS_FROM, given, tenant=self._tenant)]

@@ -12,11 +12,13 @@ from app.storage.rows import conversation_of, node_of
 HIDE_BATCH = 500
 """Maximum number of conversations that one transaction hides."""
 
-# An import in progress is hidden, but not deleted. A removal that has begun cannot be undone.
-RESTORABLE = (
-    "deleted_at IS NOT NULL AND id NOT IN (SELECT conversation_id FROM staged) "
-    "AND id NOT IN (SELECT conversation_id FROM removal WHERE message_id IS NULL)"
+# A removal that has begun cannot be undone. There may be as many of them as conversations, so each is looked up.
+KEPT = (
+    "NOT EXISTS (SELECT 1 FROM removal WHERE removal.conversation_id = conversation.id AND removal.message_id IS NULL)"
 )
+# An import in progress is hidden, but not deleted.
+COMPLETE = "NOT EXISTS (SELECT 1 FROM staged WHERE staged.conversation_id = conversation.id)"
+RESTORABLE = f"deleted_at IS NOT NULL AND {COMPLETE} AND {KEPT}"
 
 BEGINNING_CHARACTERS = 200
 """Length of the text by which people recognize a deleted message."""

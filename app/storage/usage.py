@@ -1,38 +1,30 @@
 """Tokens of a tenant's stored answers, by day and by chat."""
 
-import json
 import time
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
-from app.schemas.response_bodies.account import AccountUsage
-from app.storage.connection import Row
-from app.storage.database import Database
+from app.schemas.response_bodies.account import AccountUsage, ChatUsage, Counts, DayUsage
+from app.storage.connection import Connection, Row
+from app.storage.database import READ_SECONDS, Database
+from app.storage.dialect import Dialect
 
-DAY: Final = 86_400.0
+DAY: Final = 86_400
 MAX_CHATS: Final = 20
 
+COUNTS: Final = {
+    "prompt_tokens": ("prompt_tokens",),
+    "cached_tokens": ("prompt_tokens_details", "cached_tokens"),
+    "completion_tokens": ("completion_tokens",),
+}
+"""Where the usage of an answer has each count. An import may have stored anything there."""
 
-@dataclass(slots=True)
-class _Sum:
-    answers: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-
-    def add(self, usage: Mapping[str, Any]) -> None:
-        details = usage.get("prompt_tokens_details")
-        self.answers += 1
-        self.prompt_tokens += _count(usage, "prompt_tokens")
-        self.completion_tokens += _count(usage, "completion_tokens")
-        self.cached_tokens += _count(details, "cached_tokens") if isinstance(details, dict) else 0
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
+ANSWERS: Final = """
+    FROM conversation JOIN message ON message.conversation_id = conversation.id
+    WHERE conversation.tenant = :tenant AND conversation.deleted_at IS NULL AND conversation.updated_at >= :since
+    AND message.deleted_at IS NULL AND message.role = 'assistant' AND message.usage IS NOT NULL
+    AND message.created_at >= :since
+"""
 
 
 class UsageStore:
@@ -45,59 +37,56 @@ class UsageStore:
     async def read(self, num_days: int) -> AccountUsage:
         """Sum up the answers of the last days, today included.
 
-        The response lists the chats with the most tokens, at most MAX_CHATS.
+        The response lists the chats with the most tokens, at most MAX_CHATS. As there may be many answers, the database
+        adds, for one request of a tenant at a time.
         """
         since = (time.time() // DAY - num_days + 1) * DAY
-        rows = await self._database.read_as(
-            _answer,
-            "SELECT message.conversation_id, conversation.title, message.created_at, message.usage "
-            "FROM conversation JOIN message ON message.conversation_id = conversation.id "
-            "WHERE conversation.tenant = ? AND conversation.deleted_at IS NULL AND conversation.updated_at >= ? "
-            "AND message.deleted_at IS NULL AND message.role = 'assistant' AND message.usage IS NOT NULL "
-            "AND message.created_at >= ?",
-            (self._tenant, since, since),
-            tenant=self._tenant,
-        )
-        days: dict[str, _Sum] = defaultdict(_Sum)
-        chats: dict[str, _Sum] = defaultdict(_Sum)
-        titles: dict[str, str | None] = {}
-        for conversation_id, title, day, usage in rows:
-            days[day].add(usage)
-            chats[conversation_id].add(usage)
-            titles[conversation_id] = title
-        largest = sorted(chats.items(), key=lambda item: -item[1].tokens)[:MAX_CHATS]
-        return {
-            "days": [
-                {
-                    "day": day,
-                    "answers": total.answers,
-                    "prompt_tokens": total.prompt_tokens,
-                    "cached_tokens": total.cached_tokens,
-                    "completion_tokens": total.completion_tokens,
-                }
-                for day, total in sorted(days.items(), reverse=True)
-            ],
-            "chats": [
-                {
-                    "conversation_id": conversation_id,
-                    "title": titles[conversation_id],
-                    "answers": total.answers,
-                    "prompt_tokens": total.prompt_tokens,
-                    "cached_tokens": total.cached_tokens,
-                    "completion_tokens": total.completion_tokens,
-                }
-                for conversation_id, total in largest
-            ],
-        }
+        by_day, by_chat = _by_day(self._database.dialect), _by_chat(self._database.dialect)
+        given = {"tenant": self._tenant, "since": since}
+
+        def add(connection: Connection) -> AccountUsage:
+            return {
+                "days": [_day(row) for row in connection.fetch_all(by_day, given)],
+                "chats": [_chat(row) for row in connection.fetch_all(by_chat, given | {"most": MAX_CHATS})],
+            }
+
+        return await self._database.search(add, tenant=self._tenant, seconds=READ_SECONDS)
 
 
-def _answer(row: Row) -> tuple[str, str | None, str, Mapping[str, Any]]:
-    usage = json.loads(row["usage"])
-    day = datetime.fromtimestamp(row["created_at"], UTC).date().isoformat()
-    return row["conversation_id"], row["title"], day, usage if isinstance(usage, dict) else {}
+def _by_day(dialect: Dialect) -> str:
+    day = dialect.whole(f"message.created_at / {DAY}")
+    return f"SELECT {day} AS day, {_sums(dialect)} {ANSWERS} GROUP BY {day} ORDER BY day DESC"
 
 
-def _count(numbers: Mapping[str, Any], name: str) -> int:
-    """Return a count. An import may have stored anything."""
-    value = numbers.get(name)
-    return value if isinstance(value, int) and 0 <= value < 1 << 40 else 0
+def _by_chat(dialect: Dialect) -> str:
+    prompt, completion = (_sum(dialect, name) for name in ("prompt_tokens", "completion_tokens"))
+    return (
+        f"SELECT conversation.id AS conversation_id, conversation.title, {_sums(dialect)} {ANSWERS} "
+        f"GROUP BY conversation.id, conversation.title "
+        f"ORDER BY {prompt} + {completion} DESC, conversation.id LIMIT :most"
+    )
+
+
+def _sums(dialect: Dialect) -> str:
+    return ", ".join(["count(*) AS answers", *(f"{_sum(dialect, name)} AS {name}" for name in COUNTS)])
+
+
+def _sum(dialect: Dialect, name: str) -> str:
+    return f"CAST(sum({dialect.json_count('message.usage', COUNTS[name])}) AS BIGINT)"
+
+
+def _day(row: Row) -> DayUsage:
+    return {"day": datetime.fromtimestamp(row["day"] * DAY, UTC).date().isoformat(), **_counts(row)}
+
+
+def _chat(row: Row) -> ChatUsage:
+    return {"conversation_id": row["conversation_id"], "title": row["title"], **_counts(row)}
+
+
+def _counts(row: Row) -> Counts:
+    return {
+        "answers": row["answers"],
+        "prompt_tokens": row["prompt_tokens"],
+        "cached_tokens": row["cached_tokens"],
+        "completion_tokens": row["completion_tokens"],
+    }

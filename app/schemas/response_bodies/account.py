@@ -74,29 +74,32 @@ class Sessions(TypedDict):
     data: list[Session]
 
 
-class DayUsage(TypedDict):
-    """Tokens of the answers of one day.
+class Counts(TypedDict):
+    """Answers and their tokens.
 
-    day: date in UTC, such as 2026-11-23.
     cached_tokens: part of the prompts' tokens that was not computed again.
     """
 
-    day: str
     answers: int
     prompt_tokens: int
     cached_tokens: int
     completion_tokens: int
 
 
-class ChatUsage(TypedDict):
+class DayUsage(Counts):
+    """Tokens of the answers of one day.
+
+    day: date in UTC, such as 2026-11-23.
+    """
+
+    day: str
+
+
+class ChatUsage(Counts):
     """Tokens of the answers of one chat."""
 
     conversation_id: str
     title: str | None
-    answers: int
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
 
 
 class AccountUsage(TypedDict):

@@ -18,6 +18,14 @@ from app.storage.dialect import Dialect
 from app.storage.postgres.limits import LimitedConnection, Reach
 from app.storage.postgres.listener import CHANNEL
 
+
+def _json_count(column: str, names: tuple[str, ...]) -> str:
+    # JSON of PostgreSQL has no NUL.
+    whole = f"CAST(replace({column}, '\\u0000', '\\ufffd') AS json)"
+    value = " -> ".join([whole, *(f"'{name}'" for name in names)])
+    return f"CAST(coalesce(substring(CAST({value} AS text) FROM '^[0-9]{{1,13}}$'), '0') AS bigint)"
+
+
 POSTGRES: Final = Dialect(
     same="IS NOT DISTINCT FROM",
     greatest="greatest",
@@ -27,6 +35,8 @@ POSTGRES: Final = Dialect(
     json_items="jsonb_array_elements(CAST(? AS jsonb)) AS item(value)",
     json_text=lambda index: f"(value ->> {index})",
     json_integer=lambda index: f"CAST(value ->> {index} AS integer)",
+    json_count=_json_count,
+    whole=lambda number: f"CAST(floor({number}) AS bigint)",
 )
 
 SETUP_SECONDS: Final = 10

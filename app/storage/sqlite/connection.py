@@ -14,6 +14,12 @@ def _json_element(index: int) -> str:
     return f"json_extract(value, '$[{index}]')"
 
 
+def _json_count(column: str, names: tuple[str, ...]) -> str:
+    place = f"{column}, '$.{'.'.join(names)}'"
+    value = f"json_extract({place})"
+    return f"CASE WHEN json_type({place}) = 'integer' AND {value} BETWEEN 0 AND 9999999999999 THEN {value} ELSE 0 END"
+
+
 SQLITE: Final = Dialect(
     same="IS",
     greatest="max",
@@ -23,6 +29,8 @@ SQLITE: Final = Dialect(
     json_items="json_each(?)",
     json_text=_json_element,
     json_integer=_json_element,
+    json_count=_json_count,
+    whole=lambda number: f"CAST({number} AS INTEGER)",
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.conversations import deletions as module
 from app.conversations.deletions import DAY, UNDO_SECONDS
 from app.domain.records import Message
 from app.domain.token_history import joined_ids
@@ -308,7 +309,11 @@ async def test_deleted_conversation_is_removed_after_days_of_serving(tmp_path: P
             await services.deletions.restore_conversation(conversation)
 
 
-async def test_all_chats_are_deleted_and_removed_with_their_kv(services: Services, engine: FakeEngine) -> None:
+async def test_all_chats_are_deleted_and_removed_with_their_kv(
+    services: Services, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_SECONDS", 3600)
+    services.deletions.begin()
     chats = {(await chat(services, text))[0] for text in ("one", "two")}
     kept = await services.store.conversations.create({"source": "api"})
     assert await services.deletions.delete_all("chat") == 2
@@ -317,10 +322,10 @@ async def test_all_chats_are_deleted_and_removed_with_their_kv(services: Service
     assert {page.deleted[0].conversation.id for page in pages} == chats
     assert pages[1].following is None
     assert await services.deletions.remove_deleted() == 2
-    assert len(await engine.until_erased(2)) == 2
     for conversation in chats:
         with pytest.raises(NotFoundError):
             await services.deletions.restore_conversation(conversation)
+    assert len(await engine.until_erased(2)) == 2
     assert (await services.store.conversations.get(kept.id)).id == kept.id
 
 

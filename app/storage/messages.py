@@ -23,7 +23,7 @@ PATH_IDS = """
     SELECT id FROM path LIMIT ?
 """
 
-# From a message to the end of the path, the oldest first. It begins with another one if the path lacks that message.
+# From a message to the end of the path, the oldest first. A path that lacks the message is read from its beginning.
 PATH_IDS_FROM = """
     WITH RECURSIVE path(id, parent_id, depth) AS (
       SELECT id, parent_id, 0 FROM shown_message WHERE id = :end AND tenant = :tenant

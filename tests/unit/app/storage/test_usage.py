@@ -13,7 +13,7 @@ from app.storage.store import Store
 
 DAY = 86_400.0
 
-# What an import may have stored in place of counts.
+# An import may have stored anything in place of counts.
 ODD = [
     {},
     [],

@@ -84,6 +84,7 @@ class Request:
     steps_in_flight: scheduled steps with this request whose result has not arrived.
     samples_in_flight: steps in flight that produce a token.
     sampled_by: id of the last step that produces a token, once there is one.
+    ignored_before: the results of steps with a smaller id are ignored.
     num_drafted: draft tokens in the last of these steps. The number accepted, and with it the next position, is unknown
         until its result arrives.
     restored: tokens that the tiers restored at the last admission.
@@ -128,6 +129,7 @@ class Request:
     steps_in_flight: int = 0
     samples_in_flight: int = 0
     sampled_by: int = -1
+    ignored_before: int = 0
     num_drafted: int = 0
     known_to_worker: bool = False
     tiers_asked: bool = False
@@ -335,6 +337,10 @@ class Request:
     def unconfirm(self) -> None:
         """Count no token as confirmed, so that no block is published and no sibling copies one."""
         self.num_confirmed_tokens = 0
+
+    def ignore_steps(self, before: int) -> None:
+        """Ignore the results of the steps in flight, whose ids are less than `before`: they read a wrong block."""
+        self.ignored_before, self.samples_in_flight, self.num_drafted = before, 0, 0
 
     def reset(self) -> None:
         """Count no token as computed, because the request has given up its blocks."""

@@ -210,7 +210,8 @@ class BlockManager:
         partial_ids = request.token_ids(full * self.block_size, request.num_confirmed_tokens)
         if self._leaves_kv(request) and partial_ids and full < len(request.blocks) and full <= len(request.block_keys):
             block = request.blocks[full]
-            unshared = block.key is None and block.ref_count == 1
+            # Until a copy into the block has ended, the block cannot be found: the copy may fail.
+            unshared = block.key is None and block.ref_count == 1 and block.block_id not in self._copied
             if unshared and self.pool.publish_partial(block, request.key_before(full), partial_ids):
                 self._on_partial(block)
         self.shrink(request, 0)

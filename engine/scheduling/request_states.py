@@ -1,7 +1,7 @@
 """State of every unfinished request and its transitions. Policy is elsewhere."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from engine.kv.block_manager import BlockManager
@@ -164,20 +164,31 @@ class RequestStates:
         self.num_preemptions += 1
 
     def lose_device(self, now: float) -> None:
-        """Preempt all running requests, and free the blocks of waiting ones, after the device's memory was lost.
+        """Take the blocks of all running and waiting requests, after the device's memory was lost."""
+        self.take_back([*self.running, *self._restored.values()], now)
+
+    def holders_of(self, block_ids: Collection[int]) -> list[Request]:
+        """List the running and the waiting requests with one of these blocks in their table."""
+        if not block_ids:
+            return []
+        holding = (*self.running, *self._restored.values())
+        return [request for request in holding if any(block.block_id in block_ids for block in request.blocks)]
+
+    def take_back(self, requests: Iterable[Request], now: float) -> None:
+        """Preempt running requests, and free the blocks of waiting ones, because the contents of their blocks are lost.
 
         A waiting request that was loaded before does not ask the tiers a second time: it computes its prompt. Loads in
         flight end by themselves.
         """
-        for request in list(self.running):
-            # With no confirmed tokens, preemption leaves no partly filled block to be found.
+        for request in requests:
+            # With no confirmed tokens, no partly filled block is left to be found.
             request.unconfirm()
-            self.preempt(request, now)
-        for request in self._restored.values():
-            request.unconfirm()
-            self._take_blocks(request)
-            request.restored = None
-        self._restored.clear()
+            if request.status is RequestStatus.RUNNING:
+                self.preempt(request, now)
+            else:
+                del self._restored[request.request_id]
+                self._take_blocks(request)
+                request.restored = None
 
     def reclaim_restored(self, *, exclude: Request) -> bool:
         """Free the restored blocks of the waiting request of the lowest rank, other than `exclude`.

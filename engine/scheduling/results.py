@@ -60,7 +60,9 @@ class StepResults:
         taken: list[_Taken] = []
         for request_id, count in output.num_scheduled_tokens.items():
             request = self._states.get(request_id)
-            if request is not None:
+            if request is not None and output.step_id < request.ignored_before:
+                request.steps_in_flight -= 1
+            elif request is not None:
                 if chunk := result.prompt_logprobs.get(request_id):
                     request.prompt_logprobs[chunk.start :] = chunk.tokens
                 token_ids = result.sampled_token_ids.get(request_id, ())

@@ -447,7 +447,11 @@ class Scheduler:
         self.blocks.pool.forget_all()
 
     def fail_step(self, output: SchedulerOutput) -> list[Request]:
-        """Finish the requests of a step that raised, with reason "error", and return them."""
+        """Finish the requests of a step that raised, with reason "error", and return them.
+
+        A copy within the device may be for a request without tokens in the step. Such a request waits for another turn,
+        and the steps in flight behind this one, which read a block that was never filled, give it nothing.
+        """
         self._batches.end()
         self.connector.fail_step(output)
         self.blocks.end_copies(output.copies)
@@ -456,6 +460,10 @@ class Scheduler:
             # The contents of its last blocks are unknown, so none of them may be published.
             request.unconfirm()
             self.finish_request(request.request_id, "error")
+        misled = self._states.holders_of({copy.target_id for copy in output.copies})
+        for request in misled:
+            request.ignore_steps(self._num_steps)
+        self._states.take_back(misled, self._clock())
         return failed
 
     def check(self) -> None:

@@ -1,7 +1,7 @@
 """Random lives of a scheduler.
 
 A life covers each queue policy, priorities, tenants, deadlines, aborts, chunking, preemption, stores, loads, a flaky
-Redis, results that arrive one step late, copies that end some steps later, and steps that fail.
+Redis, results that arrive one step late, copies that end some steps later, and steps that fail or are refused.
 
 After every step the owners check themselves. At the end every request has finished, and every answer that was not cut
 equals the one computed alone.
@@ -63,6 +63,7 @@ class SchedulerLife(RuleBasedStateMachine):
         impatient_server=st.booleans(),
         passes=st.sampled_from((1, 3)),
         stages=st.sampled_from((1, 2, 3)),
+        rows=st.sampled_from((3, 9)),
         drafts=st.booleans(),
         late=st.booleans(),
     )
@@ -75,6 +76,7 @@ class SchedulerLife(RuleBasedStateMachine):
         drafts: bool,
         late: bool,
         stages: int = 1,
+        rows: int = 9,
     ) -> None:
         self.stages = stages
         passes = passes if stages == 1 else 1
@@ -92,14 +94,14 @@ class SchedulerLife(RuleBasedStateMachine):
         self.prefill.token_seconds = 0.05
         connector = OffloadConnector(self.tiers, blocks, self.prefill, clock=self.clock)
         limits = SchedulerLimits(
-            max_num_seqs=MAX_RUNNING, max_num_batched_tokens=9, decode_passes=passes, num_stages=stages
+            max_num_seqs=MAX_RUNNING, max_num_batched_tokens=rows, decode_passes=passes, num_stages=stages
         )
         proposer = HalfRight(VOCAB) if drafts else None
         self.scheduler = Scheduler(limits, blocks, connector, self.queue, clock=self.clock, proposer=proposer)
         # Until the scheduler knows that a pass takes hardly any time, a step has one pass and no drafts.
         self.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
         self.kept: dict[BlockKey, tuple[int, ...]] = {}
-        self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput]] = deque()
+        self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput | None]] = deque()
         self.ids = itertools.count()
         self.live: dict[str, Request] = {}
         self.finished_prompts: list[list[int]] = []
@@ -189,6 +191,25 @@ class SchedulerLife(RuleBasedStateMachine):
     @rule()
     @precondition(lambda self: len(self.in_flight) <= self.stages)
     def schedule(self) -> None:
+        output = self._schedule()
+        if output is not None:
+            self.in_flight.append((output, self.worker.execute(output)))
+
+    @rule(any_step=st.booleans())
+    @precondition(lambda self: len(self.in_flight) <= self.stages)
+    def refuse(self, any_step: bool) -> None:
+        """Schedule a step that the worker refuses before any copy, if it has copies or if `any_step`."""
+        output = self._schedule()
+        if output is None:
+            return
+        result = None
+        if output.copies or any_step:
+            self.worker.refuse(output)
+        else:
+            result = self.worker.execute(output)
+        self.in_flight.append((output, result))
+
+    def _schedule(self) -> SchedulerOutput | None:
         self.now += 0.1
         running = [request for request in self.live.values() if request.status is RequestStatus.RUNNING]
         first = min(running, key=self._rank, default=None)
@@ -202,9 +223,8 @@ class SchedulerLife(RuleBasedStateMachine):
             )
         assert self.scheduler.num_running <= MAX_RUNNING
         self._expire()
-        if output is not None:
-            assert self.live.keys() >= output.num_scheduled_tokens.keys()
-            self.in_flight.append((output, self.worker.execute(output)))
+        assert output is None or self.live.keys() >= output.num_scheduled_tokens.keys()
+        return output
 
     def _oldest_of_tenants(self, running: list[Request]) -> list[Request]:
         """Return the oldest running request of each tenant under "fair", and none under other policies.
@@ -239,7 +259,12 @@ class SchedulerLife(RuleBasedStateMachine):
     @rule()
     @precondition(lambda self: self.in_flight)
     def update(self) -> None:
-        for update in self.scheduler.update(*self.in_flight.popleft()):
+        output, result = self.in_flight[0]
+        if result is None:
+            self.fail()
+            return
+        self.in_flight.popleft()
+        for update in self.scheduler.update(output, result):
             if update.finish_reason is not None:
                 self._ended(self.live.pop(update.request.request_id))
 
@@ -328,14 +353,15 @@ class SchedulerLife(RuleBasedStateMachine):
         output, result = self.in_flight.popleft()
         for request in self.scheduler.fail_step(output):
             assert self.live.pop(request.request_id) is request
-        if not output.num_scheduled_tokens:
+        self.worker.refused.pop(output.step_id, None)
+        if not output.num_scheduled_tokens or result is None:
             return
-        if self.in_flight:
-            behind, its_result = self.in_flight.popleft()
-            transfers = (*result.transfers, *its_result.transfers)
-            self.in_flight.append((behind, replace(its_result, transfers=transfers)))
-        else:
-            self.worker.owed += result.transfers
+        for place, (behind, its_result) in enumerate(self.in_flight):
+            if its_result is not None:
+                transfers = (*result.transfers, *its_result.transfers)
+                self.in_flight[place] = behind, replace(its_result, transfers=transfers)
+                return
+        self.worker.owed += result.transfers
 
     @rule(which=st.integers(0, 9), shared=st.integers(0, 12))
     @precondition(lambda self: self.finished_prompts)
@@ -399,7 +425,7 @@ class SchedulerLife(RuleBasedStateMachine):
 
 
 class SchedulerAtRest(SchedulerLife):
-    """Random life with idle phases, in which hinted prefixes are promoted to the device."""
+    """Random life with idle phases, in which hinted prefixes are promoted to the device, and conversations branch."""
 
     pool_blocks = 48
     cpu_blocks = 48
@@ -417,6 +443,34 @@ class SchedulerAtRest(SchedulerLife):
         self.foresee(which, tenant, "z")
         self.go(steps)
         self.schedule()
+
+    @rule(
+        prompt=st.lists(st.integers(0, 1), min_size=4, max_size=24),
+        cut=st.integers(1, 4),
+        others=st.integers(3, 10),
+        answers=st.integers(1, 3),
+        keep_kv=st.booleans(),
+        behind=st.integers(0, 2),
+        gone=st.booleans(),
+    )
+    def branch_at_rest(
+        self, prompt: list[int], cut: int, others: int, answers: int, keep_kv: bool, behind: int, gone: bool
+    ) -> None:
+        """Have a conversation, then continue it in another way, in a step that the worker refuses if it copies a block.
+
+        others: tokens of each of two prompts that take most of the step. behind: steps that begin before the failure is
+        known. gone: whether the client of the first answer leaves before.
+        """
+        self.add(prompt, 2, False, "a", 0, inf, keep_kv=True)
+        self.run_down()
+        for priority in (0, -1):
+            self.add([VOCAB - 1] * others, 1, False, "a", priority, inf, keep_kv=False)
+        self.add_answers(answers - 1, [*prompt[:-cut], VOCAB - 1], 3, inf, keep_kv, masked=False)
+        self.refuse(any_step=False)
+        for _ in range(min(behind, self.stages)):
+            self.schedule()
+        if gone:
+            self.abort(2)
 
 
 @pytest.mark.long

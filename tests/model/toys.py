@@ -94,12 +94,15 @@ class ToyWorker:
     late: chooses the copies that end with a step that has tokens; None ends all of them.
     pending: copies in flight.
     owed: results that no output has reported.
+    refused: ids of the requests of each step that was refused, until its failure is known, by the step's number. The
+        steps behind it may attend to anything: their results for these and for misled requests are wrong.
     """
 
     def __init__(self, block_size: int, vocab: int, host: dict[int, Slots], late: random.Random | None = None) -> None:
         self.late = late
         self.pending: list[TransferJob] = []
         self.owed: list[TransferResult] = []
+        self.refused: dict[int, frozenset[str]] = {}
         self._told: tuple[SchedulerOutput, list[TransferResult]] | None = None
         self.block_size = block_size
         self.vocab = vocab
@@ -108,6 +111,35 @@ class ToyWorker:
         self.requests: dict[str, _Known] = {}
 
     def execute(self, output: SchedulerOutput) -> ModelRunnerOutput:
+        computed = self._take_in(output)
+        # Copies may run in any order, because none reads a block that another one writes.
+        self.device |= {copy.target_id: list(self.device[copy.source_id]) for copy in output.copies}
+        for job in output.loads:
+            self.device[job.block_id] = [None] * self.block_size
+        self._copy(output.loads, output)
+        sampled: dict[str, tuple[int, ...]] = {}
+        refused = frozenset[str]().union(*self.refused.values())
+        for number in range(output.passes):
+            for request_id, count in output.num_scheduled_tokens.items():
+                if request_id in refused:
+                    continue
+                mask, draft = output.masks.get(request_id), output.drafts.get(request_id, ())
+                tokens = self._forward(self.requests[request_id], computed[request_id] + number, count, mask, draft)
+                if tokens:
+                    sampled[request_id] = (*sampled.get(request_id, ()), *tokens)
+        self._copy(output.stores, output)
+        results, self.owed = self.owed, []
+        self._told = output, results
+        return ModelRunnerOutput(output.step_id, sampled, tuple(results))
+
+    def refuse(self, output: SchedulerOutput) -> None:
+        """Know the requests of a step, then raise before anything is moved or computed."""
+        self._take_in(output)
+        self.refused[output.step_id] = frozenset(output.num_scheduled_tokens)
+        self._owe_results(output)
+
+    def _take_in(self, output: SchedulerOutput) -> dict[str, int]:
+        """Drop and add requests, and return the number of computed tokens of those in the step."""
         for request_id in output.dropped_request_ids:
             self.requests.pop(request_id, None)
         computed: dict[str, int] = {}
@@ -119,22 +151,7 @@ class ToyWorker:
             self.requests[cached.request_id].blocks += cached.new_block_ids
             self.requests[cached.request_id].token_ids += cached.new_token_ids
             computed[cached.request_id] = cached.num_computed_tokens
-        # Copies may run in any order, because none reads a block that another one writes.
-        self.device |= {copy.target_id: list(self.device[copy.source_id]) for copy in output.copies}
-        for job in output.loads:
-            self.device[job.block_id] = [None] * self.block_size
-        self._copy(output.loads, output)
-        sampled: dict[str, tuple[int, ...]] = {}
-        for number in range(output.passes):
-            for request_id, count in output.num_scheduled_tokens.items():
-                mask, draft = output.masks.get(request_id), output.drafts.get(request_id, ())
-                tokens = self._forward(self.requests[request_id], computed[request_id] + number, count, mask, draft)
-                if tokens:
-                    sampled[request_id] = (*sampled.get(request_id, ()), *tokens)
-        self._copy(output.stores, output)
-        results, self.owed = self.owed, []
-        self._told = output, results
-        return ModelRunnerOutput(output.step_id, sampled, tuple(results))
+        return computed
 
     def fail(self, output: SchedulerOutput) -> None:
         """Owe the results of a step that raised, whether or not it was executed.
@@ -143,6 +160,9 @@ class ToyWorker:
         """
         for request_id in output.dropped_request_ids:
             self.requests.pop(request_id, None)
+        self._owe_results(output)
+
+    def _owe_results(self, output: SchedulerOutput) -> None:
         if self._told is not None and self._told[0] is output:
             self.owed += self._told[1]
         known = {job.job_id for job in self.pending} | {result.job_id for result in self.owed}
@@ -178,11 +198,13 @@ class ToyWorker:
         for position in range(start, end):
             block = self.device.setdefault(request.blocks[position // size], [None] * size)
             block[position % size] = text[position]
-        seen = [self.device[request.blocks[p // size]][p % size] for p in range(end)]
-        assert seen == text[:end], "a request attended to the KV of another one"
+        seen = [self.device.get(request.blocks[p // size], [None] * size)[p % size] for p in range(end)]
+        misled = seen != text[:end]
+        assert self.refused or not misled, "a request attended to the KV of another one"
         if end < known:
             return ()
-        stand = verify(draft, [next_token(text[:to], self.vocab, mask, request.choice) for to in range(known, end + 1)])
+        choice = request.choice if not misled else -1
+        stand = verify(draft, [next_token(text[:to], self.vocab, mask, choice) for to in range(known, end + 1)])
         request.token_ids += stand
         return stand
 

@@ -1,7 +1,7 @@
 """A scheduler on top of the toy worker and, optionally, the toy tiers, driven one step at a time."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -21,7 +21,7 @@ from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.speculation.proposer import Proposer
-from tests.model.toys import ToyStore, ToyWorker
+from tests.model.toys import ToyStore, ToyWorker, expected_output
 
 BLOCK = 4
 VOCAB = 50
@@ -36,6 +36,11 @@ def bare_request(
     request = Request(f"r{order}", tenant, (1,) * prompt_tokens, sampling, ROOT, [], arrival, priority)
     request.order, request.wait_began = order, arrival
     return request
+
+
+def are_right(requests: Iterable[Request]) -> bool:
+    """Return whether each answer is the one that the toy model gives alone."""
+    return all(r.output_token_ids == expected_output(r.prompt_token_ids, r.sampling, VOCAB) for r in requests)
 
 
 @dataclass

@@ -6,18 +6,14 @@ import pytest
 
 from engine.request import Request, RequestStatus
 from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from tests.model.toys import ToyStore, expected_output
-from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
+from tests.model.toys import ToyStore
+from tests.unit.scheduling_rig import BLOCK, Rig, are_right
 
 PROMPT = [1, 2, 3, 4] * 5
 
 
 def blocks_of(num_tokens: int) -> int:
     return -(-num_tokens // BLOCK)
-
-
-def are_right(requests: list[Request]) -> bool:
-    return all(r.output_token_ids == expected_output(r.prompt_token_ids, r.sampling, VOCAB) for r in requests)
 
 
 def computed(requests: list[Request]) -> list[int]:

@@ -25,4 +25,4 @@ class StartStep:
 
     def report(self, sentence: str) -> None:
         """Record that the next step begins; an empty sentence means that the start is complete."""
-        self._memory[:] = sentence.encode()[:_BYTES].ljust(_BYTES, b"\0")
+        self._memory[:] = sentence.encode(errors="backslashreplace")[:_BYTES].ljust(_BYTES, b"\0")

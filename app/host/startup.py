@@ -109,11 +109,15 @@ def serving_config(settings: Settings, path: Path, report: Report) -> EngineConf
 
 
 def model_name(setting: str) -> str:
-    """Return the name by which clients request the model: an alias or hub id as it is, or the last part of a path."""
+    """Return the name by which clients request the model: an alias or hub id as it is, or the last part of a path.
+
+    In the name, a question mark stands for each byte of a path that is no text.
+    """
     path = Path(setting).expanduser()
+    name = path.resolve().name if path.is_dir() else setting
     if path.suffix.lower() == ".gguf":
-        return path.stem
-    return path.resolve().name if path.is_dir() else setting
+        name = path.stem
+    return name.encode(errors="replace").decode()
 
 
 class Startup:

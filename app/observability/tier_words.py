@@ -3,6 +3,7 @@
 from typing import Literal
 
 from app.host.backend import Backend
+from app.host.hidden_folders import without_folders
 from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.store import StoreStats
 from cache_tiers.tier import CPU, DEVICE, TierId
@@ -71,5 +72,5 @@ def tier_words(engine: Backend, stats: EngineStats) -> dict[TierId, str]:
     return {
         DEVICE.id: device_words(stats),
         CPU.id: cpu_words(engine, stats),
-        **{tier: lower_tier_words(note, lower.get(tier)) for tier, note in engine.tier_notes.items()},
+        **{tier: without_folders(lower_tier_words(note, lower.get(tier))) for tier, note in engine.tier_notes.items()},
     }

@@ -1,9 +1,10 @@
 """Address of a Redis server, and the credentials for it."""
 
+import os
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, unquote_to_bytes, urlsplit
 
 from cache_tiers.redis.errors import RedisAddressError
 
@@ -47,9 +48,9 @@ class RedisAddress:
     tls: TlsOptions | None = None
 
     def __str__(self) -> str:
-        """Return the URL without user and password, safe for logs and pages."""
+        """Return the URL without user and password, safe for logs and pages. `parse_redis_url` accepts it."""
         if self.unix_path is not None:
-            return f"unix://{self.unix_path}"
+            return f"unix://{quote(os.fsencode(self.unix_path))}"
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'rediss' if self.tls else 'redis'}://{host}:{self.port}"
 
@@ -73,7 +74,7 @@ def parse_redis_url(url: str) -> RedisAddress:
     if username is not None and password is None:
         raise RedisAddressError("the Redis URL has a user but no password")
     if parts.scheme == "unix":
-        path = unquote(parts.path)
+        path = os.fsdecode(unquote_to_bytes(parts.path))
         if not path.startswith("/") or path == "/":
             raise RedisAddressError("a unix:// Redis URL needs an absolute path, such as unix:///run/redis.sock")
         database = _database(options.pop("db", ""))

@@ -16,6 +16,7 @@
 Streams have numbers, which the gateway assigns. Calls have numbers too, and are answered in any order.
 """
 
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any, get_origin
@@ -271,9 +272,9 @@ Up = (
 
 
 def _plain(value: object) -> object:
-    """Return a path as text."""
+    """Return a path as bytes, which may be no text."""
     if isinstance(value, Path):
-        return str(value)
+        return os.fsencode(value)
     raise NotImplementedError(f"{type(value).__name__} has no form on the wire")
 
 
@@ -282,7 +283,7 @@ def restored(type_: Any, value: Any) -> object:
     if get_origin(type_) is Counter or type_ is Counter:
         return Counter(value)
     if issubclass(type_, Path):
-        return Path(value)
+        return Path(os.fsdecode(value))
     raise NotImplementedError(f"{type_} has no form on the wire")
 
 

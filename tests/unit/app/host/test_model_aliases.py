@@ -1,8 +1,11 @@
+import os
 import time
+from pathlib import Path
 
 import pytest
 
 from app.host.model_aliases import ModelAliases
+from app.host.startup import model_name
 
 ALIASES = ModelAliases({"gpt-4o": "m", "claude-*": "m", "claude-3": "other", "*-mini.v*": "m", "claude-h*": "other"})
 
@@ -36,3 +39,10 @@ def test_hostile_name_takes_bounded_time() -> None:
     began = time.thread_time()
     assert aliases.model("a" + "bcdefgh" * 146) != "m"
     assert time.thread_time() - began < 1.0
+
+
+def test_name_of_a_folder_that_is_no_text_can_be_sent(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"tiny-\xff")
+    folder.mkdir()
+    assert model_name(str(folder)) == "tiny-?"
+    assert model_name(f"{folder}.gguf") == "tiny-?"

@@ -187,5 +187,7 @@ def test_step_of_the_start_is_cut_between_characters() -> None:
     assert step.sentence == "ä" * 128
     step.report("x" + "ä" * 200)
     assert step.sentence == "x" + "ä" * 127
+    step.report("x\udcff")
+    assert step.sentence == "x\\udcff"
     step.report("")
     assert (step.sentence, step.kind) == ("", "")

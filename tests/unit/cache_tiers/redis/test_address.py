@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,10 @@ def test_an_address_reads_as_a_url() -> None:
     assert str(parse_redis_url("redis://u:p@[::1]:7/2")) == "redis://[::1]:7"
     assert str(parse_redis_url("rediss://h")) == "rediss://h:6379"
     assert str(parse_redis_url("unix:///run/r.sock")) == "unix:///run/r.sock"
+
+
+@pytest.mark.parametrize("name", ["my redis", "50%41", "a#b?c=d", "\u00e4\U0001f600", os.fsdecode(b"\xff")])
+def test_url_of_any_socket_file_is_ascii_and_parses(name: str) -> None:
+    address = RedisAddress(unix_path=Path("/run") / name)
+    assert str(address).isascii()
+    assert parse_redis_url(str(address)) == address

@@ -1,9 +1,12 @@
 """Messages between a gateway and a replica survive the wire."""
 
+import os
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from engine.config import EngineConfig
 from engine.errors import ConflictError, EbbError, InvalidRequestError, OverloadedError, PromptTooLongError
 from engine.fleet.messages import (
     Beat,
@@ -16,6 +19,7 @@ from engine.fleet.messages import (
     decode_up,
     encode,
 )
+from engine.fleet.order import ReplicaOrder, decode_order, encode_order
 from engine.fleet.refusals import error_of, refusal_of
 from engine.outputs import KnownPrefix, KVReceipt, MissReason, Reuse, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
@@ -35,6 +39,12 @@ def test_request_arrives_as_it_was_sent() -> None:
     )
     call = Generate(1, [2, 3], (5, 6), params, "req", "bob", Urgency(timeout=3.5), (7,), False, True, 4)
     assert decode_down(encode(call)) == call
+
+
+def test_order_keeps_paths_that_are_no_text() -> None:
+    config = EngineConfig(Path(os.fsdecode(b"/models/\xff")), "fake", None, b"", cache_dir=Path("/cache/\u00e4"))
+    order = ReplicaOrder(config, 0, 1, b"", 0, (), "", 0, 0.005)
+    assert decode_order(encode_order(order)) == order
 
 
 def test_outputs_arrive_as_they_were_sent() -> None:

@@ -75,8 +75,8 @@ from app.schemas.presets import PresetFields
 from app.schemas.response_bodies.account import (
     Account,
     AccountUsage,
-    AdminPeople,
     AdminPerson,
+    AdminPersonPage,
     FormerChats,
     InitialPassword,
     NewAdminPerson,
@@ -84,7 +84,14 @@ from app.schemas.response_bodies.account import (
     SecondFactor,
     Sessions,
 )
-from app.schemas.response_bodies.admin import ApiKeys, DeletedTenant, NewApiKey, Tenants, TenantWithLimits
+from app.schemas.response_bodies.admin import (
+    ApiKeyPage,
+    ApiKeys,
+    DeletedTenant,
+    NewApiKey,
+    TenantPage,
+    TenantWithLimits,
+)
 from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
 from app.schemas.response_bodies.conversations import (
     BulkResult,
@@ -131,6 +138,11 @@ _SOURCE: Final[Schema] = {"type": "string", "enum": list(SOURCES)}
 _SWITCH: Final[Schema] = {"type": "string", "enum": ["true", "false"]}
 _EVENT: Final[Schema] = {"type": "integer", "minimum": 0}
 _DAYS: Final[dict[str, Schema]] = {"days": {"type": "integer", "minimum": 1, "maximum": MAX_USE_DAYS}}
+_SEARCHED: Final[dict[str, Schema]] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE},
+    "cursor": _TEXT,
+    "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH},
+}
 _ITEMS: Final[dict[str, Schema]] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MAX_ITEMS_PAGE},
     "order": {"type": "string", "enum": ["asc", "desc"]},
@@ -336,15 +348,15 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     ),
     "POST /api/runs/{id}/cancel": Operation(answer=Message),
     "GET /api/runs/{id}/kv": Operation(answer=ReuseReport),
-    "GET /api/admin/keys": Operation(answer=ApiKeys),
+    "GET /api/admin/keys": Operation(query=_SEARCHED, answer=ApiKeyPage),
     "POST /api/admin/keys": Operation(NewKey, answer=NewApiKey, status=201),
     "DELETE /api/admin/keys/{id}": Operation(answers=(), status=204),
-    "GET /api/admin/people": Operation(answer=AdminPeople),
+    "GET /api/admin/people": Operation(query=_SEARCHED, answer=AdminPersonPage),
     "POST /api/admin/people": Operation(NewPerson, answer=NewAdminPerson, status=201),
     "POST /api/admin/people/{id}/password": Operation(answer=InitialPassword),
     "PATCH /api/admin/people/{id}": Operation(PersonFields, answer=AdminPerson),
     "POST /api/admin/replicas/{id}/drain": Operation(answers=(), status=202),
-    "GET /api/admin/tenants": Operation(query=_DAYS, answer=Tenants),
+    "GET /api/admin/tenants": Operation(query={**_DAYS, **_SEARCHED}, answer=TenantPage),
     "DELETE /api/admin/tenants/{tenant}": Operation(answer=DeletedTenant),
     "PUT /api/admin/tenants/{tenant}/limits": Operation(LimitFields, answer=TenantWithLimits),
     "GET /metrics": Operation(answers=(PLAIN,)),

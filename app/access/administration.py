@@ -3,13 +3,14 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from app.access.daily_use import DailyUse
+from app.access.daily_use import DailyUse, first_day
 from app.access.key_ring import KeyRing
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.runs.service import RunRegistry
 from app.schemas.response_bodies.admin import DeletedTenant, Tenant, limits_body
 from app.storage.store import Store
+from app.storage.tenants import StoredTenant
 from app.tenants.api_key import ApiKey
 from app.tenants.gate import TenantGates
 from app.tenants.limits import TenantLimits
@@ -58,27 +59,32 @@ class Administration:
         await self.store.limits.set(tenant, limits)
         await self.ring.read()
 
-    async def tenants(self, num_days: int) -> list[Tenant]:
-        """List the tenants that have keys, chats, limits or use, with their use of the last days, today included."""
-        keys = [key for key in await self.store.keys.all() if key.revoked_at is None]
-        stored = await self.store.conversations.count_by_tenant()
-        sizes = await self.store.limits.stored_bytes()
-        used = await self.daily_use.of_last(num_days)
-        names = {key.tenant for key in keys} | stored.keys() | (await self.store.limits.all()).keys() | used.keys()
-        engine = self.host.engine
-        return [
-            {
-                "tenant": name,
-                "keys": sum(key.tenant == name for key in keys),
-                "conversations": stored.get(name, 0),
-                "stored_bytes": sizes.get(name, 0),
-                "limits": limits_body(self.ring.limits_of(name)),
-                "requests": used.get(name, Use()).requests,
-                "tokens": used.get(name, Use()).tokens,
-                "live": self.gates.of(name).live(engine) if engine is not None else 0,
-            }
-            for name in sorted(names)
-        ]
+    async def tenants(self, num_days: int, *, after: str, query: str, limit: int) -> list[Tenant]:
+        """List tenants that have keys, chats, limits or use, with their use of the last days, today included.
+
+        Other servers' use of the last minute is missing.
+
+        after: name before the first one. query: a text as `TenantStore.page` searches it.
+        """
+        await self.daily_use.save()
+        since, engine = first_day(num_days), self.host.engine
+        page = await self.store.tenants.page(since=since, after=after, query=query, limit=limit)
+        unsaved = self.daily_use.unsaved(since)
+        return [self._described(each, unsaved.get(each.name, Use()), engine) for each in page]
+
+    def _described(self, tenant: StoredTenant, unsaved: Use, engine: Backend | None) -> Tenant:
+        person, used = self.ring.people.tenant_owner(tenant.name), tenant.used + unsaved
+        return {
+            "tenant": tenant.name,
+            "person": person.shown_name if person is not None else None,
+            "keys": tenant.keys,
+            "conversations": tenant.conversations,
+            "stored_bytes": tenant.nbytes,
+            "limits": limits_body(self.ring.limits_of(tenant.name)),
+            "requests": used.requests,
+            "tokens": used.tokens,
+            "live": self.gates.of(tenant.name).live(engine) if engine is not None else 0,
+        }
 
     async def set_disabled(self, person_id: str, disabled: bool) -> Person:
         """Disable a person, whose logins and keys stop working, or admit the person again. Raises NotFoundError."""

@@ -50,7 +50,7 @@ class DailyUse:
             if not self._unsaved:
                 return
             try:
-                await self._store.add(self._unsaved, oldest=_day(MAX_USE_DAYS))
+                await self._store.add(self._unsaved, oldest=first_day(MAX_USE_DAYS))
             except Exception as error:
                 # A full disk: the use is stored once there is room.
                 if not self._is_failing:
@@ -60,16 +60,13 @@ class DailyUse:
                 self._unsaved.clear()
                 self._is_failing = False
 
-    async def of_last(self, num_days: int) -> dict[str, Use]:
-        """Sum up the use of each tenant in the last days, today included. Other servers' last minute is missing."""
-        async with self._lock:
-            self._collect()
-            first = _day(num_days)
-            total = defaultdict(Use, await self._store.since(first))
-            for (tenant, day), use in self._unsaved.items():
-                if day >= first:
-                    total[tenant] += use
-            return dict(total)
+    def unsaved(self, since: str) -> dict[str, Use]:
+        """Return the use of each tenant since a day that could not be stored yet."""
+        total = defaultdict[str, Use](Use)
+        for (tenant, day), use in self._unsaved.items():
+            if day >= since:
+                total[tenant] += use
+        return total
 
     async def forget(self, tenant: str) -> None:
         """Delete the use of a tenant."""
@@ -80,7 +77,7 @@ class DailyUse:
             await self._store.forget(tenant)
 
     def _collect(self) -> None:
-        today = _day(1)
+        today = first_day(1)
         for tenant, use in self._gates.take_used().items():
             self._unsaved[tenant, today] += use
 
@@ -90,6 +87,6 @@ class DailyUse:
             await self.save()
 
 
-def _day(num_days: int) -> str:
+def first_day(num_days: int) -> str:
     """Return the first of the last `num_days` days in UTC, today included."""
     return (datetime.now(UTC) - timedelta(days=num_days - 1)).date().isoformat()

@@ -7,31 +7,48 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.access.known_people import KnownPeople
-from app.domain.bounds import MAX_USE_DAYS
+from app.domain.bounds import MAX_PAGE, MAX_QUERY_LENGTH, MAX_USE_DAYS
 from app.http.query_params import whole_number
 from app.http.request_body import read_body
+from app.routes.cursors import name_cursor, parse_name_cursor, parse_time_place, time_cursor
 from app.schemas.admin import LimitFields, NewKey, NewPerson, PersonFields
 from app.schemas.response_bodies.account import (
-    AdminPeople,
     AdminPerson,
+    AdminPersonPage,
     InitialPassword,
     NewAdminPerson,
     person_body,
 )
-from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, Tenants, TenantWithLimits, key_body, limits_body
+from app.schemas.response_bodies.admin import (
+    ApiKeyPage,
+    NewApiKey,
+    TenantPage,
+    TenantWithLimits,
+    key_body,
+    limits_body,
+)
 from app.services import Services, server_services
+from app.storage.matching import BEFORE_ALL
 from app.tenants.name import parse_name
 from app.tenants.person import Person
 from app.tenants.principal import Principal, principal_of
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 
+DEFAULT_PAGE = 100
+
 logger = logging.getLogger(__name__)
 
 
 async def list_keys(request: Request) -> Response:
-    """List every key ever created, revoked ones included. Secrets are never returned."""
-    keys = await server_services(request).store.keys.all()
-    return JSONResponse(ApiKeys(data=[key_body(key) for key in keys]))
+    """List a page of all keys ever created, revoked ones included, with `q` those that contain it.
+
+    Secrets are never returned.
+    """
+    query, limit, cursor = _searched(request)
+    after = parse_time_place(cursor) if cursor is not None else BEFORE_ALL
+    keys = await server_services(request).store.keys.page(after=after, query=query, limit=limit + 1)
+    following = time_cursor((keys[limit - 1].created_at, keys[limit - 1].id)) if len(keys) > limit else None
+    return JSONResponse(ApiKeyPage(data=[key_body(key) for key in keys[:limit]], next_cursor=following))
 
 
 async def create_key(request: Request) -> Response:
@@ -50,9 +67,14 @@ async def revoke_key(request: Request) -> Response:
 
 
 async def list_people(request: Request) -> Response:
-    """List the people that ever logged in, or have a password."""
-    known = server_services(request).ring.people
-    return JSONResponse(AdminPeople(data=[_described(known, who) for who in known.by_id.values()]))
+    """List a page of the people that ever logged in, or have a password, with `q` those that contain it."""
+    services = server_services(request)
+    query, limit, cursor = _searched(request)
+    after = parse_time_place(cursor) if cursor is not None else BEFORE_ALL
+    people = await services.store.people.page(after=after, query=query, limit=limit + 1)
+    following = time_cursor((people[limit - 1].created_at, people[limit - 1].id)) if len(people) > limit else None
+    data = [_described(services.ring.people, person) for person in people[:limit]]
+    return JSONResponse(AdminPersonPage(data=data, next_cursor=following))
 
 
 async def add_person(request: Request) -> Response:
@@ -87,9 +109,13 @@ async def change_person(request: Request) -> Response:
 
 
 async def list_tenants(request: Request) -> Response:
-    """List the tenants, each with its limits and its use of the last days."""
+    """List a page of the tenants, each with its limits and its use of the last days, with `q` those that contain it."""
     days = whole_number(request, "days", 30, low=1, high=MAX_USE_DAYS)
-    return JSONResponse(Tenants(data=await server_services(request).administration.tenants(days)))
+    query, limit, cursor = _searched(request)
+    after = parse_name_cursor(cursor) if cursor is not None else ""
+    found = await server_services(request).administration.tenants(days, after=after, query=query, limit=limit + 1)
+    following = name_cursor(found[limit - 1]["tenant"]) if len(found) > limit else None
+    return JSONResponse(TenantPage(data=found[:limit], next_cursor=following))
 
 
 async def set_limits(request: Request) -> Response:
@@ -103,6 +129,15 @@ async def set_limits(request: Request) -> Response:
 async def delete_tenant(request: Request) -> Response:
     """Delete a tenant's keys, conversations and KV for good. The tenant's limits stay."""
     return JSONResponse(await server_services(request).administration.delete_tenant(_tenant(request)))
+
+
+def _searched(request: Request) -> tuple[str, int, str | None]:
+    """Return the text to look for, the length of the page and the cursor. Raises InvalidRequestError."""
+    query = request.query_params.get("q", "").strip()
+    if len(query) > MAX_QUERY_LENGTH:
+        raise InvalidRequestError(f"q may have at most {MAX_QUERY_LENGTH} characters", param="q")
+    limit = whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE)
+    return query, limit, request.query_params.get("cursor")
 
 
 def _described(known: KnownPeople, person: Person) -> AdminPerson:

@@ -5,8 +5,10 @@ import json
 from collections.abc import Sequence
 
 from app.storage.conversations import ListPosition
-from app.storage.recently_deleted import DeletedPosition
 from engine.errors import InvalidRequestError
+
+TimePlace = tuple[float, str]
+"""A time in Unix seconds, and the id of the row that has it."""
 
 MAX_CHARACTERS = 256
 """Upper bound on a cursor's length. JSON this short cannot be nested deeper than the parser allows."""
@@ -17,8 +19,8 @@ def position_cursor(place: ListPosition) -> str:
     return _encoded(place)
 
 
-def deletion_cursor(place: DeletedPosition) -> str:
-    """Encode a place in the list of deleted conversations as a cursor."""
+def time_cursor(place: TimePlace) -> str:
+    """Encode a place in a list in the order of a time as a cursor."""
     return _encoded(place)
 
 
@@ -31,11 +33,25 @@ def parse_position(cursor: str) -> ListPosition:
             raise _invalid()
 
 
-def parse_deletion(cursor: str) -> DeletedPosition:
-    """Decode a cursor made by `deletion_cursor`. Raises InvalidRequestError for anything else."""
+def parse_time_place(cursor: str) -> TimePlace:
+    """Decode a cursor made by `time_cursor`. Raises InvalidRequestError for anything else."""
     match _decoded(cursor):
-        case [float(deleted_at), str(conversation_id)]:
-            return deleted_at, conversation_id
+        case [float(at), str(row_id)]:
+            return at, row_id
+        case _:
+            raise _invalid()
+
+
+def name_cursor(name: str) -> str:
+    """Encode a name in a list of tenants as a cursor."""
+    return _encoded([name])
+
+
+def parse_name_cursor(cursor: str) -> str:
+    """Decode a cursor made by `name_cursor`. Raises InvalidRequestError for anything else."""
+    match _decoded(cursor):
+        case [str(name)]:
+            return name
         case _:
             raise _invalid()
 

@@ -8,7 +8,7 @@ from app.conversations.deletions import UNDO_SECONDS
 from app.domain.bounds import MAX_PAGE
 from app.http.large_json import LargeJSONResponse
 from app.http.query_params import source_of, whole_number
-from app.routes.cursors import deletion_cursor, parse_deletion
+from app.routes.cursors import parse_time_place, time_cursor
 from app.schemas.response_bodies.conversations import (
     DeletedConversationPage,
     DeletedMessage,
@@ -27,10 +27,10 @@ async def list_deleted(request: Request) -> Response:
     cursor = request.query_params.get("cursor")
     page = await services.store.recently_deleted.page(
         limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE),
-        after=parse_deletion(cursor) if cursor is not None else None,
+        after=parse_time_place(cursor) if cursor is not None else None,
     )
     kept = services.deletions.seconds_kept
-    following = deletion_cursor(page.following) if page.following is not None else None
+    following = time_cursor(page.following) if page.following is not None else None
     return LargeJSONResponse(
         DeletedConversationPage(
             data=[deleted_conversation_body(each.conversation, each.deleted_at, kept) for each in page.deleted],

@@ -149,11 +149,6 @@ class ConversationStore:
             raise no_conversation(conversation_id)
         return str(rows[0]["export_id"])
 
-    async def count_by_tenant(self) -> dict[str, int]:
-        """Count the conversations of each tenant that has any. Deleted ones are not counted."""
-        rows = await self._database.read("SELECT tenant, count(*) AS stored FROM shown_conversation GROUP BY tenant")
-        return {row["tenant"]: row["stored"] for row in rows}
-
     async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
         """Set the given fields of CHANGEABLE.
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
+from app.storage.matching import ListPlace, matching
 from app.tenants.api_key import ApiKey, digest_of, new_key
 from app.tenants.principal import Scope
 from engine.errors import ConflictError, NotFoundError
@@ -65,6 +66,19 @@ class KeyStore:
     async def all(self) -> list[ApiKey]:
         """Return all keys, revoked ones included, in the order of their creation."""
         return await self._database.read_as(key_of, f"SELECT {COLUMNS} FROM api_key ORDER BY created_at, id", ())
+
+    async def page(self, *, after: ListPlace, query: str, limit: int) -> list[ApiKey]:
+        """Return the first keys after a place, revoked ones included, in the order of their creation.
+
+        query: a text in the key's id, its name or its tenant; "" accepts all.
+        """
+        sql = f"SELECT {COLUMNS} FROM api_key WHERE (created_at, id) > (:at, :id) ORDER BY created_at, id"
+        place = {"at": after[0], "id": after[1]}
+        return await self._database.read_together(
+            lambda connection: [
+                key_of(row) for row in matching(connection, sql, place, ("id", "name", "tenant"), query, limit)
+            ]
+        )
 
     async def valid_of(self, tenant: str) -> list[ApiKey]:
         """Return the valid keys of a tenant, in the order of their creation."""

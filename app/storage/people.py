@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
+from app.storage.matching import ListPlace, matching
 from app.tenants.person import Identity, Person, PersonSession
 from engine.errors import NotFoundError
 
@@ -66,6 +67,18 @@ class PersonStore:
         """Return all people, in the order of their first login."""
         return await self._database.read_as(
             person_of, f"SELECT {SHOWN_COLUMNS} FROM person ORDER BY created_at, id", ()
+        )
+
+    async def page(self, *, after: ListPlace, query: str, limit: int) -> list[Person]:
+        """Return the first people after a place, in the order of their first login.
+
+        query: a text in the person's name, address, subject or tenant; "" accepts all.
+        """
+        sql = f"SELECT {SHOWN_COLUMNS} FROM person WHERE (created_at, id) > (:at, :id) ORDER BY created_at, id"
+        place = {"at": after[0], "id": after[1]}
+        searched = ("name", "email", "subject", "tenant")
+        return await self._database.read_together(
+            lambda connection: [person_of(row) for row in matching(connection, sql, place, searched, query, limit)]
         )
 
     async def mark_seen(self, person_ids: Collection[str], at: float) -> None:

@@ -40,6 +40,7 @@ from app.storage.servers import ServerStore
 from app.storage.shares import ShareStore
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.tenant_deletions import TenantDeletionStore
+from app.storage.tenants import TenantStore
 from app.storage.token_index import TokenIndex
 from app.storage.tree import TreeStore
 from app.storage.upkeep import Upkeep
@@ -50,8 +51,8 @@ from app.tenants.name import LOCAL
 @dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `access`, `keys`, `people`,
-    `passwords`, `provisioning`, `limits`, `owed_use`, `daily_use`, `answers`, `due_titles`, `servers`, `erasures`,
-    `tenant_deletions` and `upkeep` are the server's."""
+    `passwords`, `provisioning`, `limits`, `tenants`, `owed_use`, `daily_use`, `answers`, `due_titles`, `servers`,
+    `erasures`, `tenant_deletions` and `upkeep` are the server's."""
 
     database: Database
     tenant: str
@@ -82,6 +83,7 @@ class Store:
     passwords: PasswordStore
     provisioning: ProvisioningStore
     limits: LimitStore
+    tenants: TenantStore
     owed_use: OwedUseStore
     daily_use: DailyUseStore
     answers: AnswerStore
@@ -153,6 +155,7 @@ class Store:
             passwords=PasswordStore(database),
             provisioning=ProvisioningStore(database),
             limits=LimitStore(database),
+            tenants=TenantStore(database),
             owed_use=OwedUseStore(database),
             daily_use=DailyUseStore(database),
             answers=AnswerStore(database),

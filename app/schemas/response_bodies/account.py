@@ -143,10 +143,14 @@ class NewAdminPerson(AdminPerson):
     password: str
 
 
-class AdminPeople(TypedDict):
-    """All people that ever logged in, or have a password."""
+class AdminPersonPage(TypedDict):
+    """A page of the people that ever logged in, or have a password.
+
+    next_cursor: cursor of the next page; null on the last page.
+    """
 
     data: list[AdminPerson]
+    next_cursor: str | None
 
 
 def session_body(session: PersonSession, current: str | None) -> Session:

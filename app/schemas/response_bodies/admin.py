@@ -24,9 +24,19 @@ class ApiKey(TypedDict):
 
 
 class ApiKeys(TypedDict):
-    """All keys, with the revoked ones."""
+    """The valid keys of an account."""
 
     data: list[ApiKey]
+
+
+class ApiKeyPage(TypedDict):
+    """A page of all keys, with the revoked ones.
+
+    next_cursor: cursor of the next page; null on the last page.
+    """
+
+    data: list[ApiKey]
+    next_cursor: str | None
 
 
 class NewApiKey(ApiKey):
@@ -60,12 +70,14 @@ class TenantWithLimits(TypedDict):
 class Tenant(TypedDict):
     """A tenant with its use.
 
+    person: name of the person that the tenant belongs to; null for a tenant of keys alone.
     keys: number of valid keys.
     requests, tokens: use of the last days.
     live: requests in progress.
     """
 
     tenant: str
+    person: str | None
     keys: int
     conversations: int
     stored_bytes: int
@@ -75,10 +87,14 @@ class Tenant(TypedDict):
     live: int
 
 
-class Tenants(TypedDict):
-    """The tenants that have keys, chats or limits."""
+class TenantPage(TypedDict):
+    """A page of the tenants that have keys, chats, limits or use.
+
+    next_cursor: cursor of the next page; null on the last page.
+    """
 
     data: list[Tenant]
+    next_cursor: str | None
 
 
 class DeletedTenant(TypedDict):

@@ -16,6 +16,7 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import RunningServer, running_server
+from tests.many_accounts import add_accounts
 from tests.second_factor_device import code_at
 from tests.unit.fake_engine import FakeEngine
 
@@ -106,3 +107,32 @@ async def test_administrator_adds_person_and_resets_password(
     await bob.page.reload()
     await log_in(bob.page, "bob", await status.locator("code").inner_text())
     await expect(bob.button("bob")).to_be_visible()
+
+
+async def test_administrator_finds_person_among_many(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+    await add_accounts(server.services.store, 130)
+    _, password = await server.services.password_logins.add("root", admin=True)
+    root = ChatPage(await (await browser.new_context(base_url=server.url)).new_page())
+    await root.page.goto("/admin")
+    await log_in(root.page, "root", password)
+    people = root.page.get_by_role("region", name="People")
+    await expect(people.get_by_role("rowheader")).to_have_count(50)
+    await root.button("People: Show more").click()
+    await expect(people.get_by_role("rowheader")).to_have_count(100)
+    assert await violations_in_both(root) == []
+
+    await root.page.get_by_label("People: Find by name").fill("PERSON127@")
+    await expect(people.get_by_role("rowheader")).to_have_count(1)
+    await root.button("Disable Person 127").click()
+    await root.page.get_by_role("dialog").get_by_role("button", name="Disable").click()
+    await expect(root.button("Admit Person 127 again")).to_be_visible()
+    await root.page.get_by_label("People: Find by name").fill("no such person")
+    await expect(root.page.get_by_text("Nothing found.")).to_be_visible()
+
+    await root.page.get_by_label("Tenants, usage and limits: Find by name").fill("team-000099")
+    await root.button("Limits of team-000099").click()
+    await root.page.get_by_label("Answers at once").fill("3")
+    await root.button("Save").click()
+    await expect(root.page.get_by_role("dialog")).to_have_count(0)
+    await root.button("Limits of team-000099").click()
+    await expect(root.page.get_by_label("Answers at once")).to_have_value("3")

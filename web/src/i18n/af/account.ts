@@ -129,6 +129,8 @@ export const texts: AccountTexts = {
       admin: "Administrateur",
       none: "In geen groep nie",
     },
+    find: "Soek volgens naam",
+    more: "Wys meer",
     newName: "Naam van die nuwe persoon",
     add: "Voeg ’n persoon by",
     initial: (name) => `Gee nou hierdie wagwoord vir ${name}. Dit word nie weer gewys nie.`,

@@ -141,6 +141,8 @@ export const texts: AccountTexts = {
       admin: "مسؤول",
       none: "ليس في أي مجموعة",
     },
+    find: "البحث بالاسم",
+    more: "عرض المزيد",
     newName: "اسم الشخص الجديد",
     add: "إضافة شخص",
     initial: (name) => `سلّم كلمة المرور هذه إلى ${name} الآن. لن تُعرض مرة أخرى.`,

@@ -122,6 +122,8 @@ export const texts: AccountTexts = {
       admin: "Administrator",
       none: "Heç bir qrupda deyil",
     },
+    find: "Ada görə axtar",
+    more: "Daha çox göstər",
     newName: "Yeni istifadəçinin adı",
     add: "İstifadəçi əlavə et",
     initial: (name) => `Bu parolu indi ${name} adlı istifadəçiyə verin. Bir daha göstərilməyəcək.`,

@@ -129,6 +129,8 @@ export const texts: AccountTexts = {
       admin: "Administrador",
       none: "En cap grup",
     },
+    find: "Cerca per nom",
+    more: "Mostra’n més",
     newName: "Nom de la persona nova",
     add: "Afegeix una persona",
     initial: (name) => `Dona aquesta contrasenya a ${name} ara. No es tornarà a mostrar.`,

@@ -130,6 +130,8 @@ export const texts: AccountTexts = {
       admin: "Správce",
       none: "V žádné skupině",
     },
+    find: "Hledat podle jména",
+    more: "Zobrazit další",
     newName: "Jméno nového uživatele",
     add: "Přidat uživatele",
     initial: (name) => `Předejte toto heslo uživateli ${name} teď. Znovu se nezobrazí.`,

@@ -125,6 +125,8 @@ export const texts: AccountTexts = {
       admin: "Administrator",
       none: "Ikke i nogen gruppe",
     },
+    find: "Søg efter navn",
+    more: "Vis flere",
     newName: "Navn på den nye person",
     add: "Tilføj en person",
     initial: (name) => `Giv ${name} denne adgangskode nu. Den vises ikke igen.`,

@@ -125,6 +125,8 @@ export const texts: AccountTexts = {
       admin: "Administration",
       none: "In keiner Gruppe",
     },
+    find: "Nach Namen suchen",
+    more: "Mehr anzeigen",
     newName: "Name der neuen Person",
     add: "Person hinzufügen",
     initial: (name) => `Gib ${name} jetzt dieses Passwort. Es wird nicht noch einmal angezeigt.`,

@@ -120,6 +120,8 @@ export const texts = {
     seen: "Last seen",
     state: "Access",
     roles: { user: "User", admin: "Administrator", none: "Not in any group" },
+    find: "Find by name",
+    more: "Show more",
     newName: "Name of the new person",
     add: "Add a person",
     initial: (name: string) => `Give ${name} this password now. It is not shown again.`,

@@ -129,6 +129,8 @@ export const texts: AccountTexts = {
       admin: "Administrador",
       none: "En ningún grupo",
     },
+    find: "Buscar por nombre",
+    more: "Mostrar más",
     newName: "Nombre de la nueva persona",
     add: "Añadir persona",
     initial: (name) => `Entrega ahora esta contraseña a ${name}. No se volverá a mostrar.`,

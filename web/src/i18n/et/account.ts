@@ -125,6 +125,8 @@ export const texts: AccountTexts = {
       admin: "Administraator",
       none: "Pole üheski rühmas",
     },
+    find: "Otsi nime järgi",
+    more: "Näita rohkem",
     newName: "Uue inimese nimi",
     add: "Lisa inimene",
     initial: (name) => `Anna see parool kohe edasi: ${name}. Seda rohkem ei näidata.`,

@@ -129,6 +129,8 @@ export const texts: AccountTexts = {
       admin: "Administratzailea",
       none: "Talderik gabe",
     },
+    find: "Bilatu izenaren arabera",
+    more: "Erakutsi gehiago",
     newName: "Pertsona berriaren izena",
     add: "Gehitu pertsona",
     initial: (name) => `Eman pasahitz hau orain pertsona honi: ${name}. Ez da berriro erakutsiko.`,

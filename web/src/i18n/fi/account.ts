@@ -125,6 +125,8 @@ export const texts: AccountTexts = {
       admin: "Ylläpitäjä",
       none: "Ei missään ryhmässä",
     },
+    find: "Hae nimellä",
+    more: "Näytä lisää",
     newName: "Uuden henkilön nimi",
     add: "Lisää henkilö",
     initial: (name) => `Anna nyt tämä salasana henkilölle ${name}. Sitä ei näytetä uudelleen.`,

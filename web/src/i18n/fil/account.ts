@@ -118,6 +118,8 @@ export const texts: AccountTexts = {
     seen: "Huling nakita",
     state: "Access",
     roles: { user: "User", admin: "Administrator", none: "Wala sa anumang grupo" },
+    find: "Maghanap ayon sa pangalan",
+    more: "Magpakita ng higit pa",
     newName: "Pangalan ng bagong tao",
     add: "Magdagdag ng tao",
     initial: (name) => `Ibigay na kay ${name} ang password na ito. Hindi na ito ipapakita ulit.`,

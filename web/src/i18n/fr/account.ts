@@ -129,6 +129,8 @@ export const texts: AccountTexts = {
       admin: "Administrateur",
       none: "Dans aucun groupe",
     },
+    find: "Rechercher par nom",
+    more: "Afficher plus",
     newName: "Nom du nouvel utilisateur",
     add: "Ajouter un utilisateur",
     initial: (name) => `Donnez ce mot de passe à ${name} maintenant. Il ne sera plus affiché.`,

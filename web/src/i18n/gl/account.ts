@@ -129,6 +129,8 @@ export const texts: AccountTexts = {
       admin: "Administrador",
       none: "En ningún grupo",
     },
+    find: "Buscar por nome",
+    more: "Amosar máis",
     newName: "Nome da nova persoa",
     add: "Engadir unha persoa",
     initial: (name) => `Dálle agora este contrasinal a ${name}. Non se volverá mostrar.`,

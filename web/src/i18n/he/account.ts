@@ -130,6 +130,8 @@ export const texts: AccountTexts = {
       admin: "מנהל מערכת",
       none: "לא באף קבוצה",
     },
+    find: "חיפוש לפי שם",
+    more: "הצגת עוד",
     newName: "שם האדם החדש",
     add: "הוספת אדם",
     initial: (name) => `יש למסור עכשיו את הסיסמה הזו אל ${name}. היא לא תוצג שוב.`,

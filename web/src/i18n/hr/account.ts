@@ -131,6 +131,8 @@ export const texts: AccountTexts = {
       admin: "Administrator",
       none: "Ni u jednoj grupi",
     },
+    find: "Traži po imenu",
+    more: "Prikaži više",
     newName: "Ime novog korisnika",
     add: "Dodaj korisnika",
     initial: (name) => `Dajte sada ovu lozinku korisniku ${name}. Neće se ponovno prikazati.`,

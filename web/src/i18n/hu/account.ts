@@ -122,6 +122,8 @@ export const texts: AccountTexts = {
       admin: "Rendszergazda",
       none: "Egyik csoportban sincs",
     },
+    find: "Keresés név szerint",
+    more: "Továbbiak megjelenítése",
     newName: "Az új személy neve",
     add: "Személy hozzáadása",
     initial: (name) => `Add át most ezt a jelszót neki: ${name}. Többé nem jelenik meg.`,

@@ -118,6 +118,8 @@ export const texts: AccountTexts = {
     seen: "Terakhir terlihat",
     state: "Akses",
     roles: { user: "Pengguna", admin: "Administrator", none: "Tidak dalam grup mana pun" },
+    find: "Cari menurut nama",
+    more: "Tampilkan lainnya",
     newName: "Nama pengguna baru",
     add: "Tambah pengguna",
     initial: (name) => `Berikan kata sandi ini kepada ${name} sekarang. Kata sandi tidak akan ditampilkan lagi.`,

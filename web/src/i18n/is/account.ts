@@ -125,6 +125,8 @@ export const texts: AccountTexts = {
       admin: "Stjórnandi",
       none: "Ekki í neinum hópi",
     },
+    find: "Leita eftir nafni",
+    more: "Sýna fleiri",
     newName: "Nafn nýja notandans",
     add: "Bæta við notanda",
     initial: (name) => `Láttu notandann ${name} fá þetta lykilorð núna. Það verður ekki sýnt aftur.`,

@@ -129,6 +129,8 @@ export const texts: AccountTexts = {
       admin: "Amministratore",
       none: "In nessun gruppo",
     },
+    find: "Cerca per nome",
+    more: "Mostra altri",
     newName: "Nome della nuova persona",
     add: "Aggiungi una persona",
     initial: (name) => `Consegna ora questa password a ${name}. Non sarà più mostrata.`,

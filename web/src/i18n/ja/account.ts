@@ -122,6 +122,8 @@ export const texts: AccountTexts = {
       admin: "管理者",
       none: "どのグループにも属さない",
     },
+    find: "名前で検索",
+    more: "さらに表示",
     newName: "新しいユーザーの名前",
     add: "ユーザーを追加",
     initial: (name) => `今すぐこのパスワードを ${name} さんに渡してください。再び表示されることはありません。`,

@@ -122,6 +122,8 @@ export const texts: AccountTexts = {
       admin: "관리자",
       none: "소속 그룹 없음",
     },
+    find: "이름으로 찾기",
+    more: "더 보기",
     newName: "새 사용자의 이름",
     add: "사용자 추가",
     initial: (name) => `지금 이 비밀번호를 ${name} 님에게 전달하세요. 다시 표시되지 않습니다.`,

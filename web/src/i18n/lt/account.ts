@@ -135,6 +135,8 @@ export const texts: AccountTexts = {
       admin: "Administratorius",
       none: "Jokioje grupėje",
     },
+    find: "Ieškoti pagal vardą",
+    more: "Rodyti daugiau",
     newName: "Naujo naudotojo vardas",
     add: "Pridėti naudotoją",
     initial: (name) => `Perduokite šį slaptažodį naudotojui ${name} dabar. Daugiau jis nebus rodomas.`,

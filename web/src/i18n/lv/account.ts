@@ -131,6 +131,8 @@ export const texts: AccountTexts = {
       admin: "Administrators",
       none: "Nav nevienā grupā",
     },
+    find: "Meklēt pēc vārda",
+    more: "Rādīt vairāk",
     newName: "Jaunā lietotāja vārds",
     add: "Pievienot lietotāju",
     initial: (name) => `Nododiet šo paroli lietotājam ${name} tūlīt. Vēlreiz tā netiks parādīta.`,

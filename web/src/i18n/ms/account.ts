@@ -118,6 +118,8 @@ export const texts: AccountTexts = {
     seen: "Kali terakhir dilihat",
     state: "Akses",
     roles: { user: "Pengguna", admin: "Pentadbir", none: "Tiada dalam mana-mana kumpulan" },
+    find: "Cari mengikut nama",
+    more: "Tunjukkan lagi",
     newName: "Nama pengguna baharu",
     add: "Tambah pengguna",
     initial: (name) => `Berikan kata laluan ini kepada ${name} sekarang. Kata laluan ini tidak akan ditunjukkan lagi.`,

@@ -125,6 +125,8 @@ export const texts: AccountTexts = {
       admin: "Administrator",
       none: "Ikke i noen gruppe",
     },
+    find: "Søk etter navn",
+    more: "Vis flere",
     newName: "Navn på den nye personen",
     add: "Legg til en person",
     initial: (name) => `Gi ${name} dette passordet nå. Det vises ikke igjen.`,

@@ -125,6 +125,8 @@ export const texts: AccountTexts = {
       admin: "Beheerder",
       none: "In geen enkele groep",
     },
+    find: "Zoeken op naam",
+    more: "Meer tonen",
     newName: "Naam van de nieuwe persoon",
     add: "Persoon toevoegen",
     initial: (name) => `Geef ${name} nu dit wachtwoord. Het wordt niet nog een keer getoond.`,

@@ -131,6 +131,8 @@ export const texts: AccountTexts = {
       admin: "Administrator",
       none: "W żadnej grupie",
     },
+    find: "Szukaj według nazwy",
+    more: "Pokaż więcej",
     newName: "Nazwa nowego użytkownika",
     add: "Dodaj użytkownika",
     initial: (name) => `Przekaż teraz to hasło użytkownikowi ${name}. Nie zostanie pokazane ponownie.`,

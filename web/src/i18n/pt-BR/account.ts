@@ -129,6 +129,8 @@ export const texts: AccountTexts = {
       admin: "Administrador",
       none: "Em nenhum grupo",
     },
+    find: "Buscar por nome",
+    more: "Mostrar mais",
     newName: "Nome da nova pessoa",
     add: "Adicionar pessoa",
     initial: (name) => `Entregue esta senha a ${name} agora. Ela não será mostrada novamente.`,

@@ -129,6 +129,8 @@ export const texts: AccountTexts = {
       admin: "Administrador",
       none: "Em nenhum grupo",
     },
+    find: "Procurar por nome",
+    more: "Mostrar mais",
     newName: "Nome da nova pessoa",
     add: "Adicionar pessoa",
     initial: (name) => `Dê agora esta palavra-passe a ${name}. Não voltará a ser mostrada.`,

@@ -135,6 +135,8 @@ export const texts: AccountTexts = {
       admin: "Administrator",
       none: "În niciun grup",
     },
+    find: "Caută după nume",
+    more: "Afișează mai multe",
     newName: "Numele noii persoane",
     add: "Adaugă o persoană",
     initial: (name) => `Dă-i acum această parolă lui ${name}. Nu va mai fi afișată.`,

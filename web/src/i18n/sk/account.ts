@@ -130,6 +130,8 @@ export const texts: AccountTexts = {
       admin: "Správca",
       none: "V žiadnej skupine",
     },
+    find: "Hľadať podľa mena",
+    more: "Zobraziť ďalšie",
     newName: "Meno nového používateľa",
     add: "Pridať používateľa",
     initial: (name) => `Odovzdajte toto heslo používateľovi ${name} teraz. Znova sa nezobrazí.`,

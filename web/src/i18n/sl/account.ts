@@ -137,6 +137,8 @@ export const texts: AccountTexts = {
       admin: "Skrbnik",
       none: "V nobeni skupini",
     },
+    find: "Iskanje po imenu",
+    more: "Pokaži več",
     newName: "Ime novega uporabnika",
     add: "Dodaj uporabnika",
     initial: (name) => `To geslo zdaj posredujte uporabniku ${name}. Ne bo več prikazano.`,

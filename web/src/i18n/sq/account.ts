@@ -125,6 +125,8 @@ export const texts: AccountTexts = {
       admin: "Administrator",
       none: "Në asnjë grup",
     },
+    find: "Kërko sipas emrit",
+    more: "Shfaq më shumë",
     newName: "Emri i personit të ri",
     add: "Shto person",
     initial: (name) => `Jepja tani këtë fjalëkalim personit ${name}. Nuk do të shfaqet më.`,

@@ -125,6 +125,8 @@ export const texts: AccountTexts = {
       admin: "Administratör",
       none: "Inte med i någon grupp",
     },
+    find: "Sök efter namn",
+    more: "Visa fler",
     newName: "Den nya personens namn",
     add: "Lägg till person",
     initial: (name) => `Ge ${name} det här lösenordet nu. Det visas inte igen.`,

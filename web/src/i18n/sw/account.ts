@@ -121,6 +121,8 @@ export const texts: AccountTexts = {
     seen: "Alionekana mwisho",
     state: "Ufikiaji",
     roles: { user: "Mtumiaji", admin: "Msimamizi", none: "Hayumo katika kikundi chochote" },
+    find: "Tafuta kwa jina",
+    more: "Onyesha zaidi",
     newName: "Jina la mtu mpya",
     add: "Ongeza mtu",
     initial: (name) => `Mpe ${name} nenosiri hili sasa. Halitaonyeshwa tena.`,

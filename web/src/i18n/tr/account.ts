@@ -122,6 +122,8 @@ export const texts: AccountTexts = {
       admin: "Yönetici",
       none: "Hiçbir grupta değil",
     },
+    find: "Ada göre ara",
+    more: "Daha fazla göster",
     newName: "Yeni kişinin adı",
     add: "Kişi ekle",
     initial: (name) => `Bu parolayı şimdi ${name} adlı kişiye verin. Bir daha gösterilmez.`,

@@ -122,6 +122,8 @@ export const texts: AccountTexts = {
       admin: "Administrator",
       none: "Hech bir guruhda yoʻq",
     },
+    find: "Nom bo‘yicha qidirish",
+    more: "Yana ko‘rsatish",
     newName: "Yangi foydalanuvchi nomi",
     add: "Foydalanuvchi qoʻshish",
     initial: (name) => `Bu parolni hozir ${name} nomli foydalanuvchiga bering. U qayta koʻrsatilmaydi.`,

@@ -118,6 +118,8 @@ export const texts: AccountTexts = {
     seen: "Hoạt động lần cuối",
     state: "Truy cập",
     roles: { user: "Người dùng", admin: "Quản trị viên", none: "Không thuộc nhóm nào" },
+    find: "Tìm theo tên",
+    more: "Hiện thêm",
     newName: "Tên người dùng mới",
     add: "Thêm người dùng",
     initial: (name) => `Hãy đưa mật khẩu này cho ${name} ngay. Mật khẩu sẽ không hiện lại.`,

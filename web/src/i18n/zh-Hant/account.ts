@@ -118,6 +118,8 @@ export const texts: AccountTexts = {
     seen: "上次使用",
     state: "存取權",
     roles: { user: "一般使用者", admin: "管理員", none: "不在任何群組中" },
+    find: "依名稱尋找",
+    more: "顯示更多",
     newName: "新使用者的名稱",
     add: "新增使用者",
     initial: (name) => `請立即將此密碼交給 ${name}，之後不會再顯示。`,

@@ -118,6 +118,8 @@ export const texts: AccountTexts = {
     seen: "最近访问",
     state: "账户状态",
     roles: { user: "普通用户", admin: "管理员", none: "不在任何组中" },
+    find: "按名称查找",
+    more: "显示更多",
     newName: "新用户的用户名",
     add: "添加用户",
     initial: (name) => `请立即将此密码交给 ${name}，之后不会再次显示。`,

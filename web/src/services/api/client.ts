@@ -28,8 +28,10 @@ import type {
   NewApiKey,
   NewChat,
   NewMessage,
+  NewPerson,
   NewShare,
   Person,
+  PersonPage,
   PersonSession,
   Preset,
   PresetFields,
@@ -42,8 +44,11 @@ import type {
   SearchResponse,
   SecondFactor,
   Share,
-  Tenant,
+  TenantPage,
 } from "./types";
+
+/** Rows of a page of administrators' lists. */
+const ADMIN_PAGE = 50;
 
 /** Client of the server's HTTP API, one method per route. Rejects with ApiError, UnreachableError or AbortError. */
 export class ApiClient {
@@ -86,9 +91,9 @@ export class ApiClient {
     await this.request("post", "/api/account/second-factor/removal", { body: { password } });
   }
 
-  /** Create a person, and return the initial password, which cannot be read again. */
-  async addPerson(name: string, admin: boolean): Promise<string> {
-    return (await this.json("post", "/api/admin/people", { body: { name, admin } })).password;
+  /** Create a person. The result holds the initial password, which cannot be read again. */
+  addPerson(name: string, admin: boolean): Promise<NewPerson> {
+    return this.json("post", "/api/admin/people", { body: { name, admin } });
   }
 
   /** Give a person a new initial password, and return it. The second factor is removed. */
@@ -146,20 +151,24 @@ export class ApiClient {
     await this.request("delete", "/api/account/sessions/{id}", { path: { id } });
   }
 
-  async people(): Promise<Person[]> {
-    return (await this.json("get", "/api/admin/people", {})).data;
+  /** Read a page of the people that contain a text; "" stands for all. */
+  people(q: string, cursor: string | null, signal: AbortSignal): Promise<PersonPage> {
+    const query = { limit: ADMIN_PAGE, q, ...(cursor === null ? {} : { cursor }) };
+    return this.json("get", "/api/admin/people", { query, signal });
   }
 
   setDisabled(personId: string, disabled: boolean): Promise<Person> {
     return this.json("patch", "/api/admin/people/{id}", { path: { id: personId }, body: { disabled } });
   }
 
-  async tenants(): Promise<Tenant[]> {
-    return (await this.json("get", "/api/admin/tenants", {})).data;
+  /** Read a page of the tenants that contain a text; "" stands for all. */
+  tenants(q: string, cursor: string | null, signal: AbortSignal): Promise<TenantPage> {
+    const query = { limit: ADMIN_PAGE, q, ...(cursor === null ? {} : { cursor }) };
+    return this.json("get", "/api/admin/tenants", { query, signal });
   }
 
-  async setLimits(tenant: string, limits: Limits): Promise<void> {
-    await this.request("put", "/api/admin/tenants/{tenant}/limits", { path: { tenant }, body: limits });
+  async setLimits(tenant: string, limits: Limits): Promise<Limits> {
+    return (await this.json("put", "/api/admin/tenants/{tenant}/limits", { path: { tenant }, body: limits })).limits;
   }
 
   /** Follow the changes of all chats. */

@@ -14,8 +14,8 @@ async function statusOf(status: Health["status"], changes: Partial<Health> = {})
   const api = new FakeApi();
   const state = { ...(await api.health()), status, ...changes };
   api.health = () => Promise.resolve(state);
-  api.people = () => Promise.resolve([]);
-  api.tenants = () => Promise.resolve([]);
+  api.people = () => Promise.resolve({ data: [], next_cursor: null });
+  api.tenants = () => Promise.resolve({ data: [], next_cursor: null });
   const health = new HealthStore(api);
   await health.poll();
   mountWith({ api, health, session: { current: null } } as never, AdminPage as never, {});

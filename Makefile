@@ -38,7 +38,7 @@ unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients image clients faults faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-clients image clients faults faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -65,7 +65,7 @@ test: test-setup ## check and test everything with small sizes
 test-full: test-setup ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-deploy test-kernels test-models test-replicas test-tools test-postgres test-ray test-logins test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, the benchmarks, PostgreSQL, Ray, logins elsewhere, the window of the desktop and the clients
+test-services: wheel test-deploy test-kernels test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, the benchmarks, PostgreSQL, Ray, logins elsewhere, proxies, the window of the desktop and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, three minutes
 	@PYTHONPATH=.make/triton $(PYTEST) tests/kernels $(ARGS)
@@ -92,6 +92,10 @@ test-ray: test-setup .make/ray ## run replicas on a Ray cluster of four machines
 
 test-logins: test-setup .make/logins ## test logins at a directory (OpenLDAP) and a SAML provider (pysaml2) of their own, a minute
 	@PYTHONPATH=.make/logins $(BIN)/python -m pytest tests/logins $(ARGS)
+
+test-proxies: test-setup ## send any bytes through nginx, HAProxy and Caddy to the server, a minute
+	@scripts/get-test-tools proxies
+	@$(BIN)/python -m pytest tests/proxies $(ARGS)
 
 test-desktop: test-setup .make/desktop ## open the window of `ebb desktop` on a virtual screen, a minute
 	@PYTHONPATH=.make/desktop $(BIN)/python -m pytest tests/desktop $(ARGS)

@@ -176,7 +176,7 @@ CODINGS = _mostly(
 )
 EXTENSIONS = _mostly((b"",), (b";a=b", b';a="b;c"', b";", b" ;a", b" ", b";a\n", b";\r", b"\t", b"x"))
 CHUNK_ENDS = _mostly((b"\r\n",), (b"\n", b"", b"\r", b"xx", b"\r\n\r\n"))
-ZEROS = _mostly((b"0",), (b"00", b"000000000000000000000", b"", b"0x0", b"-0", b"0 "))
+ZEROS = _mostly((b"0",), (b"00", b"0000000000000000000", b"", b"0x0", b"-0", b"0 "))
 FRAMING_TRAILERS = (b"Content-Length: 100", b"Transfer-Encoding: chunked")
 LAST_LINES = _mostly(
     (b"\r\n",),

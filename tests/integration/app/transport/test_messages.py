@@ -1,6 +1,5 @@
 """One message in, one response out: where a request ends, and what belongs to its head, over a real socket."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
 from ipaddress import ip_network
@@ -8,14 +7,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from starlette.requests import Request
-from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from app.accounts.accounts import Accounts
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
 from tests.integration.api_server import RunningServer, running_server
+from tests.raw_exchange import echo, exchange
 from tests.raw_messages import OFFERS, TRAILERS
 from tests.unit.fake_engine import FakeEngine
 
@@ -27,16 +25,6 @@ ADA = b"Remote-User: ada\r\nRemote-Groups: staff\r\n"
 END = b"GET /echo?end HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Connection: close\r\n\r\n"
 """Request that follows the others of a connection. Its response is the last."""
 
-PASSES = 4
-"""Passes of the event loop, which the server shares, between two pieces. Usually the server reads a piece in them."""
-
-
-async def echo(request: Request) -> JSONResponse:
-    """Return the request as the application sees it at the end of its body."""
-    body = (await request.body()).decode("latin-1")
-    headers = [[name.decode("latin-1"), value.decode("latin-1")] for name, value in request.headers.raw]
-    return JSONResponse({"path": request.url.path, "query": request.url.query, "body": body, "headers": headers})
-
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
@@ -45,28 +33,11 @@ async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
         yield server
 
 
-async def responses(server: RunningServer[FakeEngine], pieces: Sequence[bytes]) -> list[tuple[int, bytes]]:
-    """Send `pieces` as packets, and return the status and the body of each response until the connection closes."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(server.url).port)
-    found = []
-    try:
-        async with asyncio.timeout(20):
-            for piece in pieces:
-                writer.write(piece)
-                await writer.drain()
-                for _ in range(PASSES):
-                    await asyncio.sleep(0)
-            while head := await reader.readline():
-                length = 0
-                while (line := await reader.readline()).strip():
-                    if line.lower().startswith(b"content-length:"):
-                        length = int(line.partition(b":")[2])
-                found.append((int(head.split()[1]), await reader.readexactly(length)))
-    except (ConnectionResetError, asyncio.IncompleteReadError):
-        pass
-    finally:
-        writer.close()
-    return found
+async def responses(server: RunningServer[FakeEngine], packets: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    """Send `packets`, and return the status and the body of each response until the connection closes."""
+    port = urlsplit(server.url).port
+    assert port is not None
+    return [(each.status, each.body) for each in await exchange(port, packets)]
 
 
 async def test_trailer_is_never_read_as_a_header(server: RunningServer[FakeEngine]) -> None:

@@ -7,6 +7,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
@@ -38,6 +39,8 @@ from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_redis_server
 from engine.attention.backend import AttentionSpec
 from engine.attention.selector import select_backend
+from engine.cpu.build import COMPILERS, kept_kernels
+from engine.cpu.instruction_set import choose_instruction_set
 from engine.device_choice import block_size_for, choose_device
 from engine.errors import EbbError, EngineError
 from engine.kv.budget import redis_budget
@@ -107,12 +110,16 @@ def check_attention(settings: Settings) -> Finding:
     return Finding("ok", "attention", str(selection))
 
 
-def check_compiler(_settings: Settings) -> Finding:
+def check_compiler(settings: Settings) -> Finding:
     """Check for a C++ compiler, which builds the kernels on the machine that runs them."""
-    for name in ("c++", "g++", "clang++"):
+    for name in COMPILERS:
         found = shutil.which(name)
         if found is not None:
             return Finding("ok", "compiler", found)
+    # `check_network` reports an instruction set that this CPU does not have.
+    with suppress(EngineError):
+        if kept_kernels(choose_instruction_set(settings.cpu_kernels), settings.cache_dir) is not None:
+            return Finding("ok", "compiler", "none found, but an earlier start has compiled the kernels")
     found = "no C++ compiler found: the model runs in torch, which takes 2 to 4 times as long"
     return Finding("warn", "compiler", found, "install g++ or clang++")
 

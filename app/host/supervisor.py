@@ -27,6 +27,7 @@ from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
 from app.host.ended_server import RESTART, ServerEnds
 from app.host.listeners import Listeners, listen_on
+from app.host.process_limits import address_space_warning
 from app.host.start_step import StartStep
 from app.logs.log_lines import left_out_line, write_log
 from app.logs.log_relay import relayed
@@ -68,6 +69,8 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
 
 def _supervise(settings: Settings, serve: Serve, restarts: RestartBudget) -> int:
     settings.make_directories()
+    if warning := address_space_warning():
+        logger.warning("%s", warning)
     listeners = claim(settings)
     if listeners is None:
         return 1

@@ -34,7 +34,7 @@ class KernelBuildError(Exception):
 class KernelBuild:
     """A compiled library.
 
-    digest: 16 hex digits of a hash over sources, flags, compiler version and kind of CPU.
+    digest: hex digits of a hash over sources, flags and kind of CPU, and of one over the compiler's version.
     """
 
     path: Path
@@ -47,14 +47,20 @@ def build_kernels(
 ) -> KernelBuild:
     """Compile the kernels, or reuse the library of an earlier start with the same digest.
 
+    Without a compiler, the newest library of the same sources serves.
+
     compilers: names to look for on PATH, in order.
 
     Raise KernelBuildError.
     """
     compiler = next((found for name in compilers if (found := shutil.which(name))), None)
     if compiler is None:
-        raise KernelBuildError(f"there is no C++ compiler on PATH (looked for {', '.join(compilers)})")
-    digest = _digest(instruction_set, compiler)
+        kept = kept_kernels(instruction_set, cache_dir)
+        if kept is None:
+            raise KernelBuildError(f"there is no C++ compiler on PATH (looked for {', '.join(compilers)})")
+        return kept
+    version = hashlib.sha256(_run([compiler, "--version"]).encode()).hexdigest()[:8]
+    digest = f"{_digest(instruction_set)}-{version}"
     path = cache_dir / "kernels" / f"{instruction_set.name}-{digest}.so"
     if not path.exists():
         progress(
@@ -64,12 +70,20 @@ def build_kernels(
     return KernelBuild(path, digest, instruction_set)
 
 
-def _digest(instruction_set: InstructionSet, compiler: str) -> str:
+def kept_kernels(instruction_set: InstructionSet, cache_dir: Path) -> KernelBuild | None:
+    """Return the newest library of these sources for this kind of CPU, of any compiler; None if there is none."""
+    found = (cache_dir / "kernels").glob(f"{instruction_set.name}-{_digest(instruction_set)}-*.so")
+    newest = max(found, key=lambda path: path.stat().st_mtime, default=None)
+    if newest is None:
+        return None
+    return KernelBuild(newest, newest.stem.removeprefix(f"{instruction_set.name}-"), instruction_set)
+
+
+def _digest(instruction_set: InstructionSet) -> str:
     digest = hashlib.sha256()
     for source in sorted(SOURCES.iterdir()):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    version = _run([compiler, "--version"])
-    for text in (*FLAGS, *instruction_set.flags, version, platform.machine(), _cpu_name()):
+    for text in (*FLAGS, *instruction_set.flags, platform.machine(), _cpu_name()):
         digest.update(text.encode() + b"\0")
     return digest.hexdigest()[:16]
 

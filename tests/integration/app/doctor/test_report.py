@@ -1,6 +1,7 @@
 """`ebb doctor` on this machine, both as is and with one thing missing at a time."""
 
 import json
+import os
 import re
 import shutil
 import socket
@@ -21,9 +22,12 @@ from app.doctor import checks
 from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weights_of, window_bytes
 from app.doctor.network_check import check_network, network_of
 from app.storage.sqlite.migrating import migrations
+from engine.cpu.build import build_kernels
+from engine.cpu.instruction_set import choose_instruction_set
 from models.errors import ModelNotFoundError
 from models.resolve import resolve_model
 from tests.integration.damaged import damaged_conversations, stored_conversations
+from tests.integration.engine.cpu.test_build import Compiler
 from tests.tiny_architectures import POSITIONS, tiny_config
 from tests.tiny_gguf import write_block_gguf, write_tiny_gguf
 
@@ -298,6 +302,16 @@ def test_missing_compiler_is_a_warning_with_advice(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PATH", str(tmp_path))
     assert checks.check_compiler(settings(tmp_path)).level == "warn"
     assert "install g++" in checks.check_compiler(settings(tmp_path)).advice
+
+
+def test_kernels_of_an_earlier_start_need_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Compiler(tmp_path)
+    chosen = settings(tmp_path, **{"cpu-kernels": "portable"})
+    with monkeypatch.context() as earlier:
+        earlier.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+        build_kernels(choose_instruction_set("portable"), chosen.cache_dir, lambda _: None)
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert checks.check_compiler(chosen).level == "ok"
 
 
 def test_damaged_conversation_database_fails(tmp_path: Path) -> None:

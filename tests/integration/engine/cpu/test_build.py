@@ -71,6 +71,16 @@ def test_missing_compiler_is_reported_with_the_names_tried(tmp_path: Path) -> No
         build_kernels(PORTABLE, tmp_path, lambda _: None, compilers=("no-such-c++",))
 
 
+def test_newest_library_serves_without_a_compiler(compiler: Compiler, tmp_path: Path) -> None:
+    first = build_kernels(PORTABLE, tmp_path, lambda _: None)
+    compiler.write("version 2")
+    second = build_kernels(PORTABLE, tmp_path, lambda _: None)
+    os.utime(first.path, (1, 1))
+    assert build_kernels(PORTABLE, tmp_path, lambda _: None, compilers=("no-such-c++",)) == second
+    with pytest.raises(KernelBuildError, match="no C\\+\\+ compiler"):
+        build_kernels(INSTRUCTION_SETS[0], tmp_path, lambda _: None, compilers=("no-such-c++",))
+
+
 def test_unwritable_cache_is_reported(compiler: Compiler, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(KernelBuildError, match="cannot be stored in"):

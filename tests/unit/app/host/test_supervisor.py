@@ -71,6 +71,14 @@ def test_a_server_that_keeps_failing_is_given_up(tmp_path: Path, end: str, statu
     assert f"the server process {words}; too many restarts, giving up" in log
 
 
+@pytest.mark.parametrize(("limit", "is_named"), [("2097152", True), ("unlimited", False)])
+def test_limit_of_address_space_is_named(tmp_path: Path, limit: str, is_named: bool) -> None:
+    script = SCRIPT.replace("{end}", "return 0")
+    command = ["bash", "-c", f'ulimit -S -v {limit} && exec "$@"', "bash", sys.executable, "-c", script]
+    done = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=True, timeout=60)
+    assert ("the address space of each process is limited to 2 GiB" in done.stderr) is is_named
+
+
 def test_orphans_of_a_container_are_reaped(tmp_path: Path) -> None:
     # In a container the supervising process is process 1, and orphans become its children.
     subreaper = "__import__('ctypes').CDLL(None).prctl(36, 1)\nsys.exit(supervise("

@@ -18,7 +18,8 @@ class Claim:
 
     tokens: maximum number of prompt tokens that this step may compute.
     context: number of computed tokens before them.
-    left: number of prompt tokens still to be computed, in this step and later ones.
+    left: number of prompt tokens still to be computed, in this step and later ones, by this request or by a shorter one
+        that waits for its prefix.
     urgency: among prompts of the same tenant, the smallest value is served first.
     order: sequence number of the arrival, across all tenants.
     has_begun: whether the answer has a token already.

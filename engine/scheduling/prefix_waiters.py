@@ -1,7 +1,9 @@
 """Requests that wait while another request computes their common prefix, so that it is computed once.
 
 Waiting costs nothing: a waiting request that ran instead would compute the same blocks in the same steps, with each
-request getting half of a step.
+request getting half of a step. That holds only if the leader gets tokens as soon as the waiting request would. So both
+use the share of one tenant, the leader is at least as urgent, and it counts as short as the requests that wait for it.
+Any other request computes the prefix itself, and the requests that wait for a slower leader find it too.
 """
 
 from collections import Counter
@@ -9,7 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.kv.block_manager import BlockManager
+from engine.kv.block_pool import BlockPool
 from engine.request import Request, RequestStatus
+from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.siblings import leader_of
 
 
@@ -22,23 +26,25 @@ class _Waiter:
     num_blocks: int | None
     """Full blocks of the common prefix, within the leader's prompt; None if the two are siblings."""
 
-    @property
-    def is_due(self) -> bool:
-        """Whether the wait is over: the leader has the prefix, or no longer computes it."""
+    def is_due(self, pool: BlockPool) -> bool:
+        """Return whether the wait is over: the prefix can be found, or the leader no longer computes it."""
         leader = self.leader
         if self.num_blocks is None:
             # A sibling shares what a load brings too, so it also waits while the leader is LOADING.
             return leader.has_prompt or leader.status not in (RequestStatus.RUNNING, RequestStatus.LOADING)
-        return leader.num_published_blocks >= self.num_blocks or leader.status is not RequestStatus.RUNNING
+        if leader.num_published_blocks >= self.num_blocks or leader.status is not RequestStatus.RUNNING:
+            return True
+        return pool.has(self.request.block_keys[self.num_blocks - 1])
 
 
 class PrefixWaiters:
     """Requests that wait for a prefix, each with the leader that computes it.
 
-    A waiting request holds no blocks. Once the leader's blocks are published, it finds them by key.
+    A waiting request holds no blocks. Once the blocks are published, it finds them by key.
     """
 
-    def __init__(self, blocks: BlockManager) -> None:
+    def __init__(self, queue: RequestQueue, blocks: BlockManager) -> None:
+        self._queue = queue
         self._blocks = blocks
         self._waiters: dict[str, _Waiter] = {}
 
@@ -61,12 +67,29 @@ class PrefixWaiters:
         leader, most = None, len(request.blocks)
         for other in others:
             will_have = other.keeps_kv and other.num_published_blocks >= len(request.blocks)
-            shared = self._num_shared(request, other) if will_have else 0
+            shared = self._num_shared(request, other) if will_have and self._may_lead(other, request) else 0
             if shared > max(most, other.num_published_blocks):
                 leader, most = other, shared
         if leader is not None:
             self._waiters[request.request_id] = _Waiter(request, leader, most)
         return leader is not None
+
+    def _may_lead(self, other: Request, request: Request) -> bool:
+        """Return whether `other` gets tokens as soon as `request` would, but for their lengths."""
+        queue = self._queue
+        if queue.tenant_of(other) != queue.tenant_of(request):
+            return False
+        ahead, behind = (queue.urgency(other), not other.has_begun), (queue.urgency(request), not request.has_begun)
+        return ahead <= behind
+
+    def fewest_left(self) -> dict[str, int]:
+        """Return, by leader, the fewest tokens that a request behind it would have left to compute in its place."""
+        fewest: dict[str, int] = {}
+        for waiter in self._waiters.values():
+            leader = waiter.leader
+            left = waiter.request.num_tokens - leader.num_computed_tokens
+            fewest[leader.request_id] = min(left, fewest.get(leader.request_id, left))
+        return fewest
 
     def drop(self, request: Request) -> None:
         """Remove `request`, which has finished."""
@@ -74,7 +97,7 @@ class PrefixWaiters:
 
     def take_due(self) -> list[Request]:
         """Remove and return the requests whose wait is over."""
-        due = [waiter.request for waiter in self._waiters.values() if waiter.is_due]
+        due = [waiter.request for waiter in self._waiters.values() if waiter.is_due(self._blocks.pool)]
         for request in due:
             del self._waiters[request.request_id]
         return due

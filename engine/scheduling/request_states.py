@@ -42,7 +42,7 @@ class RequestStates:
         self._loading: dict[str, Request] = {}
         self._restored: dict[str, Request] = {}
         self._dropped: list[str] = []
-        self.prefix_waiters = PrefixWaiters(blocks)
+        self.prefix_waiters = PrefixWaiters(queue, blocks)
         self.deadlines = Deadlines()
         self.prefixes = PrefixLog(blocks.pool.owners, blocks.block_size)
 

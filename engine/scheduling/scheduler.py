@@ -357,8 +357,9 @@ class Scheduler:
         prompts = [request for request in self._states.running if not _is_decode(request)]
         computable = [(request, most) for request in prompts if (most := self._num_computable(request))]
         num_reported = sum(reports_prompt(request) for request, _ in computable)
+        fewest = self._states.prefix_waiters.fewest_left()
         claims = [
-            (request, self._claim(request, min(most, longest_chunk(request, num_reported))))
+            (request, self._claim(request, min(most, longest_chunk(request, num_reported)), fewest))
             for request, most in computable
         ]
         room = min(draft.budget.tokens, draft.budget.prompt_tokens)
@@ -370,9 +371,10 @@ class Scheduler:
             if count and not draft.budget.exhausted and request.status is RequestStatus.RUNNING:
                 self._schedule(request, count, draft)
 
-    def _claim(self, request: Request, most: int) -> Claim:
+    def _claim(self, request: Request, most: int, fewest_behind: Mapping[str, int]) -> Claim:
         tokens = self._until_answer(request, most)
-        left, tenant = request.num_pending_tokens, self._queue.tenant_of(request)
+        left = min(request.num_pending_tokens, fewest_behind.get(request.request_id, request.num_pending_tokens))
+        tenant = self._queue.tenant_of(request)
         context, urgency = request.num_computed_tokens, self._queue.urgency(request)
         return Claim(request.request_id, tenant, tokens, context, left, urgency, request.order, request.has_begun)
 

@@ -1,5 +1,7 @@
 """Requests that wait while another one computes the prefix they share."""
 
+import pytest
+
 from engine.request import Request, RequestStatus
 from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
@@ -107,3 +109,53 @@ def test_follower_waits_only_for_the_blocks_it_shares() -> None:
     assert leader.finish_reason is None
     assert computed([follower]) == [2]
     rig.run()
+
+
+def steps_to_first_token(rig: Rig, request: Request, *, tenant: str, priority: int = 0, most: int = 40) -> int:
+    """Return the steps until `request` has a token, while `tenant` always has three short prompts to compute."""
+    for step in range(most):
+        short = [r for r in rig.requests if r.tenant == tenant and r.num_prompt_tokens == 12 and not r.finish_reason]
+        for number in range(3 - len(short)):
+            rig.add([step, number, 41, 42, *[43] * 8], max_tokens=1, tenant=tenant, priority=priority)
+        rig.step()
+        if request.output_token_ids:
+            return step + 1
+    return most
+
+
+@pytest.mark.parametrize("prefix", [SHARED, [7, 8, 9, 6] * 6])
+def test_tenant_waits_for_no_prefix_of_a_busy_tenant(prefix: list[int]) -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=800, max_num_seqs=8)
+    rig.add([30] * 2000, tenant="busy")
+    rig.step()
+    rig.add([*SHARED, *[20] * 200], tenant="busy")
+    rig.step()
+    other = rig.add([*prefix, 11], tenant="other")
+    assert steps_to_first_token(rig, other, tenant="busy") < 10
+
+
+def test_urgent_request_waits_for_no_prefix_of_a_lazy_one() -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=800, max_num_seqs=8)
+    rig.add([30] * 2000)
+    rig.step()
+    lazy = rig.add([*SHARED, *[20] * 200], priority=5)
+    rig.step()
+    follower = rig.add([*SHARED, 12], priority=5)
+    rig.step()
+    urgent = rig.add([*SHARED, 11], priority=-1)
+    assert steps_to_first_token(rig, urgent, tenant="local", priority=0) < 10
+    # The prefix can be found now. The urgent request computed it.
+    rig.step()
+    assert follower.status is not RequestStatus.WAITING_FOR_PREFIX
+    assert lazy.num_published_blocks < len(SHARED) // BLOCK
+
+
+def test_leader_is_as_short_as_the_request_that_waits() -> None:
+    rig = Rig(max_tokens_per_step=8, pool_blocks=800, max_num_seqs=8)
+    rig.add([30] * 2000)
+    rig.step()
+    leader = rig.add([*SHARED[:8], *[20] * 200])
+    rig.step()
+    follower = rig.add([*SHARED[:8], 11])
+    assert steps_to_first_token(rig, follower, tenant="local") < 10
+    assert leader.num_computed_tokens < 50

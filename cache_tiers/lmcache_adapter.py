@@ -8,7 +8,8 @@ Import this module before anything else of LMCache: it sets the variables that L
 import os
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 # LMCache must not report usage over the network, print a banner or flood the log.
@@ -24,6 +25,7 @@ if hasattr(torch, "npu") and torch.npu.is_available():
 
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction_index import EvictionIndex
+from cache_tiers.cpu.growing_memory import GrowingMemory
 from cache_tiers.lower_tier import Block
 from cache_tiers.lower_tiers import LowerTiers
 from cache_tiers.mailbox import Mailbox
@@ -31,6 +33,7 @@ from cache_tiers.mailbox import Mailbox
 with warnings.catch_warnings():
     # LMCache's loggers use APIs that OpenTelemetry deprecates.
     warnings.simplefilter("ignore", DeprecationWarning)
+    from lmcache import device_ops, torch_device_type
     from lmcache.lmcache_native import Bitmap
     from lmcache.v1.distributed import api
     from lmcache.v1.distributed.error import L1Error
@@ -45,6 +48,9 @@ with warnings.catch_warnings():
 
 SMALLEST_WINDOW: Final = 8
 """Fewest blocks requested at once."""
+
+PINS_MEMORY: Final = torch_device_type != "cpu"
+"""Whether LMCache allocates pinned memory, for the device that it has found."""
 
 _ADAPTER: Final = "ebb_lower_tiers"
 
@@ -66,9 +72,18 @@ class HostMemory:
     once and stores arrive at any time, so none of them may count on room promised to another.
     """
 
-    def __init__(self, l1: L1Manager, eviction_index: EvictionIndex, block_nbytes: int, lower: LowerTiers) -> None:
+    def __init__(
+        self,
+        l1: L1Manager,
+        eviction_index: EvictionIndex,
+        block_nbytes: int,
+        lower: LowerTiers,
+        growing: GrowingMemory | None,
+    ) -> None:
+        """Manage the memory of `l1`. `growing` is that memory if it becomes resident with its use."""
         self.eviction_index = eviction_index
         self._l1 = l1
+        self._growing = growing
         self._lower = lower
         memory = l1.get_l1_memory_desc()
         self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
@@ -95,6 +110,9 @@ class HostMemory:
         used, capacity = self._l1.get_memory_usage()
         with self._lock:
             needed = num_blocks + len(self._promised)
+        if self._growing is not None:
+            # LMCache takes the free slot with the lowest address.
+            self._growing.use(min(capacity, used + needed * self._slot_nbytes))
         missing = needed - (capacity - used) // self._slot_nbytes
         if missing > 0:
             victims = self.eviction_index.pick(missing, self._can_go, owner)
@@ -127,6 +145,17 @@ class HostMemory:
         LMCache locks the blocks that it writes, but only some time after `commit`.
         """
         return self._l1.is_key_evictable(object_key(key)) and not self._lower.awaits_put(key)
+
+
+@contextmanager
+def host_memory_at(growing: GrowingMemory) -> Iterator[None]:
+    """Have an L1 manager that is constructed now use this memory. LMCache would touch all pages of its own."""
+    before = device_ops.alloc_pinned_ptr
+    device_ops.alloc_pinned_ptr = lambda _nbytes, _device: growing.address
+    try:
+        yield
+    finally:
+        device_ops.alloc_pinned_ptr = before
 
 
 class _LowerAdapterConfig(adapters.L2AdapterConfigBase):  # type: ignore[misc]

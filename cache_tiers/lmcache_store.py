@@ -12,6 +12,7 @@ import itertools
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,15 +21,18 @@ import torch
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
 from cache_tiers.cpu.eviction_index import EvictionIndex
+from cache_tiers.cpu.growing_memory import GrowingMemory
 from cache_tiers.cpu.pool import map_pool, pool_bytes
 from cache_tiers.cpu.shared_pool import SharedPool
 from cache_tiers.cpu.slot_book import SlotBook
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.lmcache_adapter import (
+    PINS_MEMORY,
     SMALLEST_WINDOW,
     HostMemory,
     blocks_of,
     end_eviction,
+    host_memory_at,
     index_listener,
     lower_adapter,
     object_key,
@@ -375,6 +379,22 @@ def _max_window(pool_nbytes: int, block_nbytes: int) -> int:
     return max(SMALLEST_WINDOW, min(_LARGEST_WINDOW, pool_nbytes // (_WINDOWS_IN_POOL * block_nbytes)))
 
 
+def _open_l1(size: int, shared_pool: SharedPool | None, growing: GrowingMemory | None) -> L1Manager:
+    """Open LMCache's host memory: shared, at `growing`, or pinned."""
+    name = shared_pool.name if shared_pool is not None else ""
+    with host_memory_at(growing) if growing is not None else nullcontext():
+        l1 = L1Manager(
+            config.L1ManagerConfig(
+                config.L1MemoryManagerConfig(size_in_bytes=size, use_lazy=False, shm_name=name),
+                write_ttl_seconds=_LOCK_SECONDS,
+                read_ttl_seconds=_LOCK_SECONDS,
+            )
+        )
+    if shared_pool is not None:
+        shared_pool.touch()
+    return l1
+
+
 def open_store(
     *,
     block_nbytes: int,
@@ -387,7 +407,7 @@ def open_store(
     owners: Owners | None = None,
     shared: bool = False,
 ) -> LMCacheStore:
-    """Build the tiers. LMCache touches every page here, so that no copy faults later.
+    """Build the tiers. Private host memory becomes resident with its use. Pinned and shared memory is allocated here.
 
     cpu_bytes: size of the CPU tier. Without `keep_in_cpu`, the size of the staging pool, but at least 64 MiB.
     lower: the tiers below CPU memory, the nearest first. They do not have to be reachable.
@@ -408,16 +428,8 @@ def open_store(
     shared_pool = SharedPool.named(size) if shared else None
     if shared_pool is not None:
         shared_pool.check_room()
-    name = shared_pool.name if shared_pool is not None else ""
-    l1 = L1Manager(
-        config.L1ManagerConfig(
-            config.L1MemoryManagerConfig(size_in_bytes=size, use_lazy=False, shm_name=name),
-            write_ttl_seconds=_LOCK_SECONDS,
-            read_ttl_seconds=_LOCK_SECONDS,
-        )
-    )
-    if shared_pool is not None:
-        shared_pool.touch()
+    growing = GrowingMemory(size) if shared_pool is None and not PINS_MEMORY else None
+    l1 = _open_l1(size, shared_pool, growing)
     # Blocks that wait to be written cannot be evicted, so the lower tiers share a bound. A staging pool refuses new
     # blocks rather than drop waiting ones.
     share = max(1, len(lower))
@@ -426,7 +438,7 @@ def open_store(
     tiers = LowerTiers([open_tier(options) for open_tier in lower], owners, off=off)
     eviction_index = EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners))
     l1.register_listener(index_listener(eviction_index))
-    host_memory = HostMemory(l1, eviction_index, block_nbytes, tiers)
+    host_memory = HostMemory(l1, eviction_index, block_nbytes, tiers, growing)
     manager = StorageManager(
         config.StorageManagerConfig(
             l1_manager_config=l1.config,

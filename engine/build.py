@@ -130,7 +130,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
     """Load weights and tokenizer, and open memory and tiers.
 
     Independent work runs in parallel: lower tiers load their snapshots while torch is imported, and LMCache is imported
-    while the weights are read. LMCache then touches the CPU tier's pages while the tokenizer is loaded.
+    while the weights are read.
     """
     progress(f"loading {config.model_name} as {config.dtype} on {config.device}")
     # Closed in reverse order: the executor releases the host pool before the store frees it.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
 from engine.outputs import TokenLogprobs
@@ -77,6 +78,15 @@ class SchedulerOutput:
     def total_tokens(self) -> int:
         """Rows of one forward pass; 0 means that the step only moves blocks."""
         return sum(self.num_scheduled_tokens.values())
+
+    @property
+    def last_block(self) -> int:
+        """Highest id of the blocks that requests or copies get in this step; -1 if they get none."""
+        new = chain.from_iterable(
+            [*(each.block_ids for each in self.new_requests), *(each.new_block_ids for each in self.cached_requests)]
+        )
+        copied = chain((each.block_id for each in self.loads), (each.target_id for each in self.copies))
+        return max(chain(new, copied), default=-1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import torch
 
+from cache_tiers.cpu.growing_memory import GrowingMemory
 from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import BlockLayout
 from cache_tiers.npu.copy_engine import CopyEngine
@@ -11,14 +12,14 @@ from cache_tiers.npu.device_pool import DevicePool
 from cache_tiers.npu.owed_results import EndedBatch, OwedResults
 from cache_tiers.npu.staged_copies import NO_CPU_TIER, StagedCopies
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
-from engine.cpu.huge_pages import resident_memory
 from engine.errors import EngineError
+from engine.scheduler_output import SchedulerOutput
 from engine.worker.batch.step_moves import Addresses
 from engine.worker.torch.device import Device
 
 
 class CacheEngine:
-    """Owner of `pool`, whose blocks start zeroed. All of its memory is resident from the start.
+    """Owner of `pool`, whose blocks start zeroed. In host memory, blocks become resident shortly before their use.
 
     owed: results of copies that no output has carried yet.
     """
@@ -31,13 +32,15 @@ class CacheEngine:
         spare_blocks: blocks after the `num_blocks` that are never moved. Rows that only pad a batch write there.
         """
         shape = ((num_blocks + spare_blocks) * layout.elements,)
+        self._memory: GrowingMemory | None = None
         self._host_blocks: DevicePool | None = None
         self._copies: CopyEngine | None = None
         self._staged: StagedCopies | None = None
         self._device_name = device.name
         self.owed = OwedResults()
         if device.memory is None:
-            self.pool = KVPool(resident_memory(shape[0] * dtype.itemsize).view(dtype), layout)
+            self._memory = GrowingMemory(shape[0] * dtype.itemsize)
+            self.pool = KVPool(torch.frombuffer(self._memory.view, dtype=dtype), layout)
             self._host_blocks = DevicePool(self.pool.tensor.view(torch.uint8).numpy().data, layout.nbytes)
         else:
             self.pool = KVPool(device.memory.zeros(shape, dtype), layout)
@@ -49,6 +52,11 @@ class CacheEngine:
             self._staged.attach(host_pool)
         elif self._host_blocks is not None:
             self._copies = CopyEngine(self._host_blocks, host_pool)
+
+    def prepare(self, step: SchedulerOutput) -> None:
+        """Have the blocks that follow those of `step` become resident, before later steps use them."""
+        if self._memory is not None:
+            self._memory.use((step.last_block + 1) * self.pool.layout.nbytes)
 
     def copy_within(self, copies: Iterable[BlockCopy]) -> None:
         """Copy whole blocks within the device, before anything that the model computes next."""

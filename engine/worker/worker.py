@@ -287,6 +287,7 @@ class Worker:
         number = cache.owed.begin_step()
         try:
             self._batch.update(step)
+            cache.prepare(step)
             if isinstance(self._runner, ModelRunner | StageRunner):
                 collect = self._execute(step, number, self._runner, self._batch, cache, received)
             else:

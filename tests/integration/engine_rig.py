@@ -13,7 +13,7 @@ from tests.conftest import default_cache_dir
 BLOCK = 64
 MIB = 1 << 20
 CPU_BLOCKS = 400
-"""Blocks in the CPU tier of most tests. Each engine touches all of its pages at the start."""
+"""Blocks in the CPU tier of most tests."""
 
 
 def engine_config(

@@ -5,6 +5,7 @@ the directory names. If the keeper dies, the replicas live on, and the next gate
 keeper from then on.
 
     named and reachable ──> connect
+    named, but this gateway lacks descriptors, memory or ports ──> it tries again later
     named, not reachable ──> the keeper kills its process and starts the next epoch, the others wait for that
     not named            ──> the same, without a process to kill
     later epoch named    ──> every gateway leaves the former epoch, also one that still reaches it
@@ -12,6 +13,8 @@ keeper from then on.
 
 import asyncio
 import contextlib
+import errno
+import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -35,6 +38,9 @@ REACH_SECONDS: Final = (1.0, 3.0)
 The second attempt is for a replica, or a gateway, that waits for a core: a kill would cost all gateways their answers.
 """
 
+OWN_LACKS: Final = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL))
+"""Errors of a connection that say what this process or its machine lacks, and nothing about the replica."""
+
 LOOK_SECONDS: Final = 1.0
 """Time between two looks at the directory without a notice, while a replica is missed."""
 
@@ -43,6 +49,8 @@ FOLLOW_SECONDS: Final = 10.0
 
 PAUSES: Final = (0.0, 0.0, 1.0, 4.0, 10.0)
 BUDGET_SECONDS: Final = 600.0
+
+logger = logging.getLogger(__name__)
 
 
 class SharedReplica:
@@ -110,8 +118,6 @@ class SharedReplica:
         if self._left.is_set():
             return "was left"
         if replaced in done:
-            # A failure to read the directory says nothing about the replica.
-            replaced.result()
             return "was replaced"
         return "has ended"
 
@@ -152,7 +158,7 @@ class SharedPlacement:
     async def start(self, order: ReplicaOrder) -> SharedReplica:
         """Find the replica that the directory names, or start one if this gateway is or becomes the keeper.
 
-        Raise EngineError if a replica cannot be started.
+        Raise EngineError if a replica cannot be started, or if this process cannot connect to any.
         """
         is_waiting = False
         while True:
@@ -192,13 +198,19 @@ class SharedPlacement:
     async def _replaced(self, number: int, epoch: int) -> None:
         """Wait until the directory names the place of a later epoch of replica `number`."""
         while True:
-            with contextlib.suppress(OutageError):
+            try:
                 published = await self._published(number)
                 if published is not None and published.place is not None and published.epoch > epoch:
                     return
+            except OutageError:
+                # That says nothing about the replica, and is logged where the database is watched.
+                pass
+            except Exception:
+                logger.exception("the directory of the replicas cannot be read")
             await self._directory.next_change(FOLLOW_SECONDS)
 
     async def _is_reachable(self, published: PublishedReplica) -> bool:
+        """Return whether a replica lives. Raise EngineError if this process cannot find out now."""
         if (place := published.place) is None or published.epoch in self._retired:
             return False
         for seconds in REACH_SECONDS:
@@ -207,7 +219,9 @@ class SharedPlacement:
                     transport = await _connect(place, self._identity, asyncio.Protocol())
             except TimeoutError:
                 continue
-            except OSError:
+            except OSError as error:
+                if error.errno in OWN_LACKS:
+                    raise EngineError(f"this server cannot open a connection: {error.strerror or error}") from error
                 return False
             transport.abort()
             return True

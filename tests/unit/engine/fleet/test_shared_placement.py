@@ -1,7 +1,10 @@
 """A gateway's search for shared replicas, and the starts that it orders. No process is started."""
 
 import asyncio
-from collections.abc import Sequence
+import resource
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -49,6 +52,20 @@ class FakeStarter:
         self.ended.append(place)
 
 
+@contextmanager
+def no_free_descriptors() -> Iterator[None]:
+    """Take all descriptors that this process may open."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as held:
+        last = held.enter_context(socket.socket()).fileno()
+        held.callback(resource.setrlimit, resource.RLIMIT_NOFILE, limits)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (last + 1, limits[1]))
+        with suppress(OSError):
+            while True:
+                held.enter_context(socket.socket())
+        yield
+
+
 def placement_on(shelf: Shelf, starter: FakeStarter) -> SharedPlacement:
     return SharedPlacement(Card(shelf), b"a secret of the tests", starter)
 
@@ -93,6 +110,17 @@ async def test_replica_that_is_slow_once_is_not_killed(monkeypatch: pytest.Monke
     assert starter.ended == []
 
 
+async def test_gateway_without_descriptors_kills_no_replica() -> None:
+    shelf, starter, loop = Shelf(), FakeStarter(), asyncio.get_running_loop()
+    placement = placement_on(shelf, starter)
+    async with await loop.create_server(asyncio.Protocol, "127.0.0.1", 0, ssl=REPLICA.accepting_all()) as server:
+        shelf.published[0] = PublishedReplica(1, place_at(server.sockets[0].getsockname()[1]))
+        with no_free_descriptors(), pytest.raises(EngineError, match="cannot open a connection: Too many open files"):
+            await placement.start(order_of(0))
+        assert (await placement.start(order_of(0))).epoch == 1
+    assert starter.ended == []
+
+
 async def test_replica_that_is_withdrawn_meanwhile_is_not_used() -> None:
     shelf, starter, loop = Shelf(), FakeStarter(), asyncio.get_running_loop()
     assert await Card(shelf).reserve(0) == 1, "another gateway keeps the replicas"
@@ -122,5 +150,34 @@ async def test_replica_is_left_once_a_later_epoch_has_a_place() -> None:
         assert not ended.done()
         shelf.published[0] = published
         shelf.announce()
+    async with asyncio.timeout(20):
+        assert await ended == "was replaced"
+
+
+class TornCard(Card):
+    """Access to a shelf that cannot be read while `torn`. looked: set once it was tried."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        super().__init__(shelf)
+        self.torn, self.looked = False, asyncio.Event()
+
+    async def read(self) -> dict[int, PublishedReplica]:
+        if self.torn:
+            self.looked.set()
+            raise ValueError("a row of the directory is damaged")
+        return await super().read()
+
+
+async def test_replica_is_left_although_the_directory_failed_once() -> None:
+    shelf = Shelf()
+    card = TornCard(shelf)
+    replica = await SharedPlacement(card, b"a secret of the tests", FakeStarter()).start(order_of(0))
+    card.torn = True
+    ended = asyncio.create_task(replica.ended())
+    await card.looked.wait()
+    card.torn = False
+    shelf.published[0] = PublishedReplica(replica.epoch + 1, place_at(1))
+    await asyncio.sleep(0)
+    shelf.announce()
     async with asyncio.timeout(20):
         assert await ended == "was replaced"

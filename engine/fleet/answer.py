@@ -3,6 +3,7 @@
 import time
 from array import array
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Final
 
@@ -72,8 +73,8 @@ class RemoteAnswer:
         self._has_ended = False
         self._is_placed = False
         self._num_before = len(self._tokens)
-        self._fruitless = 0
-        self._lost_admissions = 0
+        self._fruitless = set[int]()
+        self._lost_admissions = set[int]()
         self._usage_before: Usage | None = None
 
     @property
@@ -98,7 +99,7 @@ class RemoteAnswer:
 
     def accept(self, begun: Begun) -> None:
         """Make the stream, unless a former replica began it."""
-        self._lost_admissions = 0
+        self._lost_admissions.clear()
         if self._stream is None:
             self._stream = RequestStream(
                 self.request_id, begun.params, self._abort, begun.text_before, begun.reasoning_before
@@ -157,14 +158,16 @@ class RemoteAnswer:
             total_ms=(time.monotonic() - self._arrived) * 1e3,
         )
 
-    def lose_admission(self) -> None:
-        """Note that a replica died which had been asked to compute the answer, and had not accepted it."""
-        self._lost_admissions += 1
+    def lose_admission(self, epoch: int) -> None:
+        """Note that a replica was lost which had been asked to compute the answer, and had not accepted it."""
+        self._lost_admissions.add(epoch)
 
-    def lose_replica(self) -> None:
+    def lose_replica(self, epoch: int) -> None:
         """Note that the replica which computed the answer is gone."""
-        gained = len(self._tokens) > self._num_before
-        self._fruitless = 0 if gained else self._fruitless + self._is_placed
+        if len(self._tokens) > self._num_before:
+            self._fruitless.clear()
+        elif self._is_placed:
+            self._fruitless.add(epoch)
         self.leave_replica()
 
     def leave_replica(self) -> None:
@@ -186,10 +189,12 @@ class RemoteAnswer:
         """Whether the reader waits for the first token of the replica that computes the answer now."""
         return not self._has_ended and len(self._tokens) == self._num_before
 
-    @property
-    def may_continue(self) -> bool:
-        """Whether another replica should try the answer."""
-        return max(self._fruitless, self._lost_admissions) < MAX_FRUITLESS
+    def may_continue(self, serving: AbstractSet[int] = frozenset()) -> bool:
+        """Return whether another replica should try the answer.
+
+        serving: epochs that serve now. One that was lost before has lost only its connection, once or several times.
+        """
+        return max(len(self._fruitless - serving), len(self._lost_admissions - serving)) < MAX_FRUITLESS
 
     def continuation(self) -> GenerateRequest:
         """Return the request with which a replica begins the answer, or continues it from the last token received."""

@@ -104,7 +104,7 @@ class ReplicaKeeper:
     """Owner of the replicas' processes and links. Every method belongs to the event loop's thread.
 
     model: fingerprint of the model that replicas must have; empty for any.
-    on_answers: receives the answers of a replica that was lost.
+    on_answers: receives the link of a replica that was lost, and its answers.
     on_link: called with each link before its replica is taken into service.
     on_gone: called with each link whose replica was lost.
     on_drained: called with each link whose answers are to move to other replicas, before the replica ends.
@@ -123,7 +123,7 @@ class ReplicaKeeper:
         on_gone: Callable[[Link], None],
         on_drained: Callable[[Link], None],
         on_report: Callable[[Link, Report], None],
-        on_answers: Callable[[Sequence[RemoteAnswer]], None],
+        on_answers: Callable[[Link, Sequence[RemoteAnswer]], None],
         on_give_up: Callable[[str], None],
     ) -> None:
         self._placement = placement
@@ -327,11 +327,11 @@ class ReplicaKeeper:
             slot.watch = None
         self._on_gone(link)
         if self._is_stopping:
-            self._on_answers(answers)
+            self._on_answers(link, answers)
             return
         if link.is_draining:
             self._run(self._relaunch(slot))
-            self._on_answers(answers)
+            self._on_answers(link, answers)
             self._announce()
             return
         slot.last_loss = reason
@@ -346,7 +346,7 @@ class ReplicaKeeper:
             self._startup_failure = self._startup_failure or f"replica {slot.index} was lost: {reason}"
         else:
             self._run(self._restart(slot, answers))
-        self._on_answers(answers)
+        self._on_answers(link, answers)
         self._announce()
 
     async def _restart(self, slot: _Slot, answers: Sequence[RemoteAnswer]) -> None:

@@ -234,7 +234,7 @@ class Link:
         accepted = self.accepted
         if not self.is_draining:
             for answer in set(self._answers.values()).difference(accepted):
-                answer.lose_admission()
+                answer.lose_admission(self.epoch)
         self._answers.clear()
         for call in calls.values():
             if not call.done():

@@ -147,7 +147,7 @@ class RemoteEngine:
                     break
                 except ReplicaLostError as error:
                     self._check_serving()
-                    if not answers[0].may_continue:
+                    if not self._may_continue(answers[0]):
                         raise EngineError(FRUITLESS) from error
         except BaseException:
             for answer in answers:
@@ -211,10 +211,13 @@ class RemoteEngine:
         if not self._answers:
             self._all_ended.set()
 
-    def _on_orphans(self, answers: Sequence[RemoteAnswer]) -> None:
+    def _may_continue(self, answer: RemoteAnswer) -> bool:
+        return answer.may_continue({link.epoch for link in self._keeper.ready})
+
+    def _on_orphans(self, link: Link, answers: Sequence[RemoteAnswer]) -> None:
         """Continue the answers of a lost replica on others."""
         for answer in answers:
-            answer.lose_replica()
+            answer.lose_replica(link.epoch)
             self._continue(answer)
 
     async def _move(self, answer: RemoteAnswer) -> None:
@@ -228,7 +231,7 @@ class RemoteEngine:
         self._links.pop(answer.request_id, None)
         if answer.is_aborted or self._is_stopping or self.is_broken:
             self._end(answer)
-        elif not answer.may_continue:
+        elif not self._may_continue(answer):
             self._end(answer, FRUITLESS)
         else:
             task = asyncio.create_task(self._take_over(answer), name=f"take-over-{answer.request_id}")
@@ -256,7 +259,7 @@ class RemoteEngine:
                         self._counts.on_takeover()
                     return
                 except ReplicaLostError:
-                    if not answer.may_continue:
+                    if not self._may_continue(answer):
                         self._end(answer, FRUITLESS)
                         return
                 except OverloadedError as error:

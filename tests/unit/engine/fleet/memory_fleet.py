@@ -166,12 +166,14 @@ class MemoryPlacement:
     """Replicas in this process, as many as `most`. Later ones find no place.
 
     replicas: those that were started.
+    survive: whether replicas live on when their connection is lost, and are connected to again.
     """
 
     is_shared = False
 
     def __init__(self, most: int) -> None:
         self.replicas: list[MemoryReplica] = []
+        self.survive = False
         self._most = most
 
     def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
@@ -180,6 +182,11 @@ class MemoryPlacement:
     async def start(self, order: ReplicaOrder) -> MemoryReplica:
         if len(self.replicas) == self._most:
             await asyncio.Event().wait()
+        if self.survive:
+            former = self.replicas.pop(order.index)
+            self.replicas.insert(order.index, MemoryReplica(former.epoch, former.token))
+            self.replicas[order.index].scripted = former.scripted
+            return self.replicas[order.index]
         self.replicas.append(MemoryReplica(order.epoch, order.token))
         return self.replicas[-1]
 

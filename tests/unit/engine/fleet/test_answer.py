@@ -29,7 +29,7 @@ async def test_next_replica_continues_after_last_token() -> None:
     answer = accepted()
     assert answer.continuation().produced == ()
     answer.take(output(0, 7, 8))
-    answer.lose_replica()
+    answer.lose_replica(1)
     request = answer.continuation()
     assert (request.prompt_token_ids, request.produced) == ([1, 2, 3], (7, 8))
     # The seed is the one that the first replica drew, and the prompt's probabilities have been delivered.
@@ -57,19 +57,39 @@ def test_token_that_is_lost_or_doubled_is_noticed(at: int) -> None:
 
 def test_answer_that_kills_replicas_in_a_row_is_given_up() -> None:
     answer = accepted()
-    for lost in range(MAX_FRUITLESS):
-        assert answer.may_continue, lost
+    for epoch in range(MAX_FRUITLESS):
+        assert answer.may_continue(), epoch
         answer.place()
-        answer.lose_replica()
-    assert not answer.may_continue
+        answer.lose_replica(epoch)
+    assert not answer.may_continue()
+
+
+@pytest.mark.parametrize("is_placed", [True, False])
+def test_lost_connections_to_living_replicas_do_not_count(is_placed: bool) -> None:
+    answer = accepted()
+
+    def lose(epoch: int) -> None:
+        if is_placed:
+            answer.place()
+            answer.lose_replica(epoch)
+        else:
+            answer.lose_admission(epoch)
+
+    for _ in range(2 * MAX_FRUITLESS):
+        lose(1)
+    assert answer.may_continue()
+    for epoch in range(2, 2 + MAX_FRUITLESS):
+        lose(epoch)
+    assert answer.may_continue(set(range(2, 2 + MAX_FRUITLESS)))
+    assert not answer.may_continue({1})
 
 
 def test_losses_at_admission_end_with_an_admission() -> None:
     answer = accepted()
     # The requests that a frozen replica has not read yet are innocent, and later losses should not end them.
-    for _ in range(2 * MAX_FRUITLESS):
-        answer.lose_admission()
-        assert answer.may_continue
+    for epoch in range(2 * MAX_FRUITLESS):
+        answer.lose_admission(epoch)
+        assert answer.may_continue()
         answer.accept(BEGUN)
 
 
@@ -78,10 +98,10 @@ def test_answer_with_progress_is_never_given_up() -> None:
     for at in range(2 * MAX_FRUITLESS):
         gaining.place()
         gaining.take(output(at, 7))
-        gaining.lose_replica()
-        waiting.lose_replica()
-    assert gaining.may_continue
-    assert waiting.may_continue
+        gaining.lose_replica(at)
+        waiting.lose_replica(at)
+    assert gaining.may_continue()
+    assert waiting.may_continue()
 
 
 def test_drained_replicas_do_not_count_as_dead() -> None:
@@ -89,7 +109,7 @@ def test_drained_replicas_do_not_count_as_dead() -> None:
     for _ in range(2 * MAX_FRUITLESS):
         answer.place()
         answer.leave_replica()
-    assert answer.may_continue
+    assert answer.may_continue()
 
 
 def test_context_of_an_answer_ends_with_its_last_token() -> None:

@@ -76,7 +76,7 @@ async def started(
         on_gone=lambda _: None,
         on_drained=lambda _: None,
         on_report=lambda *_: None,
-        on_answers=lambda _: None,
+        on_answers=lambda *_: None,
         on_give_up=on_give_up,
     )
     starting = asyncio.create_task(keeper.start())
@@ -95,7 +95,7 @@ async def started(
 
 def lose(keeper: ReplicaKeeper, link: Link, answer: RemoteAnswer) -> None:
     """Lose a replica that had one answer."""
-    answer.lose_replica()
+    answer.lose_replica(link.epoch)
     link.is_lost = True
     keeper.on_lost(link, DIED, [answer])
 

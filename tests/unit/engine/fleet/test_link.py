@@ -19,7 +19,7 @@ async def test_frames_of_a_lost_epoch_change_no_answer() -> None:
     await settled()
     frozen.lose("it sent nothing for 1 s")
     assert lost == [answer]
-    answer.lose_replica()
+    answer.lose_replica(frozen.epoch)
     # The process wakes up and computes the next token, before another replica has the answer.
     zombie.scripted.produce(8)
     await settled()
@@ -42,7 +42,7 @@ async def test_frames_of_a_lost_epoch_change_no_answer() -> None:
 async def test_only_deaths_at_admission_count_against_requests(end: str) -> None:
     answer = asked()
     for epoch in range(MAX_FRUITLESS):
-        assert answer.may_continue, epoch
+        assert answer.may_continue(), epoch
         link, replica, lost = await joined(epoch)
         replica.scripted.admits.clear()
         beginning = asyncio.create_task(link.begin(ASKED, [answer]))
@@ -53,4 +53,4 @@ async def test_only_deaths_at_admission_count_against_requests(end: str) -> None
         with pytest.raises(ReplicaLostError):
             await beginning
         assert lost == []
-    assert answer.may_continue == (end == "was drained")
+    assert answer.may_continue() == (end == "was drained")

@@ -39,6 +39,20 @@ async def test_request_that_kills_replicas_at_admission_fails(fleet: MemoryFleet
     assert tuple((await anext(stream)).token_ids) == (7,)
 
 
+async def test_request_outlives_lost_connections_at_admission(fleet: MemoryFleet) -> None:
+    fleet.placement.survive = True
+    for link in fleet.links:
+        fleet.of(link).admits.clear()
+    generating = asyncio.create_task(fleet.engine.generate(ASKED))
+    for _ in range(2 * MAX_FRUITLESS):
+        await fleet.lose_busy()
+    for link in fleet.links:
+        fleet.of(link).admits.set()
+    [stream] = await asyncio.wait_for(generating, 5)
+    fleet.of(fleet.busy()).produce(7, end="stop")
+    assert tuple((await anext(stream)).token_ids) == (7,)
+
+
 async def test_answer_that_kills_replicas_at_takeover_ends(fleet: MemoryFleet) -> None:
     [stream] = await fleet.engine.generate(ASKED)
     fleet.of(fleet.busy()).produce(7)

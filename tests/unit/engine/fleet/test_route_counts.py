@@ -27,7 +27,7 @@ def test_first_token_is_recorded_with_its_prediction() -> None:
         answer.take(Output(0, at, (7,), " a"))
         answer.take(Output(0, at + 1, (8,), " b"))
         assert first[-1] is ticket
-        answer.lose_replica()
+        answer.lose_replica(at)
         counts.on_takeover()
     stats = counts.stats
     assert (stats.reasons, stats.takeovers) == ({"load": 2}, 2)

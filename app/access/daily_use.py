@@ -3,11 +3,14 @@
 import asyncio
 import logging
 from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from app.access.doubtful_additions import DoubtfulAdditions
 from app.domain.bounds import MAX_USE_DAYS
+from app.domain.storage_health import CommitUnknownError
 from app.storage.daily_use import DailyUseStore
 from app.tenants.gate import TenantGates
 from app.tenants.use import Use
@@ -26,6 +29,7 @@ class DailyUse:
         self._store = store
         self._lock = asyncio.Lock()
         self._unsaved: defaultdict[tuple[str, str], Use] = defaultdict(Use)
+        self._doubts = DoubtfulAdditions(self._give_back)
         self._saving: asyncio.Task[None] | None = None
         self._is_failing = False
 
@@ -52,6 +56,9 @@ class DailyUse:
             try:
                 await self._store.add(self._unsaved, oldest=first_day(MAX_USE_DAYS))
             except Exception as error:
+                if isinstance(error, CommitUnknownError):
+                    self._doubts.keep(dict(self._unsaved), error)
+                    self._unsaved.clear()
                 # A full disk: the use is stored once there is room.
                 if not self._is_failing:
                     logger.warning("the tenants' use of today cannot be stored yet: %s", error)
@@ -76,7 +83,12 @@ class DailyUse:
                 del self._unsaved[key]
             await self._store.forget(tenant)
 
+    def _give_back(self, unsaved: Mapping[tuple[str, str], Use]) -> None:
+        for key, use in unsaved.items():
+            self._unsaved[key] += use
+
     def _collect(self) -> None:
+        self._doubts.settle()
         today = first_day(1)
         for tenant, use in self._gates.take_used().items():
             self._unsaved[tenant, today] += use

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from app.access.doubtful_additions import DoubtfulAdditions
+from app.domain.storage_health import CommitUnknownError
 from app.storage.owed_use import OwedUseStore
 from app.tenants.gate import TenantGates
 
@@ -32,6 +34,7 @@ class UseKeeper:
         self._gates = gates
         self._store = store
         self._is_alone = is_alone
+        self._doubts = DoubtfulAdditions(gates.give_back)
         self._saving: asyncio.Task[None] | None = None
         self._is_failing = False
 
@@ -49,13 +52,17 @@ class UseKeeper:
 
     async def save(self) -> None:
         """Add what was used since the last call to the stored debts, and learn the use at other servers."""
+        self._doubts.settle()
         added = self._gates.take_added()
         if not added and self._is_alone():
             return
         try:
             owed = await (self._store.add(added) if added else self._store.all())
         except Exception as error:
-            self._gates.give_back(added)
+            if isinstance(error, CommitUnknownError):
+                self._doubts.keep(added, error)
+            else:
+                self._gates.give_back(added)
             # A full disk: the limits hold until the restart in any case.
             if not self._is_failing:
                 logger.warning("the use that counts against tenants' limits cannot be stored: %s", error)

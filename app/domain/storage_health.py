@@ -5,6 +5,7 @@ an `OutageError` with a sentence and a time to retry. Other errors are defects, 
 """
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Final
 
@@ -31,11 +32,15 @@ class StorageUnavailableError(OutageError):
 
 
 class CommitUnknownError(StorageUnavailableError):
-    """503: the connection was lost while a transaction was committed, so its changes may be stored or not."""
+    """503: no answer says whether the changes of a transaction are stored.
+
+    is_stored: set once the database says so.
+    """
 
     code = "commit_unknown"
 
-    def __init__(self) -> None:
+    def __init__(self, is_stored: "Future[bool]") -> None:
+        self.is_stored = is_stored
         super().__init__(
             "The database did not confirm a change, which may be stored or not. Look whether it is there, then try "
             "again"
@@ -59,6 +64,11 @@ class StorageHealth:
     def reason_code(self) -> str | None:
         """The code of the refusal; None while the database takes writes."""
         return self._failing.code if self._failing is not None else None
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the last write failed because the database could not be used."""
+        return isinstance(self._failing, StorageUnavailableError)
 
     @property
     def patience(self) -> int:

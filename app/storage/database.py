@@ -6,11 +6,11 @@ A transaction runs as a whole in a thread of the database. If each statement wer
 turn on the event loop and block all other writers while it waits. With a thousand streams, that would take seconds.
 """
 
-import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from app.domain.ids import new_id
@@ -20,10 +20,11 @@ from app.storage.connection import Connection, Parameters, Row
 from app.storage.dialect import Dialect
 from app.storage.readers import Readers
 from app.storage.text_index import TextIndex
+from app.storage.write_queue import WriteQueue
 
 T = TypeVar("T")
 
-READ_SECONDS = 30.0
+READ_SECONDS = 15.0
 SEARCH_SECONDS = 5.0
 SERVER = ""
 """Tenant name for the server's own reads. No tenant has an empty name."""
@@ -76,6 +77,7 @@ class Database(ABC):
         self.health = StorageHealth()
         self.batches = BatchTurns()
         self._thread = thread
+        self._writes = WriteQueue(thread, self.health)
         self._pools = pools
 
     @abstractmethod
@@ -124,12 +126,13 @@ class Database(ABC):
         """Run `work` in a transaction in the writer's thread, and return its result.
 
         The transaction is committed before this returns. If the caller is cancelled, it still runs to its end.
+        A transaction that cannot begin in time is not run. Raises CommitUnknownError if no answer says whether the
+        transaction is stored.
 
         durable: whether the transaction survives a power cut, at the cost of an fsync. Otherwise it survives only a
             crash of the process.
         """
-        running = asyncio.get_running_loop().run_in_executor(self._thread, self._transaction, work, durable)
-        return await asyncio.shield(running)
+        return await self._writes.run(partial(self._transaction, work, durable))
 
     @abstractmethod
     def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from app.storage.connection import Connection
 from app.storage.errors import ReadTimeoutError
@@ -18,8 +18,13 @@ from app.storage.errors import ReadTimeoutError
 T = TypeVar("T")
 C = TypeVar("C", bound=Connection)
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 24.0
 """Seconds for which a read waits for a connection and its result together."""
+
+STUCK_SECONDS = 6.0
+"""Seconds after its limit for which an interrupted read is waited for. A disk or a network that hangs may hold it."""
+
+STUCK: Final = "The database does not answer. Try again later"
 
 INTERRUPT_SECONDS = 0.05
 """Seconds between two interrupts of a read over its limit. Databases ignore an interrupt between two statements."""
@@ -39,6 +44,7 @@ class Readers(ABC, Generic[C]):
         self._most_of_one = most_of_one
         self._leased: Counter[str] = Counter()
         self._waiting: list[tuple[str, asyncio.Future[C]]] = []
+        self._stuck: set[asyncio.Future[Any]] = set()
 
     @abstractmethod
     def interrupt(self, connection: C) -> None:
@@ -63,9 +69,12 @@ class Readers(ABC, Generic[C]):
         """Run `work` on a leased connection in a reader thread, and return its result.
 
         The read is interrupted after `seconds`, and if the caller is cancelled. With the wait for a connection it takes
-        at most WAIT_SECONDS, or `seconds` if that is more.
-        Raises ReadTimeoutError, OutageError, DatabaseError.
+        at most WAIT_SECONDS, or `seconds` if that is more, and STUCK_SECONDS.
+        Raises ReadTimeoutError, OutageError, DatabaseError. While reads hold all connections and cannot be interrupted,
+        ReadTimeoutError is raised at once.
         """
+        if len(self._stuck) == len(self._connections):
+            raise ReadTimeoutError(STUCK)
         loop = asyncio.get_running_loop()
         end = loop.time() + max(seconds, WAIT_SECONDS)
         try:
@@ -81,9 +90,13 @@ class Readers(ABC, Generic[C]):
             self._give_back(tenant, connection)
             raise
         interrupting = loop.call_at(deadline, self._interrupt, running, connection)
-        running.add_done_callback(lambda _: self._give_back(tenant, connection))
+        running.add_done_callback(partial(self._ended, tenant, connection))
         try:
-            return await asyncio.shield(running)
+            await asyncio.wait({running}, timeout=deadline + STUCK_SECONDS - loop.time())
+            if not running.done():
+                self._stuck.add(running)
+                raise ReadTimeoutError(STUCK)
+            return running.result()
         except asyncio.CancelledError:
             self._interrupt(running, connection)
             raise
@@ -118,6 +131,13 @@ class Readers(ABC, Generic[C]):
             if turn.done() and not turn.cancelled():
                 self._give_back(tenant, turn.result())
             raise
+
+    def _ended(self, tenant: str, connection: C, running: "asyncio.Future[Any]") -> None:
+        self._stuck.discard(running)
+        if not running.cancelled():
+            # Read here, in case that the caller was cancelled.
+            running.exception()
+        self._give_back(tenant, connection)
 
     def _give_back(self, tenant: str, connection: C) -> None:
         self._leased[tenant] -= 1

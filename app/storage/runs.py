@@ -3,13 +3,12 @@
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Final
 
 from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message
-from app.domain.storage_health import CommitUnknownError
 from app.domain.token_history import ID_BYTES
 from app.storage.answer_prompts import insert_answer_prompt
 from app.storage.connection import NOTICE_CHARACTERS, Connection, Parameters, Row
@@ -109,7 +108,7 @@ class RunStore:
             return row
 
         try:
-            return await self._begun(turn.run, insert)
+            return conversation_of(await self._database.write(insert))
         except MissingReferenceError:
             raise NotFoundError("The message to follow no longer exists", code="message_not_found") from None
         except DuplicateError:
@@ -147,26 +146,7 @@ class RunStore:
             )
             return row
 
-        return await self._begun(record, update)
-
-    async def _begun(self, record: RunRecord, write: Callable[[Connection], Row]) -> Conversation:
-        """Write the begin of a run, and return its conversation. A COMMIT without an answer may have written it."""
-
-        def look(connection: Connection) -> Row | None:
-            return connection.fetch_one(
-                "SELECT * FROM conversation WHERE id = (SELECT conversation_id FROM message WHERE id = "
-                "(SELECT message_id FROM run WHERE id = ? AND epoch = ? AND owner = ?))",
-                (record.id, record.epoch, self._database.server),
-            )
-
-        try:
-            row = await self._database.write(write)
-        except CommitUnknownError:
-            # A transaction, because it waits until the one in doubt has ended.
-            if (found := await self._database.write(look, durable=False)) is None:
-                raise
-            row = found
-        return conversation_of(row)
+        return conversation_of(await self._database.write(update))
 
     async def save_progress(self, progress: Iterable[RunProgress]) -> dict[str, StoredLength]:
         """Store the output since the last call. Output of runs that have ended, or were taken over, is dropped.
@@ -261,20 +241,8 @@ class RunStore:
             _notify(connection, PROGRESS, sorted(taken))
             return taken
 
-        def look(connection: Connection) -> set[str]:
-            rows = connection.fetch_all(
-                f"SELECT run.id AS id FROM run JOIN (SELECT {text(0)} AS id, {integer(1)} AS epoch "
-                f"FROM {dialect.json_items}) AS given ON run.id = given.id AND run.epoch = given.epoch "
-                "WHERE owner = ?",
-                (json.dumps(given), self._database.server),
-            )
-            return {row["id"] for row in rows}
-
-        try:
-            # A crash that undid this on a database of its own would give the run back to its former owner.
-            return await self._database.write(update, durable=self._database.is_shared)
-        except CommitUnknownError:
-            return await self._database.write(look, durable=False)
+        # A crash that undid this on a database of its own would give the run back to its former owner.
+        return await self._database.write(update, durable=self._database.is_shared)
 
     async def release(self, run_ids: Sequence[str]) -> None:
         """Leave runs of this process to the other servers, which take them over at once."""

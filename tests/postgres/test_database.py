@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
+from app.domain.storage_health import StorageUnavailableError
 from app.storage.connection import Connection
 from app.storage.errors import DuplicateError, MissingReferenceError, ReadTimeoutError, UnusableDatabaseError
 from app.storage.postgres import database as module
@@ -46,24 +46,6 @@ async def test_servers_and_commands_share_a_database(store: Store, url: str, ser
     other = await Store.open_postgres(url, serves=serves)
     assert [each.title for each in (await other.conversations.page()).conversations] == ["Tides"]
     await other.close()
-
-
-async def test_connection_lost_within_commit_leaves_doubt(store: Store) -> None:
-    conversation = await store.conversations.create({"title": "Tides"})
-
-    def end_itself_at_commit(connection: Connection) -> None:
-        connection.execute(
-            "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS "
-            "'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'"
-        )
-        connection.execute(
-            "CREATE CONSTRAINT TRIGGER ends AFTER UPDATE ON conversation DEFERRABLE INITIALLY DEFERRED "
-            "FOR EACH ROW EXECUTE FUNCTION end_session()"
-        )
-
-    await store.database.write(end_itself_at_commit)
-    with pytest.raises(CommitUnknownError):
-        await store.conversations.change(conversation.id, {"title": "Waves"})
 
 
 async def test_settings_of_the_operator_change_no_answer(url: str) -> None:

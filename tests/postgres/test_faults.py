@@ -6,7 +6,7 @@ from tests.faults_database.faults import FAULTS
 from tests.faults_database.play import Pace, Play
 from tests.faults_database.stage import TOPOLOGIES, stage
 
-SOME = ("backend killed", "black hole", "standby for a moment")
+SOME = ("backend killed", "black hole", "COMMITs lost", "standby for a moment")
 
 
 async def test_broken_database_loses_doubles_and_blocks_nothing(tmp_path: Path) -> None:

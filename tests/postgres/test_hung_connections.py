@@ -14,8 +14,8 @@ from app.domain.storage_health import StorageUnavailableError
 from app.storage import database as interface
 from app.storage.connection import MISSED
 from app.storage.errors import ReadTimeoutError
+from app.storage.postgres import connection, listener
 from app.storage.postgres import database as module
-from app.storage.postgres import listener
 from app.storage.postgres.limits import AWAY_SECONDS, Reach
 from app.storage.store import Store
 from tests.on_postgres import SERVER, url_of
@@ -129,6 +129,21 @@ async def test_hung_write_is_an_outage_and_the_next_one_works(
         await store.conversations.create({})
     monkeypatch.undo()
     assert (await store.conversations.create({"title": "Tides"})).title == "Tides"
+
+
+async def test_hung_write_has_the_other_connections_asked(
+    store: Store, hole: Hole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = await store.conversations.create({})
+    monkeypatch.setattr(module, "TRANSACTION_SECONDS", 0.3)
+    monkeypatch.setattr(connection, "ASK_SECONDS", 0.1)
+    hole.swallow()
+    with pytest.raises(StorageUnavailableError):
+        await store.conversations.create({})
+    # Each would wait for READ_SECONDS otherwise.
+    async with asyncio.timeout(interface.READ_SECONDS / 2):
+        for _ in range(module.READERS):
+            await store.conversations.get(chat.id)
 
 
 async def test_silent_loss_of_the_listener_is_noticed(

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from app.domain.ids import new_id
@@ -13,10 +12,9 @@ from app.domain.storage_health import CommitUnknownError
 from app.runs import lease, lease_watch, shared_runs
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
-from app.storage.connection import Connection, Row
+from app.storage.connection import Connection
 from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
-from app.storage.postgres import database
 from app.storage.postgres.database import PostgresDatabase
 from app.storage.postgres.listener import Listener
 from app.storage.servers import LEASE_SECONDS, RELEASED
@@ -25,6 +23,7 @@ from app.tenants.limits import LimitReachedError, TenantLimits
 from engine.errors import EngineError, NotReadyError
 from engine.trail import Trail
 from tests.on_postgres import schema_of
+from tests.postgres.lost_answers import lose_answer_to_commit
 from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
 from tests.postgres.test_database import end_connections
 from tests.unit.stored_chats import imported
@@ -343,32 +342,16 @@ async def test_cancel_at_a_silent_server_ends_with_a_reason(
     assert (await end_of(run)).status == "cancelled"
 
 
-def lose_answers_to_commit(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """Lose the connection after each of the next `most` transactions is committed."""
-    left = most
-
-    def commit(raw: psycopg.Connection[Row]) -> None:
-        nonlocal left
-        committed(raw)
-        if left > 0:
-            left -= 1
-            raw.close()
-            raise CommitUnknownError
-
-    committed = database._commit
-    monkeypatch.setattr(database, "_commit", commit)
-
-
 async def test_turn_whose_commit_was_in_doubt_begins(first: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = await first.services.store.conversations.create({})
-    lose_answers_to_commit(monkeypatch, 1)
+    lose_answer_to_commit(monkeypatch)
     run = await first.services.turns.ask(conversation.id, NewMessage(content="one"))
     assert (await end_of(run)).content == WHOLE_ANSWER
 
 
 async def test_run_unknown_to_its_owner_is_resumed(first: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = await first.services.store.conversations.create({})
-    lose_answers_to_commit(monkeypatch, 2)
+    lose_answer_to_commit(monkeypatch, is_away=True)
     with pytest.raises(CommitUnknownError):
         await first.services.turns.ask(conversation.id, NewMessage(content="one"))
     [run_id] = await first.services.store.runs.ids(conversation.id)
@@ -385,7 +368,7 @@ async def test_repeated_question_whose_commit_was_in_doubt_is_one(
 ) -> None:
     conversation = await first.services.store.conversations.create({})
     question = NewMessage(content="one", id=new_id("msg"))
-    lose_answers_to_commit(monkeypatch, 2)
+    lose_answer_to_commit(monkeypatch, is_away=True)
     with pytest.raises(CommitUnknownError):
         await first.services.turns.ask(conversation.id, question)
     copy = await first.services.turns.ask(conversation.id, question)
@@ -406,7 +389,7 @@ async def test_take_over_whose_commit_was_in_doubt_resumes(
     run = await first.asked(3)
     await first.expire()
     [left] = await second.services.store.runs.unfinished()
-    lose_answers_to_commit(monkeypatch, 1)
+    lose_answer_to_commit(monkeypatch)
     assert await second.services.store.runs.take_over([replace(left.record, epoch=1)]) == {run.id}
 
 

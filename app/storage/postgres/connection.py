@@ -39,6 +39,9 @@ POSTGRES: Final = Dialect(
     whole=lambda number: f"CAST(floor({number}) AS bigint)",
 )
 
+ASK_SECONDS: Final = 2
+"""Time for the answer of a connection that was silent since another one gave no answer."""
+
 SETUP_SECONDS: Final = 10
 """More than a lock of a setup may take."""
 
@@ -87,11 +90,14 @@ class PostgresConnection:
         self._reach = reach
         self._deadline = inf
         self._is_given_up = False
+        self._heard_at = -inf
         self._raw = self._connect()
 
     @property
     def raw(self) -> LimitedConnection:
         """The connection itself, connected again if it was lost."""
+        if self._heard_at < self._reach.suspected_at and self._raw.info.transaction_status == TransactionStatus.IDLE:
+            self._ask()
         if self._raw.closed:
             self._raw = self._connect()
         return self._raw
@@ -159,15 +165,30 @@ class PostgresConnection:
         raw, given = self.raw, _sendable(parameters) or None
         begins = raw.info.transaction_status == TransactionStatus.IDLE
         try:
-            return raw.execute(_translated(statement), given)
+            executed = raw.execute(_translated(statement), given)
+            self._heard_at = monotonic()
+            return executed
         except psycopg.OperationalError:
             # The server ended the connection while it was idle. Outside of a transaction nothing is lost with it.
             if not (begins and raw.closed) or self._is_over():
                 raise
             return self.raw.execute(_translated(statement), given)
 
+    def _ask(self) -> None:
+        """Close the connection unless PostgreSQL answers on it."""
+        raw, end = self._raw, monotonic() + ASK_SECONDS
+        raw.is_over = lambda: self._is_given_up or monotonic() >= min(end, self._deadline)
+        with suppress(psycopg.Error):
+            raw.execute("SELECT 1")
+            self._heard_at = monotonic()
+        raw.is_over = self._is_over
+
     def _is_over(self) -> bool:
-        return self._is_given_up or monotonic() >= self._deadline
+        """Return whether to give up waiting. The other connections are suspected then."""
+        is_over = self._is_given_up or monotonic() >= self._deadline
+        if is_over:
+            self._reach.suspected_at = monotonic()
+        return is_over
 
     def _connect(self) -> LimitedConnection:
         raw = self._reach.connect(self._url)
@@ -181,6 +202,7 @@ class PostgresConnection:
             raw.close()
             raise
         raw.is_over = self._is_over
+        self._heard_at = monotonic()
         return raw
 
 

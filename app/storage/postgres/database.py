@@ -7,7 +7,8 @@ keys. A connection that was lost is made again by the next statement.
 
 A transaction that stops between two statements, since its server is frozen, is ended after FROZEN_SECONDS.
 
-Transactions that are not durable do not wait for the disk (`synchronous_commit = off`).
+Transactions that are not durable do not wait for the disk (`synchronous_commit = off`). After a COMMIT without an
+answer, the next connection shows whether the transaction is stored (`app.storage.postgres.doubt`).
 """
 
 import asyncio
@@ -18,14 +19,16 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import psycopg
+from psycopg import sql
 from psycopg.errors import LockNotAvailable, ReadOnlySqlTransaction
 
 from app.config.database_url import place_of
-from app.domain.storage_health import CommitUnknownError
-from app.storage.connection import Connection, Row
+from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
+from app.storage.connection import Connection
 from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
 from app.storage.postgres.connection import POSTGRES, PostgresConnection
+from app.storage.postgres.doubt import Doubt, forget_old, note_number, settle
 from app.storage.postgres.errors import translated_errors
 from app.storage.postgres.limits import SERVER_NETWORK, Reach
 from app.storage.postgres.listener import Listener
@@ -55,6 +58,11 @@ STARTING_LOCK: Final = "hashtextextended('ebb starting ' || current_schema(), 0)
 
 TRANSACTION_SECONDS: Final = 15
 """A transaction that gets no answer for so long is given up, with its connection."""
+
+LOOK_SECONDS: Final = 6
+"""Time to find out whether a transaction is stored whose COMMIT had no answer."""
+
+NOT_STORED: Final = "The connection to PostgreSQL was lost, and nothing was stored. Try again in a few seconds."
 
 LOCK_SECONDS: Final = 5
 STARTING_SECONDS: Final = 60
@@ -92,6 +100,8 @@ class PostgresDatabase(Database):
         self._writer = writer
         self._url = url
         self._listener: Listener | None = None
+        self._number = 0
+        self._doubt: Doubt | None = None
         self._closed = False
 
     @classmethod
@@ -151,34 +161,66 @@ class PostgresDatabase(Database):
             return work(self._writer)
 
     def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
-        with self.health.write(), translated_errors(), self._writer.limited(TRANSACTION_SECONDS):
-            try:
-                # Waits for the transactions of other servers. After LOCK_SECONDS it fails within the new transaction.
-                self._writer.execute(BEGIN)
-                raw = self._writer.raw
-                if not durable:
-                    raw.execute("SET LOCAL synchronous_commit = off")
-                result = work(self._writer)
-                index_queue(self._writer)
-                _commit(raw)
-            except ReadOnlySqlTransaction:
-                # The server may have become a standby. The next transaction looks for the one in its place.
-                self._writer.close()
-                raise
-            except BaseException:
-                self._writer.roll_back()
-                raise
+        self._number += 1
+        with self.health.write(), translated_errors():
+            with self._writer.limited(TRANSACTION_SECONDS):
+                result = self._prepared(work, durable)
+                is_confirmed = self._commit()
+            if not is_confirmed and not self._is_stored():
+                raise StorageUnavailableError(NOT_STORED)
             return result
 
+    def _prepared(self, work: Callable[[Connection], T], durable: bool) -> T:
+        """Run `work` in a transaction that is not committed yet."""
+        try:
+            self._begin()
+            if not durable:
+                self._writer.execute("SET LOCAL synchronous_commit = off")
+            result = work(self._writer)
+            index_queue(self._writer)
+        except ReadOnlySqlTransaction:
+            # The server may have become a standby. The next transaction looks for the one in its place.
+            self._writer.close()
+            raise
+        except BaseException:
+            self._writer.roll_back()
+            raise
+        return result
 
-def _commit(raw: psycopg.Connection[Row]) -> None:
-    """Commit the transaction. Raises CommitUnknownError if the connection is lost before the answer."""
-    try:
-        raw.execute("COMMIT")
-    except psycopg.OperationalError as error:
-        if raw.closed:
-            raise CommitUnknownError from error
-        raise
+    def _begin(self) -> None:
+        """Begin a transaction once those of all servers have ended, and settle the doubt about an earlier one."""
+        # After LOCK_SECONDS it fails within the new transaction.
+        self._writer.execute(BEGIN)
+        if self._doubt is not None:
+            settle(self._writer, self.server, self._doubt)
+            self._doubt = None
+
+    def _commit(self) -> bool:
+        """Commit the transaction. Returns False if the connection is lost before the answer."""
+        raw = self._writer.raw
+        try:
+            raw.execute(sql.SQL("{}; COMMIT").format(note_number(self.server, self._number)))
+        except psycopg.OperationalError:
+            if raw.closed:
+                return False
+            self._writer.roll_back()
+            raise
+        except BaseException:
+            self._writer.roll_back()
+            raise
+        return True
+
+    def _is_stored(self) -> bool:
+        """Return whether the last transaction is stored, whose COMMIT had no answer. Raises CommitUnknownError."""
+        self._doubt = doubt = Doubt(self._number)
+        try:
+            with self._writer.limited(LOOK_SECONDS):
+                self._begin()
+        except psycopg.Error as error:
+            raise CommitUnknownError(doubt.is_stored) from error
+        finally:
+            self._writer.roll_back()
+        return doubt.is_stored.result()
 
 
 def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresConnection, ReaderPools]:
@@ -187,6 +229,7 @@ def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresCo
     # Two servers that start at the same time must not hold their common lock when one changes the schema.
     with closing(PostgresConnection(url, COMMAND, reach)) as alone:
         _migrate(alone)
+        forget_old(alone)
     writer = PostgresConnection(url, ALONE if for_copy else setup, reach)
     try:
         if not for_copy and writer.fetch_all(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{COPY_TABLE}')"):

@@ -80,12 +80,15 @@ class Reach:
     """Whether a database can be reached, shared by all connections of a process to it. Any thread may use it.
 
     While it is away, one thread at a time tries to connect. The others are refused at once.
+
+    suspected_at: monotonic time at which a connection last gave no answer; -inf if all did.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._lock = Lock()
         self._refused_until: float | None = None
+        self.suspected_at = -inf
 
     def connect(self, url: str) -> LimitedConnection:
         """Return a new connection. Raises psycopg.Error."""

@@ -12,7 +12,7 @@ from app.storage.readers import Readers
 
 READ_ONLY: Final = (
     "SET default_transaction_read_only = on",
-    "SET statement_timeout = '40s'",
+    "SET statement_timeout = '25s'",
     *ENDED_WITH_CLIENT,
 )
 """The time limit of PostgreSQL is above those of all reads, which end their statements themselves."""

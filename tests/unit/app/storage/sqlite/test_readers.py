@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.records import Message
+from app.storage import readers as module
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.errors import ReadTimeoutError
@@ -66,6 +67,21 @@ async def test_cancelled_read_gives_its_connection_back(tmp_path: Path) -> None:
     reading.cancel()
     await asyncio.wait([reading, waiting])
     assert await readers.run(lambda _: "read", tenant="bob", seconds=5) == "read"
+    await readers.close()
+
+
+async def test_reads_that_hang_are_given_up_and_others_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "STUCK_SECONDS", 0.01)
+    readers = SqliteReaders.open(tmp_path / "file.db", 1, most_of_one=1)
+    go = threading.Event()
+    with pytest.raises(ReadTimeoutError, match="does not answer"):
+        await readers.run(lambda _: go.wait(20), tenant="alice", seconds=0.01)
+    with pytest.raises(ReadTimeoutError, match="does not answer"):
+        await readers.run(lambda _: "read", tenant="bob", seconds=20)
+    [running] = readers._stuck
+    go.set()
+    await running
+    assert await readers.run(lambda _: "read", tenant="bob", seconds=20) == "read"
     await readers.close()
 
 

@@ -29,12 +29,12 @@ class Card:
     async def read(self) -> dict[int, PublishedReplica]:
         return dict(self._shelf.published)
 
-    async def reserve(self, number: int) -> int | None:
+    async def reserve(self, number: int, after: int = 0) -> int | None:
         shelf = self._shelf
         shelf.keeper = shelf.keeper or self
         if shelf.keeper is not self:
             return None
-        shelf.last_epoch += 1
+        shelf.last_epoch = max(shelf.last_epoch, after) + 1
         shelf.published[number] = PublishedReplica(shelf.last_epoch, None)
         return shelf.last_epoch
 
@@ -44,6 +44,13 @@ class Card:
         self._shelf.published[number] = PublishedReplica(epoch, place)
         self._shelf.announce()
         return True
+
+    async def bring_back(self, number: int, epoch: int, place: SharedPlace) -> None:
+        published = self._shelf.published.get(number)
+        if published is None or published.epoch < epoch or published == PublishedReplica(epoch, None):
+            self._shelf.published[number] = PublishedReplica(epoch, place)
+            self._shelf.last_epoch = max(self._shelf.last_epoch, epoch)
+            self._shelf.announce()
 
     async def next_change(self, seconds: float) -> None:
         with suppress(TimeoutError):

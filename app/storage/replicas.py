@@ -8,7 +8,7 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import MISSED, Connection
 from app.storage.database import Database
 from app.storage.servers import LIVE
 from engine.fleet.shared_place import PublishedReplica, SharedPlace, decode_place, encode_place
@@ -32,15 +32,15 @@ class ReplicaStore:
             for row in rows
         }
 
-    async def reserve(self, number: int) -> int | None:
+    async def reserve(self, number: int, after: int = 0) -> int | None:
         """See ReplicaDirectory."""
         server = self._database.server
 
         def write(connection: Connection) -> int | None:
             changed = connection.execute(
-                f"UPDATE replica_keeper SET server = ?, last_epoch = last_epoch + 1 WHERE ? IN ({LIVE}) AND "
-                f"(server = ? OR server NOT IN ({LIVE}))",
-                (server, server, server),
+                f"UPDATE replica_keeper SET server = ?, last_epoch = {connection.dialect.greatest}(last_epoch, ?) + 1 "
+                f"WHERE ? IN ({LIVE}) AND (server = ? OR server NOT IN ({LIVE}))",
+                (server, after, server, server),
             )
             if not changed:
                 return None
@@ -69,6 +69,23 @@ class ReplicaStore:
 
         return await self._database.write(write)
 
+    async def bring_back(self, number: int, epoch: int, place: SharedPlace) -> None:
+        """See ReplicaDirectory."""
+
+        def write(connection: Connection) -> None:
+            connection.execute(
+                "INSERT INTO replica(number, epoch, place) VALUES (?, ?, ?) ON CONFLICT(number) DO UPDATE SET "
+                "epoch = excluded.epoch, place = excluded.place "
+                "WHERE replica.epoch < excluded.epoch OR (replica.epoch = excluded.epoch AND replica.place IS NULL)",
+                (number, epoch, encode_place(place)),
+            )
+            connection.execute(
+                f"UPDATE replica_keeper SET last_epoch = {connection.dialect.greatest}(last_epoch, ?)", (epoch,)
+            )
+            connection.notify(REPLICAS, "")
+
+        await self._database.write(write)
+
     async def next_change(self, seconds: float) -> None:
         """See ReplicaDirectory."""
         with suppress(TimeoutError):
@@ -77,6 +94,7 @@ class ReplicaStore:
 
     def heed(self, topic: str) -> None:
         """Follow a notice of a server."""
-        if topic == REPLICAS:
+        # Notices are missed while a standby takes the place of the database, which may have lost epochs.
+        if topic in (REPLICAS, MISSED):
             changed, self._changed = self._changed, asyncio.Event()
             changed.set()

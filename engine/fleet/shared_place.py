@@ -61,14 +61,19 @@ class ReplicaDirectory(Protocol):
     async def read(self) -> dict[int, PublishedReplica]:
         """Return the published replicas by number."""
 
-    async def reserve(self, number: int) -> int | None:
+    async def reserve(self, number: int, after: int = 0) -> int | None:
         """Return the next epoch, unique over all replicas, whose process this gateway starts.
 
         The former epoch is withdrawn. None if another gateway keeps the replicas.
+
+        after: the newest epoch that this gateway knows. The directory may have lost it in a fail-over.
         """
 
     async def publish(self, number: int, epoch: int, place: SharedPlace) -> bool:
         """Publish the address of an epoch that was reserved. Return False if it is not the newest one any more."""
+
+    async def bring_back(self, number: int, epoch: int, place: SharedPlace) -> None:
+        """Publish an epoch in use again which the directory has lost. A later epoch stays."""
 
     async def next_change(self, seconds: float) -> None:
         """Wait for a change of the directory, at most `seconds`."""

@@ -150,6 +150,7 @@ class SharedPlacement:
         self._identity = Identity.new()
         self._budgets: dict[int, RestartBudget] = {}
         self._retired: set[int] = set()
+        self._newest = 0
 
     def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
         """See Placement."""
@@ -169,8 +170,9 @@ class SharedPlacement:
                         # The keeper could not reach it, and starts the next epoch.
                         continue
                     return self._replica(order.index, published.place, published.epoch)
-                epoch = await self._directory.reserve(order.index)
+                epoch = await self._directory.reserve(order.index, self._newest)
                 if epoch is not None:
+                    self._newest = max(self._newest, epoch)
                     if published is not None and published.place is not None:
                         await self._starter.end(published.place)
                     was_drained = published is not None and published.epoch in self._retired
@@ -183,7 +185,9 @@ class SharedPlacement:
             await self._directory.next_change(LOOK_SECONDS)
 
     async def _published(self, number: int) -> PublishedReplica | None:
-        return (await self._directory.read()).get(number)
+        published = await self._directory.read()
+        self._newest = max([self._newest, *(each.epoch for each in published.values())])
+        return published.get(number)
 
     def _replica(self, number: int, place: SharedPlace, epoch: int) -> SharedReplica:
         return SharedReplica(
@@ -192,15 +196,18 @@ class SharedPlacement:
             token_of(self._secret, epoch),
             self._identity,
             retire=lambda: self._retired.add(epoch),
-            replaced=lambda: self._replaced(number, epoch),
+            replaced=lambda: self._replaced(number, epoch, place),
         )
 
-    async def _replaced(self, number: int, epoch: int) -> None:
+    async def _replaced(self, number: int, epoch: int, place: SharedPlace) -> None:
         """Wait until the directory names the place of a later epoch of replica `number`."""
         while True:
             try:
                 published = await self._published(number)
-                if published is not None and published.place is not None and published.epoch > epoch:
+                if published is None or published.epoch < epoch or published == PublishedReplica(epoch, None):
+                    logger.warning("the directory lost epoch %d of replica %d, and gets it back", epoch, number)
+                    await self._directory.bring_back(number, epoch, place)
+                elif published.place is not None and published.epoch > epoch:
                     return
             except OutageError:
                 # That says nothing about the replica, and is logged where the database is watched.

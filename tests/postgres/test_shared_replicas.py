@@ -10,6 +10,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from msgspec.structs import replace
 
 from app.storage.replicas import ReplicaStore
 from app.storage.store import Store
@@ -50,6 +51,19 @@ async def test_only_the_keeper_starts_replicas_until_its_lease_ends(stores: list
     await stores[0].servers.renew()
     assert await first.reserve(0) is None
     assert await second.read() == {0: PublishedReplica(1, PLACE), 1: PublishedReplica(3, None)}
+
+
+async def test_epochs_lost_in_a_fail_over_come_back(stores: list[Store]) -> None:
+    first, second = [ReplicaStore(store.database) for store in stores]
+    assert await first.reserve(0) == 1
+    await second.bring_back(0, 3, PLACE)
+    assert await first.read() == {0: PublishedReplica(3, PLACE)}
+    await second.bring_back(0, 2, replace(PLACE, port=2))
+    assert await first.read() == {0: PublishedReplica(3, PLACE)}
+    assert await first.reserve(0) == 4
+    await second.bring_back(0, 4, PLACE)
+    assert await first.read() == {0: PublishedReplica(4, PLACE)}
+    assert await first.reserve(0, after=8) == 9
 
 
 async def test_publication_wakes_the_servers_that_wait_for_it(stores: list[Store]) -> None:

@@ -181,3 +181,25 @@ async def test_replica_is_left_although_the_directory_failed_once() -> None:
     shelf.announce()
     async with asyncio.timeout(20):
         assert await ended == "was replaced"
+
+
+async def test_epoch_that_the_directory_lost_is_brought_back() -> None:
+    shelf, starter = Shelf(), FakeStarter()
+    placement = placement_on(shelf, starter)
+    first = await placement.start(order_of(0))
+    before = shelf.published[0]
+    second = await placement.start(order_of(0))
+    lost = shelf.published[0]
+    # A standby that lacks the second epoch takes the place of the directory.
+    shelf.published[0], shelf.last_epoch = before, first.epoch
+    ended = asyncio.create_task(second.ended())
+    async with asyncio.timeout(20):
+        while shelf.published[0] != lost:
+            await shelf.changed.wait()
+    assert shelf.last_epoch == second.epoch
+    # Another one lacks it too, and the next start comes first.
+    shelf.published[0], shelf.last_epoch = before, first.epoch
+    assert (await placement.start(order_of(0))).epoch == second.epoch + 1
+    shelf.announce()
+    async with asyncio.timeout(20):
+        assert await ended == "was replaced"

@@ -5,6 +5,7 @@ EbbError
 │   ├── InvalidRequestError  400: a field is missing, of a wrong type or out of range
 │   │   └── PromptTooLongError   the prompt does not fit in the context window
 │   ├── NotFoundError        404: unknown model, conversation, message or run
+│   ├── TimeoutPassedError   408: the request's own timeout passed before its first token
 │   ├── ConflictError        409: the state does not allow it now
 │   └── OverloadedError      429: try again after `retry_after` seconds
 └── ServerError              a fault of the server; details go to the log, one sentence to the client
@@ -72,6 +73,13 @@ class NotFoundError(ClientError):
 
     status = 404
     code = "not_found"
+
+
+class TimeoutPassedError(ClientError):
+    """The request's own timeout passed before its first token."""
+
+    status = 408
+    code = "timeout"
 
 
 class ConflictError(ClientError):

@@ -1,14 +1,7 @@
 """Errors that clients receive when the engine gives no answer, or only part of one."""
 
-from engine.errors import ClientError, EbbError, EngineError, NotReadyError, OverloadedError
+from engine.errors import ClientError, EbbError, EngineError, NotReadyError, OverloadedError, TimeoutPassedError
 from engine.outputs import RequestOutput
-
-
-class TimeoutPassedError(ClientError):
-    """408: the request's own timeout passed before its first token."""
-
-    status = 408
-    code = "timeout"
 
 
 class FormNotMetError(ClientError):

@@ -5,12 +5,14 @@ from array import array
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from math import inf
 from typing import Final
 
+from engine.errors import EbbError, OverloadedError, TimeoutPassedError
 from engine.fleet.messages import Begun, Output
 from engine.fleet.router import Ticket
 from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput, Usage
+from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
 
@@ -24,12 +26,22 @@ AHEAD: Final = SamplingParams(temperature=0.0, max_tokens=1)
 """Parameters of a request whose token is not needed."""
 
 LAST_MOMENT: Final = 0.001
-"""Seconds left for an answer whose timeout passed while its replica died. The next replica reports the timeout."""
+"""Seconds left for an answer whose timeout passed while its replica died. A replica that serves reports the timeout."""
+
+RETRY_SECONDS: Final = 5
+"""Seconds after which a request that no replica has computed in time may be tried again."""
+
+TIMED_OUT: Final = "The request's timeout passed while no replica served."
+QUEUE_TIMED_OUT: Final = "The request waited too long for its turn: no replica serves now. Try again later."
 
 FRUITLESS = (
     f"{MAX_FRUITLESS} processes died in a row before this answer produced a token; see the server's log. "
     "Try again with a shorter or different request."
 )
+
+
+class LateError(Exception):
+    """The time limit of an answer has passed while no replica computed it."""
 
 
 class RemoteAnswer:
@@ -49,6 +61,7 @@ class RemoteAnswer:
         on_end: Callable[[str], None],
         on_first: Callable[[Ticket, float], None] = lambda *_: None,
         on_moved: Callable[["RemoteAnswer"], None] = lambda _: None,
+        queue_timeout: float = inf,
     ) -> None:
         """Make the answer number `choice` to `request`.
 
@@ -56,6 +69,7 @@ class RemoteAnswer:
         on_end: called with the id before the last output is delivered.
         on_first: called with the first token that a replica computes: with its ticket, and the seconds since `route`.
         on_moved: called when the replica has handed the answer over, and another one should continue it.
+        queue_timeout: seconds within which the answer must first have a place in a replica's batch.
         """
         self.request_id = request_id
         self.is_aborted = False
@@ -66,12 +80,14 @@ class RemoteAnswer:
         self._on_end = on_end
         self._on_first = on_first
         self._on_moved = on_moved
+        self._queue_timeout = queue_timeout
         self._routed = 0.0
         self._arrived = time.monotonic()
         self._tokens = array("I", request.produced)
         self._stream: RequestStream | None = None
         self._has_ended = False
-        self._is_placed = False
+        self._is_placed = self._was_placed = False
+        self._first_token: float | None = None
         self._num_before = len(self._tokens)
         self._fruitless = set[int]()
         self._lost_admissions = set[int]()
@@ -109,7 +125,7 @@ class RemoteAnswer:
         """Note that the answer has its place in a replica's batch."""
         if not self._is_placed and self._choice == 0 and self._request.on_place is not None:
             self._request.on_place()
-        self._is_placed = True
+        self._is_placed = self._was_placed = True
 
     def take(self, output: Output) -> None:
         """Deliver an output of the replica that computes the answer.
@@ -119,6 +135,8 @@ class RemoteAnswer:
         if output.at != len(self._tokens):
             raise ValueError(f"{self.request_id}: an output for token {output.at} came at token {len(self._tokens)}")
         self._tokens.extend(output.token_ids)
+        if output.token_ids and self._first_token is None:
+            self._first_token, self._was_placed = time.monotonic(), True
         if output.token_ids and self.ticket is not None and self.ticket.is_waiting:
             self._on_first(self.ticket, time.monotonic() - self._routed)
             self.ticket.started()
@@ -200,9 +218,6 @@ class RemoteAnswer:
         """Return the request with which a replica begins the answer, or continues it from the last token received."""
         if self._stream is None:
             return self._request
-        timeout = self._request.urgency.timeout
-        if timeout is not None:
-            timeout = max(LAST_MOMENT, self._arrived + timeout - time.monotonic())
         params = self._stream.params
         if len(self._tokens) > len(self._request.produced):
             # The first output had them.
@@ -210,10 +225,64 @@ class RemoteAnswer:
         return replace(
             self._request,
             params=params,
-            urgency=replace(self._request.urgency, timeout=timeout),
             produced=tuple(self._tokens),
             num_answers=1,
         )
+
+    def in_time(self, request: GenerateRequest) -> GenerateRequest:
+        """Return `request`, which is for this answer, with the time that is left now as its timeout."""
+        timeout = self._request.urgency.timeout
+        if timeout is None:
+            return request
+        left = max(LAST_MOMENT, self._arrived + timeout - time.monotonic())
+        return replace(request, urgency=replace(request.urgency, timeout=left))
+
+    @property
+    def _limit(self) -> tuple[float, FinishReason]:
+        """Time on time.monotonic at which the answer ends unless a replica computes it, and the reason for the end."""
+        timeout = self._request.urgency.timeout
+        deadline = self._arrived + timeout if timeout is not None else inf
+        start_by = self._arrived + self._queue_timeout if not self._was_placed else inf
+        return (deadline, "timeout") if deadline <= start_by else (start_by, "queue_timeout")
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds for which the answer may wait for a replica; None if it may wait forever."""
+        at = self._limit[0]
+        return max(0.0, at - time.monotonic()) if at < inf else None
+
+    @property
+    def lateness(self) -> EbbError:
+        """Error for a request that no replica accepted in time."""
+        if self._limit[1] == "timeout":
+            return TimeoutPassedError(TIMED_OUT, param="timeout")
+        return OverloadedError(QUEUE_TIMED_OUT, retry_after=RETRY_SECONDS, code="queue_timeout")
+
+    def expire(self) -> None:
+        """End an answer that no replica has continued in time."""
+        if (reason := self._limit[1]) == "timeout":
+            self._put(RequestOutput(self.request_id, "", (), reason, self._usage_so_far()))
+        else:
+            error, retry_after = QUEUE_TIMED_OUT, RETRY_SECONDS
+            self._put(RequestOutput(self.request_id, "", (), reason, error=error, retry_after=retry_after))
+
+    def _usage_so_far(self) -> Usage:
+        """Return what is known without the replica: the prompt counts as computed, and reasoning as text."""
+        now, num_prompt = time.monotonic(), len(self._request.prompt_token_ids)
+        first = self._first_token if self._first_token is not None else now
+        usage = Usage(
+            prompt_tokens=num_prompt,
+            completion_tokens=len(self._tokens),
+            kv=KVReceipt(computed=num_prompt + len(self._request.produced)),
+            queue_ms=0.0,
+            ttft_ms=(first - self._arrived) * 1e3,
+            total_ms=(now - self._arrived) * 1e3,
+            resumed_tokens=len(self._request.produced),
+        )
+        before = self._usage_before
+        if before is None:
+            return usage
+        return replace(before, completion_tokens=usage.completion_tokens, total_ms=usage.total_ms)
 
     def context(self) -> GenerateRequest | None:
         """Return a request for one token after the answer so far, to compute the context; None if it is not kept."""

@@ -6,12 +6,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from math import inf
 from typing import Final
 
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.errors import EbbError, EngineError, NotReadyError, OverloadedError
-from engine.fleet.answer import FRUITLESS, RemoteAnswer
+from engine.fleet.answer import FRUITLESS, LateError, RemoteAnswer
 from engine.fleet.keeper import ReplicaKeeper
 from engine.fleet.link import Link, ReplicaLostError
 from engine.fleet.messages import AdoptDeletion, AdoptDeletions, Erase
@@ -133,13 +134,16 @@ class RemoteEngine:
     async def generate(self, request: GenerateRequest) -> list[RequestStream]:
         """Queue a request on the replica that the router chooses, and return a stream for each of its answers.
 
-        Nothing stays queued if the call is cancelled. Raise the replica's refusal, NotReadyError, or EngineError if
-        replicas died while they admitted the request.
+        Nothing stays queued if the call is cancelled. Raise the replica's refusal, NotReadyError, EngineError if
+        replicas died while they admitted the request, or TimeoutPassedError or OverloadedError if none served in time.
         """
         self._check_serving()
         ids = [f"{request.request_id or 'req'}-{next(self._ids)}" for _ in range(request.num_answers)]
         first, moved = self._counts.on_first_token, self._on_moved
-        answers = [RemoteAnswer(id_, request, at, self.abort, self._forget, first, moved) for at, id_ in enumerate(ids)]
+        limit = self.config.queue_timeout or inf
+        answers = [
+            RemoteAnswer(id_, request, at, self.abort, self._forget, first, moved, limit) for at, id_ in enumerate(ids)
+        ]
         try:
             while True:
                 try:
@@ -149,6 +153,8 @@ class RemoteEngine:
                     self._check_serving()
                     if not self._may_continue(answers[0]):
                         raise EngineError(FRUITLESS) from error
+                except LateError:
+                    raise answers[0].lateness from None
         except BaseException:
             for answer in answers:
                 if answer.is_accepted:
@@ -165,10 +171,14 @@ class RemoteEngine:
             raise NotReadyError(STOPPING)
 
     async def _begin(self, request: GenerateRequest, answers: Sequence[RemoteAnswer], part: Part = "prompt") -> None:
-        """Have the best replica begin or continue `answers`. Raise ReplicaLostError, or the replica's refusal."""
+        """Have the best replica begin or continue `answers`.
+
+        Raise ReplicaLostError, LateError, or the replica's refusal.
+        """
         ids = [*request.prompt_token_ids, *request.produced]
         names = await self._names.of(ids, request.tenant)
-        links = await self._keeper.serving()
+        links = await self._serving(answers[0])
+        request = answers[0].in_time(request)
         left = request.params.max_tokens - len(request.produced) if request.params.max_tokens is not None else None
         tickets = self._router.route(RoutedPrompt(names, len(ids), len(answers), left, part))
         link = next(link for link in links if link.seat is tickets[0].seat)
@@ -185,6 +195,14 @@ class RemoteEngine:
                 answer.release()
                 self._links.pop(answer.request_id, None)
             raise
+
+    async def _serving(self, answer: RemoteAnswer) -> list[Link]:
+        """Return the links of the replicas that serve, once there is one. Raise LateError, or as `serving`."""
+        try:
+            async with asyncio.timeout(None if self._keeper.ready else answer.seconds_left):
+                return await self._keeper.serving()
+        except TimeoutError:
+            raise LateError from None
 
     def abort(self, request_id: str) -> None:
         """End an answer. The replica that computes it makes the last output; without one, it ends at once."""
@@ -263,7 +281,12 @@ class RemoteEngine:
                         self._end(answer, FRUITLESS)
                         return
                 except OverloadedError as error:
-                    await asyncio.sleep(error.retry_after)
+                    left = answer.seconds_left
+                    if left == 0.0:
+                        raise LateError from None
+                    await asyncio.sleep(min(error.retry_after, left if left is not None else inf))
+        except LateError:
+            answer.expire()
         except NotReadyError:
             # The server is stopping, and its next process continues the answer.
             self._end(answer)

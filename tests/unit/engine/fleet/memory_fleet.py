@@ -63,7 +63,7 @@ class ScriptedEngine:
 
     admits: cleared by a test to keep requests in their admission.
     failure: raised by every call from then on.
-    streams: of the requests that were admitted.
+    requests, streams: of the requests that were admitted.
     text_before: of the requests that are admitted.
     aborted: ids of the requests that were aborted.
     erased: the tokens of the trails that were erased.
@@ -75,6 +75,7 @@ class ScriptedEngine:
         self.admits = asyncio.Event()
         self.admits.set()
         self.failure: BaseException | None = None
+        self.requests: list[GenerateRequest] = []
         self.streams: list[RequestStream] = []
         self.text_before: Any = ""
         self.aborted: list[str] = []
@@ -85,6 +86,7 @@ class ScriptedEngine:
         await self.admits.wait()
         await self._call()
         id_ = f"r{len(self.streams)}"
+        self.requests.append(request)
         self.streams.append(RequestStream(id_, request.params, self.aborted.append, self.text_before))
         return self.streams[-1:]
 
@@ -194,14 +196,14 @@ class MemoryPlacement:
 class MemoryFleet:
     """A gateway with replicas in this process."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, config: EngineConfig = CONFIG) -> None:
         """Prepare two replicas, of which one after the other starts again until there were `most`."""
         self.placement = MemoryPlacement(most)
         self.engine = RemoteEngine(
-            [CONFIG] * 2,
+            [config] * 2,
             self.placement,
             lambda _: None,
-            config=CONFIG,
+            config=config,
             tokenizer=cast("Any", None),
             chat_format=cast("Any", None),
             sampling_defaults={},

@@ -30,7 +30,7 @@ async def test_next_replica_continues_after_last_token() -> None:
     assert answer.continuation().produced == ()
     answer.take(output(0, 7, 8))
     answer.lose_replica(1)
-    request = answer.continuation()
+    request = answer.in_time(answer.continuation())
     assert (request.prompt_token_ids, request.produced) == ([1, 2, 3], (7, 8))
     # The seed is the one that the first replica drew, and the prompt's probabilities have been delivered.
     assert (request.params.seed, request.params.prompt_logprobs) == (5, None)
@@ -102,6 +102,17 @@ def test_answer_with_progress_is_never_given_up() -> None:
         waiting.lose_replica(at)
     assert gaining.may_continue()
     assert waiting.may_continue()
+
+
+def test_queue_timeout_holds_until_the_first_place() -> None:
+    request = replace(ASKED, urgency=Urgency())
+    answer = RemoteAnswer("a", request, 0, lambda _: None, lambda _: None, queue_timeout=5.0)
+    assert answer.seconds_left is not None
+    assert 0.0 < answer.seconds_left <= 5.0
+    answer.accept(BEGUN)
+    answer.place()
+    answer.lose_replica(1)
+    assert answer.seconds_left is None
 
 
 def test_drained_replicas_do_not_count_as_dead() -> None:

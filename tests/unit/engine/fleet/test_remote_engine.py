@@ -1,15 +1,18 @@
-"""Requests that kill replica after replica, and erasures while a replica is drained."""
+"""Requests that kill replica after replica or that no replica computes in time, and erasures during a drain."""
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
-from engine.errors import EngineError
+from app.domain.failures import failure_of
+from engine.errors import EngineError, OverloadedError, TimeoutPassedError
 from engine.fleet import keeper as keeper_module
 from engine.fleet.answer import FRUITLESS, MAX_FRUITLESS
 from engine.trail import Trail
-from tests.unit.engine.fleet.memory_fleet import ASKED, MemoryFleet, settled
+from engine.urgency import Urgency
+from tests.unit.engine.fleet.memory_fleet import ASKED, CONFIG, MemoryFleet, settled
 
 
 @pytest.fixture
@@ -80,3 +83,67 @@ async def test_erasure_reaches_a_replica_that_is_drained(fleet: MemoryFleet) -> 
     await asyncio.wait_for(fleet.engine.erase([Trail([4])]), 5)
     assert [[4] in fleet.of(link).erased for link in fleet.links] == [True, True]
     assert [4] not in engines[0].erased
+
+
+async def lose_all(fleet: MemoryFleet) -> None:
+    """Lose both replicas. None takes their place."""
+    for link in fleet.links:
+        link.lose("it has died")
+    await settled()
+
+
+TIMED = replace(ASKED, urgency=Urgency(timeout=0.2))
+
+
+async def test_timeout_ends_an_answer_that_no_replica_continues() -> None:
+    fleet = MemoryFleet(2)
+    await fleet.engine.start()
+    [stream] = await fleet.engine.generate(TIMED)
+    fleet.of(fleet.busy()).produce(7, 8)
+    assert tuple((await anext(stream)).token_ids) == (7, 8)
+    await lose_all(fleet)
+    async with asyncio.timeout(5):
+        last = await anext(stream)
+    assert last.finish_reason == "timeout"
+    assert failure_of(last) is None, "an answer that was begun is cut short, and does not fail"
+    assert last.usage is not None
+    assert (last.usage.prompt_tokens, last.usage.completion_tokens, last.usage.kv.tokens) == (3, 2, 3)
+    assert last.usage.ttft_ms < last.usage.total_ms
+    assert not fleet.engine.requests_of("local")
+
+
+async def test_timeout_ends_a_request_that_no_replica_takes() -> None:
+    fleet = MemoryFleet(2)
+    await fleet.engine.start()
+    await lose_all(fleet)
+    with pytest.raises(TimeoutPassedError):
+        await asyncio.wait_for(fleet.engine.generate(TIMED), 5)
+
+
+async def test_queue_timeout_ends_requests_without_a_place() -> None:
+    fleet = MemoryFleet(2, replace(CONFIG, queue_timeout=0.2))
+    await fleet.engine.start()
+    [waiting] = await fleet.engine.generate(ASKED)
+    await lose_all(fleet)
+    with pytest.raises(OverloadedError) as refusal:
+        await asyncio.wait_for(fleet.engine.generate(ASKED), 5)
+    assert refusal.value.code == "queue_timeout"
+    async with asyncio.timeout(5):
+        last = await anext(waiting)
+    assert last.finish_reason == "queue_timeout"
+    assert isinstance(failure_of(last), OverloadedError)
+
+
+async def test_next_replica_has_the_time_that_is_left() -> None:
+    fleet = MemoryFleet(4)
+    await fleet.engine.start()
+    for link in fleet.links:
+        fleet.of(link).admits.clear()
+    generating = asyncio.create_task(fleet.engine.generate(replace(ASKED, urgency=Urgency(timeout=60.0))))
+    await fleet.lose_busy()
+    for link in fleet.links:
+        fleet.of(link).admits.set()
+    await asyncio.wait_for(generating, 5)
+    timeout = fleet.of(fleet.busy()).requests[-1].urgency.timeout
+    assert timeout is not None
+    assert timeout < 60.0

@@ -42,7 +42,7 @@ def device_problem(
     config: EngineConfig,
     progress: Callable[[str], None],
     *,
-    command: Sequence[str] = (sys.executable, "-m", "engine.device_check"),
+    command: Sequence[str] = (sys.executable, "-P", "-m", "engine.device_check"),
     limit: float = LIMIT_SECONDS,
 ) -> str:
     """Return why `config.device` must not serve `config.model_path`, in a sentence; empty if it passed the check.

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -56,6 +57,8 @@ def test_every_copied_file_is_in_the_context() -> None:
         assert source in kept or source.partition("/")[0] in kept, source
     for source in kept:
         assert (ROOT / source).exists(), source
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]
+    assert {source.strip("/") for source in build["sdist"]["include"]} <= kept
 
 
 @pytest.fixture

@@ -46,6 +46,7 @@ from app.host.suitable_model import better_model
 from app.host.supervisor import not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
 from app.http.request_context import BeginTrace, RequestContext
+from app.logs.request_log import tenant_of_call
 from app.prompts.prefix_rules import PrefixRules
 from app.routes import scim
 from app.routes.api import ROUTES
@@ -55,6 +56,7 @@ from app.services import Services
 from app.storage.errors import UnusableDatabaseError
 from app.storage.sqlite.restoration import complete_restore
 from app.storage.sqlite.snapshot import remove_drafts
+from app.tenants.fair_threads import FairThreads
 from app.tenants.limits import LimitReachedError
 from app.transport.connections import Connections, connection_limits
 from app.transport.faults import Faults
@@ -144,6 +146,13 @@ model's next step. Python's default of 5 ms is a tenth of a step, lost several t
 """
 
 
+def event_loop() -> asyncio.AbstractEventLoop:
+    """Create the event loop of a server, whose threads take turns among tenants."""
+    loop = uvloop.new_event_loop()
+    loop.set_default_executor(FairThreads(tenant_of_call))
+    return loop
+
+
 def run_server(
     settings: Settings,
     listeners: Listeners,
@@ -168,7 +177,7 @@ def run_server(
         logger.error("%s", reason)
         return 1
     host = EngineHost(aliases=ModelAliases(settings.model_alias), suggested_model=better_model(settings))
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with asyncio.Runner(loop_factory=event_loop) as runner:
         try:
             status = runner.run(_serve(settings, listeners, host, build, drain_seconds, on_step))
         except UnusableDatabaseError as exc:

@@ -16,6 +16,7 @@ from app.accounts.proxy_login import ProxyLogin, UntrustedProxyError
 from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
 from app.http.request_access import STATE
+from app.logs.request_log import CURRENT_REQUEST
 from app.tenants.limits import LimitName
 from app.tenants.person import Identity
 from app.tenants.principal import Principal
@@ -68,6 +69,9 @@ class Authentication:
         scope["state"]["identity"] = identity
         principal = identify(headers, self._ring, identity)
         scope["state"]["principal"] = principal
+        record = CURRENT_REQUEST.get()
+        if record is not None and principal is not None:
+            record.tenant = principal.tenant
         refusal = self._refusal(scope["path"], headers, principal, identity)
         if refusal is not None:
             await error_response(refusal)(scope, receive, send)

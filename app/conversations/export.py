@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -48,6 +48,9 @@ _MESSAGE = (
     "created_at",
     "completed_at",
 )
+PIECE_CHARACTERS = 1 << 18
+"""A piece of a conversation ends after the message with which it has as many characters."""
+
 _SPEAKERS = {"system": "System", "user": "You", "assistant": "Assistant"}
 
 
@@ -72,21 +75,20 @@ def file_end(paths: Iterable[Sequence[FolderLevel]] = (), next_cursor: str | Non
     return f'\n], "folders": {json.dumps(folders, ensure_ascii=False)}, "next_cursor": {json.dumps(next_cursor)}}}\n'
 
 
-def conversation_text(
+def conversation_pieces(
     conversation: Conversation,
     export_id: str,
     messages: Sequence[Message],
     responses: Mapping[str, ResponseRecord],
     folder: Sequence[FolderLevel] = (),
-) -> str:
-    """Serialize one of the "conversations" of a JSON file, on one line.
+) -> Iterator[str]:
+    """Serialize one of the "conversations" of a JSON file, on one line, in pieces of about PIECE_CHARACTERS.
 
     messages: all messages of the conversation.
     responses: records of the Responses API, by message id.
     folder: levels from the top down to the folder that the conversation is in; empty for none.
 
-    Token ids are left out: with them, a file could show its reader one text and give the model another. The text is
-    made message by message, so that other threads can run in between.
+    Token ids are left out: with them, a file could show its reader one text and give the model another.
     """
     ids = {message.id for message in messages}
     head_id = conversation.head_id
@@ -96,10 +98,16 @@ def conversation_text(
     fields = {name: getattr(conversation, name) for name in _CONVERSATION}
     names = [level.name for level in folder]
     head = json.dumps({"id": export_id, **fields, "folder": names, "head_id": head_id}, ensure_ascii=False)
-    texts = [
-        json.dumps(_message(message, responses.get(message.id), export_id), ensure_ascii=False) for message in messages
-    ]
-    return f'{head[:-1]}, "messages": [{", ".join(texts)}]}}'
+    piece = f'{head[:-1]}, "messages": ['
+    separator = ""
+    for message in messages:
+        text = json.dumps(_message(message, responses.get(message.id), export_id), ensure_ascii=False)
+        piece += separator + text
+        separator = ", "
+        if len(piece) >= PIECE_CHARACTERS:
+            yield piece
+            piece = ""
+    yield piece + "]}"
 
 
 def _message(message: Message, response: ResponseRecord | None, export_id: str) -> dict[str, Any]:

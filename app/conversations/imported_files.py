@@ -5,7 +5,7 @@ exported is imported whole or not at all.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -66,14 +66,16 @@ class ReadFile:
     unreadable: list[Unreadable] = field(default_factory=list)
 
 
-def read_any(body: bytes) -> ReadFile:
+def read_any(body: bytes, on_value: Callable[[], None] = lambda: None) -> ReadFile:
     """Read a file in any format.
+
+    on_value: called before each value of the file. An error that it raises ends the reading.
 
     Raises InvalidRequestError, naming the place: the file is not JSON, has no known format or no readable conversation,
     is too big, or is Ebb's own and has a wrong value.
     """
     check_bounds(body, IMPORT_BOUNDS)
-    reader = JsonReader(body)
+    reader = JsonReader(body, on_value)
     if reader.next_is("{") and is_own(reader.first_member()):
         return ReadFile("ebb", [ReadChat(index, each) for index, each in enumerate(read_own(reader))])
     return _Foreign(reader).read()

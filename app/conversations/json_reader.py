@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,12 @@ class _Open:
 class JsonReader:
     """A place in a document. A member or element must be read to its end before the next one is requested."""
 
-    def __init__(self, body: bytes) -> None:
-        """Decode `body`. Raises InvalidRequestError for bytes that are not UTF-8."""
+    def __init__(self, body: bytes, on_value: Callable[[], None] = lambda: None) -> None:
+        """Decode `body`. Raises InvalidRequestError for bytes that are not UTF-8.
+
+        on_value: called before each value. An error that it raises ends the reading.
+        """
+        self._on_value = on_value
         try:
             self._text = body.decode()
         except UnicodeDecodeError as error:
@@ -41,6 +45,7 @@ class JsonReader:
 
     def value(self) -> Any:
         """Read a value in one piece. Raises InvalidRequestError."""
+        self._on_value()
         begin = self._skip()
         try:
             value, self._at = self._decoder.raw_decode(self._text, begin)

@@ -6,6 +6,7 @@ as responses.
 
 from typing import Final, Protocol
 
+from starlette.requests import ClientDisconnect
 from starlette.types import Scope
 
 EXTENSION: Final = "ebb.client_presence"
@@ -24,3 +25,9 @@ def has_client_left(scope: Scope) -> bool:
     """Return whether the connection of the request is closed. False on servers without the extension."""
     presence: ClientPresence | None = scope.get("extensions", {}).get(EXTENSION)
     return presence is not None and presence.has_left
+
+
+def stop_if_left(scope: Scope) -> None:
+    """Raise ClientDisconnect if the connection of the request is closed. Also for threads that work for the request."""
+    if has_client_left(scope):
+        raise ClientDisconnect

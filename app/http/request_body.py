@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import TypeVar
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from app.config.sizes import format_size
 from app.domain.bounds import BODY_SECONDS, DISCARD_SECONDS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
-from app.http.client_presence import has_client_left
+from app.http.client_presence import stop_if_left
 from app.http.error_responses import BodyTooLargeError, TooSlowError
 from app.http.inflating import Inflation, is_compressed
 from app.logs.request_log import said
@@ -69,8 +69,7 @@ async def _inflated(request: Request, body: bytes, limit: int) -> bytes:
     threads: TenantThreads = request.app.state.tenant_threads
     inflation = Inflation(body, limit)
     while not inflation.is_done:
-        if has_client_left(request.scope):
-            raise ClientDisconnect
+        stop_if_left(request.scope)
         await threads.run(tenant, inflation.step)
     return inflation.whole()
 

@@ -18,8 +18,8 @@ from engine.outputs import RequestOutput
 Fact = str | int | float | None
 
 CURRENT_REQUEST: ContextVar["RequestRecord | None"] = ContextVar("current_request", default=None)
-"""The request on whose behalf the code is running, for the log only; None outside of requests. A run keeps the request
-that started it.
+"""The request on whose behalf the code is running, for the log and for the turns of work on threads; None outside of
+requests. A run keeps the request that started it.
 """
 
 CLIENT_LEFT = 499
@@ -51,6 +51,7 @@ class RequestRecord:
     facts: figures that its log line adds.
     body: bytes of the request to log; None leaves the body out.
     trace: None without tracing.
+    tenant: the tenant that sent the request; "" while that is unknown, and for strangers.
     """
 
     request_id: str
@@ -61,6 +62,7 @@ class RequestRecord:
     body: bytearray | None = None
     trace: RequestTrace | None = None
     started: float = field(default_factory=time.perf_counter)
+    tenant: str = ""
 
     @property
     def seconds(self) -> float:
@@ -93,6 +95,12 @@ class RequestRecord:
 def said(facts: Mapping[str, Fact]) -> dict[str, Mapping[str, Fact]]:
     """Return the `extra` argument for a log line with facts."""
     return {"facts": facts}
+
+
+def tenant_of_call() -> str:
+    """Return the tenant on whose behalf the code is running; "" for the server itself and for strangers."""
+    record = CURRENT_REQUEST.get()
+    return record.tenant if record is not None else ""
 
 
 def log_finished(name: str, output: RequestOutput) -> None:

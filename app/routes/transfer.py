@@ -1,19 +1,20 @@
 """Export and import of conversations as files."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app.conversations.export import conversation_text, file_beginning, file_end, markdown, plain_text
+from app.conversations.export import conversation_pieces, file_beginning, file_end, markdown, plain_text
 from app.conversations.imported_files import ReadChat, ReadFile, read_any
 from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
 from app.domain.folder import FolderLevel, FolderTree
 from app.domain.records import Conversation
 from app.http.attachment import attachment
+from app.http.client_presence import stop_if_left
 from app.http.query_params import flag, positions
 from app.http.request_body import read_bytes
 from app.routes.rights import needs
@@ -40,12 +41,9 @@ async def export_conversation(request: Request) -> Response:
     match request.query_params.get("format", "json"):
         case "json":
             export_id = await services.store.conversations.export_id(conversation_id)
-            folder = (await _folders(services)).path(conversation.folder_id)
-            text, _ = await _exported(services, conversation, export_id, folder)
+            file = exported_file(services, _alone(conversation, export_id))
             headers = attachment(conversation.title, "json")
-            return Response(
-                file_beginning() + text + file_end([folder]), media_type="application/json", headers=headers
-            )
+            return StreamingResponse(file, media_type="application/json", headers=headers)
         case "markdown":
             text = markdown(conversation, await services.turns.shown_path(conversation))
             headers = attachment(conversation.title, "md")
@@ -98,9 +96,11 @@ async def import_file(request: Request) -> Response:
 
 
 async def _read(request: Request) -> ReadFile:
+    """Read the file that a request imports. The reading ends when the client leaves."""
     body = await read_bytes(request, MAX_IMPORT_BYTES)
     services = services_of(request)
-    return await services.tenant_threads.run(services.store.tenant, partial(read_any, body))
+    read = partial(read_any, body, partial(stop_if_left, request.scope))
+    return await services.tenant_threads.run(services.store.tenant, read)
 
 
 def _previewed(chat: ReadChat, *, is_here: bool) -> PreviewedConversation:
@@ -138,21 +138,21 @@ async def exported_file(
         if folder not in paths:
             paths.add(folder)
             num_bytes += sum(len((level.system_prompt or "").encode()) for level in folder)
-        text, count = await _exported(services, conversation, export_id, folder)
-        yield separator + text
+        stored = await services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
+        responses = await services.store.responses.all_of(conversation.id)
+        pieces = conversation_pieces(conversation, export_id, stored, responses, folder)
+        yield separator
+        # In steps, since the largest conversation takes seconds, and the work must end soon after the client has left.
+        while piece := await services.tenant_threads.run(services.store.tenant, partial(next, pieces, "")):
+            yield piece
+            num_bytes += len(piece.encode())
         separator, last = ",\n", conversation.id
-        num_bytes, num_messages = num_bytes + len(text.encode()), num_messages + 1 + count
+        num_messages += 1 + len(stored)
     yield await asyncio.to_thread(file_end, paths)
 
 
-async def _exported(
-    services: Services, conversation: Conversation, export_id: str, folder: Sequence[FolderLevel]
-) -> tuple[str, int]:
-    """Return the text of a conversation and the number of its messages."""
-    stored = await services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
-    responses = await services.store.responses.all_of(conversation.id)
-    text = await asyncio.to_thread(conversation_text, conversation, export_id, stored, responses, folder)
-    return text, len(stored)
+async def _alone(conversation: Conversation, export_id: str) -> AsyncIterator[tuple[Conversation, str]]:
+    yield conversation, export_id
 
 
 async def _folders(services: Services) -> FolderTree:

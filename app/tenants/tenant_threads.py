@@ -9,9 +9,9 @@ from engine.fair_places import FairPlaces
 
 T = TypeVar("T")
 
-THREADS: Final = 2
+THREADS: Final = 4
 MOST_OF_ONE: Final = 1
-"""Threads of one tenant, so that another tenant always finds one. All other threads of the server stay free of both."""
+"""Threads of one tenant, so that others find some. All other threads of the server stay free of this work."""
 
 
 class TenantThreads:

@@ -1,11 +1,12 @@
 """A server that requires keys, with clients of two tenants and of an administrator."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
+from starlette.routing import Route
 
 from app.tenants.principal import Scope
 from app.transport.connections import ConnectionLimits
@@ -35,12 +36,16 @@ class People:
 
 @asynccontextmanager
 async def serving_people(
-    state_dir: Path, *, cors_origins: tuple[str, ...] = (), limits: ConnectionLimits = ROOMY
+    state_dir: Path,
+    *,
+    cors_origins: tuple[str, ...] = (),
+    limits: ConnectionLimits = ROOMY,
+    routes: Sequence[Route] = (),
 ) -> AsyncIterator[People]:
     """Serve until the block ends, with one client per tenant and one without a key."""
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(
-            running_server(state_dir, FakeEngine(), cors_origins=cors_origins, limits=limits)
+            running_server(state_dir, FakeEngine(), cors_origins=cors_origins, limits=limits, routes=routes)
         )
         scopes: dict[str, Scope] = {"alice": "user", "bob": "user", "root": "admin"}
         keys = {}

@@ -1,0 +1,76 @@
+"""Imports and exports whose client leaves: the work ends."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.routes import transfer
+from app.tenants.tenant_threads import MOST_OF_ONE
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.integration.conversations_client import created, said
+from tests.unit.fake_engine import FakeEngine
+
+Api = RunningServer[FakeEngine]
+
+
+class EndlessWork:
+    """Work on a thread that has no end of its own."""
+
+    def __init__(self) -> None:
+        self.began = threading.Event()
+        self.num_steps = 0
+
+    def read(self, _body: bytes, on_value: Callable[[], None]) -> None:
+        """Read a file without an end, in place of `read_any`."""
+        while True:
+            self.num_steps += 1
+            self.began.set()
+            on_value()
+
+    def pieces(self, *_: object) -> Iterator[str]:
+        """Yield pieces without an end, in place of `conversation_pieces`."""
+        while True:
+            self.num_steps += 1
+            self.began.set()
+            yield "x"
+
+
+async def check_end(api: Api, work: EndlessWork, request: bytes) -> None:
+    """Send a request, close the connection once its work has begun, and check that the work ends."""
+    _, writer = await asyncio.open_connection("127.0.0.1", int(api.url.rpartition(":")[2]))
+    writer.write(request)
+    assert await asyncio.to_thread(work.began.wait, 20)
+    writer.close()
+    async with asyncio.timeout(20):
+        # The connections of a server have no event.
+        while api.connections.busy:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+        # The tenant has one place, so this begins after the last step.
+        assert MOST_OF_ONE == 1
+        num_steps = await api.services.tenant_threads.run(api.services.store.tenant, lambda: work.num_steps)
+        assert await api.services.tenant_threads.run(api.services.store.tenant, lambda: work.num_steps) == num_steps
+
+
+@pytest.mark.parametrize("path", ["/api/import", "/api/import/preview"])
+async def test_reading_of_a_file_ends_when_the_client_leaves(
+    api: Api, path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    work = EndlessWork()
+    monkeypatch.setattr(transfer, "read_any", work.read)
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n"
+    await check_end(api, work, head.encode() + b"{}")
+    assert "an unexpected error" not in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/api/conversations/{}/export", "/api/export"])
+async def test_export_ends_when_the_client_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    work = EndlessWork()
+    monkeypatch.setattr(transfer, "conversation_pieces", work.pieces)
+    async with running_server(tmp_path, FakeEngine()) as api, api_client(api.url) as client:
+        conversation = await created(client)
+        await said(client, conversation, "hello")
+        request = f"GET {path.format(conversation)} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        await check_end(api, work, request.encode())

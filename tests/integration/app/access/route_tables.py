@@ -192,3 +192,11 @@ REFUSED = {
 """Routes of Ollama that no tenant may use."""
 
 GENERATING = ("/v1/chat/completions", "/v1/completions", "/v1/messages", "/v1/responses", "/api/chat", "/api/generate")
+
+
+def without_names(call: Call) -> Call:
+    """Turn a call of `OWN` into a route's path: each name becomes `{id}` or `{item_id}`, and the query is dropped."""
+    method, path = call[0], call[1].partition("?")[0]
+    parts = ["{id}" if part.startswith("{") and part not in ("{tenant}", "{name:path}") else part
+             for part in path.split("/")]  # fmt: skip
+    return method, "/".join(parts).replace("/items/{id}", "/items/{item_id}")

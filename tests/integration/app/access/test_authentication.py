@@ -25,6 +25,7 @@ from tests.integration.app.access.route_tables import (
     SHARED,
     STORED_NOWHERE,
     Call,
+    without_names,
 )
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events
@@ -52,14 +53,6 @@ def routes_of(people: People) -> set[Call]:
             assert isinstance(route, Route)
             calls |= {(method, route.path) for method in route.methods or () if method != "HEAD"}
     return calls
-
-
-def without_names(call: Call) -> Call:
-    """Turn a call of `OWN` into a route's path: each name becomes `{id}` or `{item_id}`, and the query is dropped."""
-    method, path = call[0], call[1].partition("?")[0]
-    parts = ["{id}" if part.startswith("{") and part not in ("{tenant}", "{name:path}") else part
-             for part in path.split("/")]  # fmt: skip
-    return method, "/".join(parts).replace("/items/{id}", "/items/{item_id}")
 
 
 def test_every_route_is_in_one_of_the_tables(people: People) -> None:

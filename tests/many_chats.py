@@ -1,0 +1,84 @@
+"""Many chats of a tenant, and one with many messages, written at once."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message, Role
+from app.storage.connection import Connection
+from app.storage.rows import add_conversation, insert_messages
+from app.storage.store import Store
+
+USAGE = {
+    "prompt_tokens": 100,
+    "completion_tokens": 20,
+    "total_tokens": 120,
+    "prompt_tokens_details": {"cached_tokens": 40},
+}
+
+
+BATCH = 50
+"""Chats that are written in one transaction."""
+
+
+class ManyChats(NamedTuple):
+    """Ids of what was written.
+
+    long: a chat with many messages, whose ids are `messages`.
+    """
+
+    chats: list[str]
+    long: str
+    messages: list[str]
+
+
+async def add_chats(store: Store, count: int) -> ManyChats:
+    """Add `count` chats of two messages to the tenant of `store`, half as many deleted ones, and a long chat.
+
+    Every tenth chat is archived, and of every fourth one the answer is deleted. The long one has `count` messages.
+    """
+    chats = [
+        _chat(f"Chat {number}", ["Where is the tide?", f"At bay {number}."], archived=number % 10 == 9)
+        for number in range(count)
+    ]
+    deleted = [_chat(f"Deleted {number}", ["What is a tide?", "It follows the moon."]) for number in range(count // 2)]
+    long = _chat("Long", [f"Message {number} of a long chat about the sea." for number in range(count)])
+
+    deleted_ids, cut = {chat.id for chat, _ in deleted}, {chat.id for chat, _ in chats[::4]}
+
+    def write(connection: Connection, made: Sequence[tuple[Conversation, list[Message]]]) -> None:
+        now = time.time()
+        for conversation, messages in made:
+            add_conversation(connection, store.tenant, replace(conversation, head_id=None))
+            insert_messages(connection, messages)
+            connection.execute(
+                "UPDATE conversation SET head_id = ?, deleted_at = ? WHERE id = ?",
+                (messages[-1].id, now if conversation.id in deleted_ids else None, conversation.id),
+            )
+            if conversation.id in cut:
+                connection.execute(
+                    "UPDATE message SET deleted_at = ?, deleted_with = id WHERE id = ?", (now, messages[-1].id)
+                )
+
+    everything = [*chats, *deleted, long]
+    for start in range(0, len(everything), BATCH):
+        batch = everything[start : start + BATCH]
+        await store.database.write(partial(write, made=batch))
+    return ManyChats([chat.id for chat, _ in chats], long[0].id, [message.id for message in long[1]])
+
+
+def _chat(title: str, contents: list[str], *, archived: bool = False) -> tuple[Conversation, list[Message]]:
+    now = time.time()
+    conversation = Conversation(new_id("conv"), title, None, None, {}, now, now, title_source="user", archived=archived)
+    messages = list[Message]()
+    for number, content in enumerate(contents):
+        role: Role = "assistant" if number % 2 else "user"
+        above = messages[-1].id if messages else None
+        usage = USAGE if role == "assistant" else None
+        messages.append(
+            Message(new_id("msg"), conversation.id, above, role, content, "complete", now, now, usage=usage)
+        )
+    return conversation, messages

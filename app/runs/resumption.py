@@ -18,7 +18,7 @@ from functools import partial
 
 from app.domain.sampling_json import params_from_json
 from app.domain.token_history import ID_BYTES, unpack_ids
-from app.host.backend import Backend
+from app.host.backend import Backend, GenerationStream
 from app.host.engine_host import EngineHost
 from app.runs.place_log import PlaceLog
 from app.runs.run import Run
@@ -219,12 +219,35 @@ class Resumption:
             tuple(run.token_ids),
             on_place=partial(self._places.note, run.id, len(run.token_ids)),
         )
-        [stream] = await engine.generate(request)
-        if run.ended.is_set():
-            # Cancelled, deleted or lost while the engine admitted it.
-            engine.abort(stream.request_id)
-            return
-        self._runs.drive(run, stream, lambda: engine.abort(stream.request_id))
+        stream = await _admitted(engine, request, run)
+        if stream is not None:
+            self._runs.drive(run, stream, lambda: engine.abort(stream.request_id))
+
+
+async def _admitted(engine: Backend, request: GenerateRequest, run: Run) -> GenerationStream | None:
+    """Have the engine admit a run. Return None, with nothing left in the engine, if the run ends first.
+
+    The run may be cancelled, deleted or lost while it waits. The KV of a deleted chat is erased right afterwards, so
+    the engine must have dropped the request by then.
+    """
+
+    async def watch() -> None:
+        await run.ended.wait()
+        admission.reschedule(asyncio.get_running_loop().time())
+
+    try:
+        async with asyncio.timeout(None) as admission:
+            watching = asyncio.create_task(watch(), name=f"admission-{run.id}")
+            try:
+                [stream] = await engine.generate(request)
+            finally:
+                watching.cancel()
+    except TimeoutError:
+        return None
+    if run.ended.is_set():
+        engine.abort(stream.request_id)
+        return None
+    return stream
 
 
 def _opened(left: UnfinishedRun) -> Run:

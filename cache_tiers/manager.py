@@ -171,12 +171,17 @@ class TierManager:
         if self._erasing:
             self._erasing = set(self.store.erase(list(self._erasing)))
 
-    def complete(self, results: Iterable[TransferResult]) -> list[BlockKey]:
-        """Process the results of jobs. Return the keys whose STORE ended or failed, for the caller to unpin."""
-        stored: list[BlockKey] = []
+    def complete(self, results: Iterable[TransferResult]) -> dict[BlockKey, bool]:
+        """Process the results of jobs.
+
+        Return the keys whose STORE ended or failed, for the caller to unpin, each with whether the copy was made. The
+        caller may offer a block again whose copy failed.
+        """
+        stored: dict[BlockKey, bool] = {}
         for result in results:
             if self.stores.is_store(result.job_id):
-                stored.append(self.stores.complete(result, is_erased=self._erasing.__contains__))
+                key = self.stores.complete(result, is_erased=self._erasing.__contains__)
+                stored[key] = result.error is None
             else:
                 self.loads.complete(result)
         return stored

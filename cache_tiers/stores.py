@@ -1,7 +1,7 @@
 """Stores of full KV blocks from the device into the tiers below.
 
-A store that the CPU tier refuses is retried for as long as the block is on the device. A store that a lower tier missed
-while it was unavailable is retried for as long as the block is in host memory.
+A store that the CPU tier refuses, or whose copy fails, is retried for as long as the block is on the device. A store
+that a lower tier missed while it was unavailable is retried for as long as the block is in host memory.
 """
 
 from collections.abc import Callable, Iterator
@@ -147,6 +147,8 @@ class Stores:
         wanted = result.error is None and not is_erased(key)
         self.seconds.observe(result.seconds)
         self.num_copied += result.error is None
+        if result.error is not None:
+            self._retry_at = self._clock() + STORE_RETRY_SECONDS
         (self._store.commit if wanted else self._store.discard)([key])
         return key
 

@@ -463,8 +463,11 @@ class OffloadConnector:
         self._complete(tuple(TransferResult(job.job_id, 0.0, "the step failed") for job in jobs))
 
     def _complete(self, results: tuple[TransferResult, ...]) -> None:
-        stored = self.tiers.complete(results)
-        self._blocks.pool.release([self._pinned.pop(key) for key in stored])
+        for key, is_copied in self.tiers.complete(results).items():
+            block = self._pinned.pop(key)
+            if not is_copied and block.key == key:
+                self._offer(block)
+            self._blocks.pool.release([block])
 
     def check(self) -> None:
         """Raise AssertionError if a pin or a load has no owner, or a block waits to be stored and never is."""

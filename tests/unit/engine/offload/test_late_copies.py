@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from cache_tiers.block_key import BlockKey
 from cache_tiers.transfer import Direction
 from engine.offload.connector import MAX_STORES, OffloadConnector
 from engine.request import Request, RequestStatus
@@ -169,3 +170,33 @@ def test_failed_step_without_tokens_ends_all_copies() -> None:
     assert len(connector_of(rig).late) == 0
     rig.run()
     assert chat.output_token_ids == expected_output(chat.prompt_token_ids, chat.sampling, VOCAB)
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+def test_block_whose_store_failed_is_stored_later(is_refused: bool) -> None:
+    rig = Rig(pool_blocks=64, max_tokens_per_step=64, store=ToyStore(capacity=64))
+    chat = rig.add(CHAT, max_tokens=12)
+    while not (output := rig.scheduler.schedule()) or not output.stores:
+        assert output is not None
+        rig.scheduler.update(output, rig.worker.execute(output))
+    (rig.worker.refuse if is_refused else rig.worker.fail)(output)
+    assert rig.scheduler.fail_step(output) == [chat]
+    rig.worker.refused.clear()
+    assert rig.store is not None
+    settle(rig)
+    assert all(rig.store.contains(BlockKey(job.key)) for job in output.stores)
+    rig.store.check()
+
+
+def test_block_that_was_erased_is_not_stored_after_a_failure() -> None:
+    rig = Rig(pool_blocks=64, max_tokens_per_step=64, store=ToyStore(capacity=64))
+    rig.add(CHAT, max_tokens=12)
+    while not (output := rig.scheduler.schedule()) or not output.stores:
+        assert output is not None
+        rig.scheduler.update(output, rig.worker.execute(output))
+    rig.scheduler.erase([BlockKey(job.key) for job in output.stores])
+    rig.worker.refuse(output)
+    rig.scheduler.fail_step(output)
+    assert rig.store is not None
+    settle(rig)
+    assert not any(rig.store.contains(BlockKey(job.key)) for job in output.stores)

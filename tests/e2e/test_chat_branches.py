@@ -2,9 +2,10 @@
 
 import re
 
-from playwright.async_api import expect
+from playwright.async_api import Locator, expect
 
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
+from tests.e2e.showcase import long_chat
 from tests.e2e.test_chat_accessibility import ALL, violations
 
 
@@ -42,15 +43,48 @@ async def test_edited_question_becomes_version_and_old_one_is_kept(chat: ChatPag
     rows = chat.page.get_by_role("treeitem")
     await expect(rows).to_have_count(4)
     await expect(chat.page.get_by_role("treeitem", selected=True)).to_have_count(2)
-    await expect(rows.nth(1)).to_be_focused()
+    tree = chat.page.get_by_role("tree")
+    await expect(tree).to_be_focused()
+    await expect(tree).to_have_attribute("aria-activedescendant", await active_of(rows.nth(1)))
     await chat.page.keyboard.press("ArrowDown")
-    await expect(rows.nth(2)).to_be_focused()
+    await expect(tree).to_have_attribute("aria-activedescendant", await active_of(rows.nth(2)))
     await chat.page.keyboard.press("Enter")
     await expect(chat.questions).to_have_text(["Name a bird."])
     await expect(chat.page.get_by_role("dialog")).to_have_count(0)
     await chat.button("Branches of this chat").click()
     await rows.get_by_text("Name a fish.").click()
     await expect(chat.questions).to_have_text(["Name a fish."])
+
+
+async def active_of(row: Locator) -> str:
+    """Return the id of a row of the map."""
+    return await row.get_attribute("id") or ""
+
+
+async def test_map_of_many_branches_draws_only_what_is_near(chat: ChatPage) -> None:
+    file = long_chat("Many first questions", 2000)
+    for question in file["conversations"][0]["messages"][::2]:
+        question["parent_id"] = None
+    await chat.open_imported(file)
+    await chat.button("Branches of this chat").click()
+    tree, rows = chat.page.get_by_role("tree"), chat.page.get_by_role("treeitem")
+    last = rows.filter(has_text="Message 1999 of the log.")
+    await expect(last).to_be_in_viewport()
+    await expect(tree).to_be_focused()
+    assert await rows.count() <= 100
+    await chat.page.keyboard.press("Home")
+    await expect(last).to_have_count(0)
+    await expect(rows.first).to_be_in_viewport()
+    await expect(tree).to_have_attribute("aria-activedescendant", await active_of(rows.first))
+    for _ in range(30):
+        await chat.page.keyboard.press("ArrowDown")
+    row = rows.filter(has_text="Message 30 of the log.")
+    await expect(row).to_be_in_viewport()
+    assert await active_of(row) == await tree.get_attribute("aria-activedescendant")
+    await chat.page.keyboard.press("Tab")
+    await expect(tree).not_to_be_focused()
+    await row.click()
+    await expect(chat.questions).to_have_text(["Message **30** of the log."])
 
 
 async def test_answer_is_rated_and_reason_is_kept(chat: ChatPage) -> None:

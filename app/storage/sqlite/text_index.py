@@ -8,10 +8,13 @@ Each row contains its tenant as a word, so that a search reads only rows of its 
 in use: all others take time quadratic in the number of matches, in a single uninterruptible call.
 
 FTS5 only marks the words of removed rows as deleted until it merges the index segments that hold them. A purge merges
-all segments into one, in steps between which other writers have their turn.
+all segments into one, in steps between which other writers have their turn. A step ends when it has written a page, and
+words of removed rows need none. If few rows remain, one step would read the whole index, so the index is then written
+again.
 """
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -23,8 +26,11 @@ from app.storage.search_words import may_be_unfinished, query_pieces, segmented
 BATCH_MESSAGES = 200
 BATCH_CHARACTERS: Final = 262_144
 """Characters of text per batch, which always holds at least one message."""
-MERGE_PAGES: Final = 64
-"""Index pages that one merge step writes."""
+MERGE_SECONDS: Final = 0.02
+"""Time after which a transaction merges no further page."""
+REBUILT_ROWS: Final = 1000
+REBUILT_CHARACTERS: Final = 1 << 20
+"""Size of the texts up to which the index is written again instead of merged."""
 
 # CROSS JOIN forces SQLite to start with the index.
 FIND_MESSAGES: Final = """
@@ -136,21 +142,27 @@ class Fts5Index:
             return False
         # If the process ends before the merge does, the next one continues it.
         connection.execute("INSERT INTO upkeep(task) VALUES ('merge')")
-        _merge(connection, -MERGE_PAGES)
+        if _has_few_rows(connection):
+            connection.execute("INSERT INTO search_text(search_text) VALUES ('rebuild')")
+        else:
+            _merge(connection, -1)
         return True
 
     def purge_some(self, connection: Connection) -> bool:
-        """Merge MERGE_PAGES pages, and return whether there are more.
+        """Merge for about MERGE_SECONDS, and return whether there is more to merge.
 
         FTS5 changes a single row, its own, if there is nothing left to merge.
         """
-        before = _total_changes(connection)
-        _merge(connection, MERGE_PAGES)
-        if _total_changes(connection) - before >= 2:
-            return True
-        connection.execute("DELETE FROM upkeep WHERE task = 'merge'")
-        connection.execute("INSERT OR IGNORE INTO upkeep(task) VALUES ('erase')")
-        return False
+        end = time.monotonic() + MERGE_SECONDS
+        while True:
+            before = _total_changes(connection)
+            _merge(connection, 1)
+            if _total_changes(connection) - before < 2:
+                connection.execute("DELETE FROM upkeep WHERE task = 'merge'")
+                connection.execute("INSERT OR IGNORE INTO upkeep(task) VALUES ('erase')")
+                return False
+            if time.monotonic() >= end:
+                return True
 
 
 def rows_expression(column: str, query: str, tenant: str) -> str:
@@ -187,6 +199,17 @@ def _end_of_batch(connection: Connection, below: int) -> int | None:
             break
         least = number
     return least
+
+
+def _has_few_rows(connection: Connection) -> bool:
+    """Return whether the index of all remaining rows can be written at once."""
+    row = connection.fetch_one(
+        "SELECT count(*) AS n, coalesce(sum(length(title) + length(content)), 0) AS characters FROM "
+        "(SELECT coalesce(title, '') AS title, coalesce(content, '') AS content FROM search_text LIMIT ?)",
+        (REBUILT_ROWS + 1,),
+    )
+    assert row is not None
+    return bool(row["n"] <= REBUILT_ROWS and row["characters"] <= REBUILT_CHARACTERS)
 
 
 def _merge(connection: Connection, pages: int) -> None:

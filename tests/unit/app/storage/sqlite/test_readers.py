@@ -4,8 +4,9 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from app.storage.errors import ReadTimeoutError
 from app.storage.messages import PATH_IDS
 from app.storage.rows import message_of
 from app.storage.search import SearchStore, SearchTooSlowError
+from app.storage.sqlite import text_index
 from app.storage.sqlite.connection import SqliteConnection
 from app.storage.sqlite.database import SEARCHERS, SqliteDatabase
 from app.storage.sqlite.readers import SqliteReaders
@@ -28,6 +30,9 @@ from tests.unit.stored_chats import answered, imported
 
 BUSY_SECONDS = 5.0
 """For which SQLite waits by default here."""
+
+MOST_STEP_SECONDS = 0.08
+"""CPU time of a transaction of a purge."""
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
@@ -221,7 +226,9 @@ async def test_removed_text_leaves_the_log_after_its_reader(tmp_path: Path) -> N
     assert size < 100_000, "removed text is still in the log"
 
 
-async def test_removed_words_leave_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rebuilt_rows", [0, text_index.REBUILT_ROWS])
+async def test_removed_words_leave_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rebuilt_rows: int) -> None:
+    monkeypatch.setattr(text_index, "REBUILT_ROWS", rebuilt_rows)
     path = tmp_path / "conversations.db"
     store = await Store.open(path)
     secret = "xylophonicum quetzalcoatlus"
@@ -305,3 +312,39 @@ async def test_newest_page_of_a_path_takes_steps_for_itself_alone(store: Store) 
         await store.database.search(count, tenant=store.tenant)
     assert len(steps) == 2
     assert max(steps) < 1.1 * min(steps)
+
+
+@pytest.mark.parametrize("share_left", [0.0, 0.25])
+async def test_purge_of_most_words_holds_no_writer_for_long(store: Store, size: Size, share_left: float) -> None:
+    rows = size.pick(small=2000, full=20_000)
+    index, left = store.database.text_index, round(rows * share_left)
+
+    def fill(connection: Connection) -> None:
+        content = [" ".join(f"word{(7919 * n + 101 * m) % 20_000}" for m in range(60)) for n in range(1000)]
+        connection.execute_many(
+            "INSERT INTO search_text(rowid, tenant, content) VALUES (?, 't', ?)",
+            [(number, content[number % 1000]) for number in range(rows)],
+        )
+
+    await store.database.write(fill, durable=False)
+
+    def remove(connection: Connection) -> None:
+        connection.execute("DELETE FROM search_text WHERE rowid >= ?", (left,))
+        connection.execute("INSERT INTO upkeep(task) VALUES ('purge')")
+
+    await store.database.write(remove, durable=False)
+    seconds = list[float]()
+
+    def timed(step: Callable[[Connection], bool], connection: Connection) -> bool:
+        began = time.thread_time()
+        goes_on = step(connection)
+        seconds.append(time.thread_time() - began)
+        return goes_on
+
+    assert await store.database.write(partial(timed, index.begin_purge))
+    while await store.database.write(partial(timed, index.purge_some)):
+        pass
+    print(f"longest of {len(seconds)}: {max(seconds) * 1000:.0f} ms")
+    assert max(seconds) < MOST_STEP_SECONDS
+    [row] = await store.database.read("SELECT count(*) AS n FROM search_text WHERE search_text MATCH 't'")
+    assert row["n"] == left

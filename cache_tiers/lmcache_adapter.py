@@ -210,9 +210,13 @@ class _LowerAdapter(L2AdapterInterface):  # type: ignore[misc]
         task = self._found.open()
 
         def answered(found: list[bool]) -> None:
-            # LMCache reserves memory for the blocks as soon as it receives this result.
-            self._host_memory.make_for_found([key.chunk_hash for key, there in zip(keys, found, strict=True) if there])
-            self._found.put(task, _bitmap(found))
+            try:
+                # LMCache reserves memory for the blocks as soon as it receives this result.
+                hits = [key.chunk_hash for key, there in zip(keys, found, strict=True) if there]
+                self._host_memory.make_for_found(hits)
+            finally:
+                # Without a result, LMCache's prefetch and all later ones of these blocks would never end.
+                self._found.put(task, _bitmap(found))
 
         self._lower.find([key.chunk_hash for key in keys], answered)
         return task

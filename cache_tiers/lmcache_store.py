@@ -120,6 +120,7 @@ class LMCacheStore:
         self._looked_up: Mailbox[int] = Mailbox(lambda: None)
         self._rewriting: list[api.ObjectKey] = []
         self._rewritten: Mailbox[bool] = Mailbox(lambda: None)
+        self._erased: Mailbox[tuple[Sequence[BlockKey], bool]] = Mailbox(lambda: None)
         self._max_window = _max_window(int(memory.size), block_nbytes)
 
     @property
@@ -277,8 +278,14 @@ class LMCacheStore:
         arriving = {key for prefetch in self._prefetches.values() if prefetch.request for key in prefetch.rest}
         results = self._l1.delete([object_key(key) for key in keys if key not in arriving])
         busy = [key for key in keys if results.get(object_key(key), L1Error.KEY_IS_LOCKED) is L1Error.KEY_IS_LOCKED]
-        self._lower.erase(sorted({*keys}.difference(busy)))
+        if gone := sorted({*keys}.difference(busy)):
+            batch = self._erased.open()
+            self._lower.erase(gone, lambda erased: self._erased.put(batch, (gone, erased)))
         return busy
+
+    def poll_erased(self) -> list[tuple[Sequence[BlockKey], bool]]:
+        """See KVTierStore."""
+        return list(self._erased.take_all().values())
 
     def abandon(self) -> list[int]:
         """See KVTierStore."""

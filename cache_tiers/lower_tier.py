@@ -175,8 +175,11 @@ class LowerTier(Protocol):
         The memory of the other blocks then holds garbage.
         """
 
-    def erase(self, keys: Sequence[bytes]) -> None:
-        """Remove the blocks if the tier is available. No write of them may be in flight."""
+    def erase(self, keys: Sequence[bytes], done: Callable[[bool], None]) -> None:
+        """Remove the blocks. `done` receives True if the tier has none of them any more.
+
+        No write of them may be in flight.
+        """
 
     def take_lookup_seconds(self, key: bytes) -> float:
         """Take the duration of the last lookup of `key`; 0 if there was none since the previous call."""
@@ -191,9 +194,9 @@ class LowerTier(Protocol):
         """Return the current statistics, without asking the tier."""
 
     def flush(self, timeout: float) -> bool:
-        """Block until every announced block is settled, and every erasure attempted.
+        """Block until every announced block and every erasure is settled.
 
-        Return False on timeout, or if a block did not reach the tier.
+        Return False on timeout, or if a block did not reach the tier or could not be erased.
         """
 
     def close(self) -> None:

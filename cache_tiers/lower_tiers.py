@@ -101,10 +101,17 @@ class LowerTiers:
         for each in self._tiers:
             each.renew(chain)
 
-    def erase(self, keys: Sequence[bytes]) -> None:
-        """Remove the blocks from every tier that is available. No write of them may be in flight."""
-        for each in self._tiers:
-            each.erase(keys)
+    def erase(self, keys: Sequence[bytes], done: Callable[[bool], None]) -> None:
+        """Remove the blocks from every tier. `done` receives True if no tier has any of them any more.
+
+        No write of them may be in flight.
+        """
+        if not (self._tiers and keys):
+            done(True)
+            return
+        results = _Results[bool](len(self._tiers), lambda erased: done(all(erased)))
+        for index, each in enumerate(self._tiers):
+            each.erase(keys, results.receiver(index))
 
     # Reads
 
@@ -202,7 +209,10 @@ class LowerTiers:
         }
 
     def flush(self, timeout: float) -> bool:
-        """Block until every announced block is settled. Return False on timeout or if one did not reach a tier."""
+        """Block until every announced block and every erasure is settled.
+
+        Return False on timeout, or if a block did not reach a tier or could not be erased.
+        """
         # All at once, since a tier reports only the blocks that it loses while it is flushed.
         with ThreadPoolExecutor(max(1, len(self._tiers))) as threads:
             return all(list(threads.map(lambda each: each.flush(timeout), self._tiers)))

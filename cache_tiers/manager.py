@@ -12,6 +12,7 @@ host memory.
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from cache_tiers.block_key import BlockKey
@@ -19,6 +20,7 @@ from cache_tiers.fetches import Fetches
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.loads import LoadOutcome, Loads
 from cache_tiers.owners import Owners
+from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.store import KVTierStore
 from cache_tiers.stores import Stores
 from cache_tiers.transfer import TransferResult
@@ -26,6 +28,8 @@ from cache_tiers.warming import Warming
 
 PROBE_EVERY_SECONDS = 5.0
 POLL_SECONDS = 0.001
+MAX_UNERASED = 1 << 16
+"""Blocks remembered whose erasure failed. Callers repeat it, and learn the result before that many others fail."""
 LATE_POLL_SECONDS = 0.02
 
 
@@ -56,6 +60,8 @@ class TierManager:
         self._warming = Warming(store, self._fetches, cost, owners, most_blocks=most_blocks // 2)
         self._ahead = Warming(store, self._fetches, cost, owners, most_blocks=most_blocks // 4, most_windows=1)
         self._erasing: set[BlockKey] = set()
+        self._erasing_below: Counter[BlockKey] = Counter()
+        self._unerased: RecentKeys[None] = RecentKeys(MAX_UNERASED, owners)
         self._probe_at = 0.0
         job_ids = itertools.count()
         self.loads = Loads(store, cost, self._fetches, self._warming, job_ids, clock=clock)
@@ -67,7 +73,7 @@ class TierManager:
         Only the blocks that must be erased and the counts since the start are taken from its state.
         """
         self._fetches.adopt(self.store.abandon())
-        self._erasing |= former._erasing
+        self._erasing.update(former._erasing, former._erasing_below)
         self.loads.succeed(former.loads)
         self.stores.succeed(former.stores)
 
@@ -165,11 +171,36 @@ class TierManager:
     @property
     def is_erasing(self) -> bool:
         """Whether a block still has to be erased."""
-        return bool(self._erasing)
+        return bool(self._erasing or self._erasing_below)
+
+    def erased(self, keys: Iterable[BlockKey]) -> bool | None:
+        """Return True if the last erasure of each block was made, and False if a lower tier could not make it.
+
+        Return None while it is not known.
+        """
+        self._settle_erasures()
+        wanted = list(keys)
+        if any(key in self._erasing or key in self._erasing_below for key in wanted):
+            return None
+        return not any(self._unerased.has(key) for key in wanted)
 
     def _erase(self) -> None:
+        self._settle_erasures()
         if self._erasing:
-            self._erasing = set(self.store.erase(list(self._erasing)))
+            busy = set(self.store.erase(list(self._erasing)))
+            self._erasing_below.update(self._erasing - busy)
+            self._erasing = busy
+            self._settle_erasures()
+
+    def _settle_erasures(self) -> None:
+        """Take the lower tiers' answers."""
+        for keys, is_erased in self.store.poll_erased():
+            self._erasing_below -= Counter(keys)
+            if is_erased:
+                for key in keys:
+                    self._unerased.take(key)
+            else:
+                self._unerased.note(keys, None)
 
     def complete(self, results: Iterable[TransferResult]) -> dict[BlockKey, bool]:
         """Process the results of jobs.
@@ -196,7 +227,7 @@ class TierManager:
         if len(self.loads) or self._warming.is_busy or self._ahead.is_busy:
             return POLL_SECONDS
         times = [self.stores.next_poll_seconds()]
-        times += [LATE_POLL_SECONDS] if self._fetches.num_late or self._erasing or self._ahead.num_unfinished else []
+        times += [LATE_POLL_SECONDS] if self._fetches.num_late or self.is_erasing or self._ahead.num_unfinished else []
         return min((each for each in times if each is not None), default=None)
 
     def check(self) -> None:

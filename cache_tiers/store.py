@@ -157,9 +157,15 @@ class KVTierStore(Protocol):
         """
 
     def erase(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
-        """Remove blocks from host memory, then from the lower tiers that are available.
+        """Remove blocks from host memory, then from the lower tiers, which `poll_erased` reports.
 
         Return the blocks that are being read or written, which stay in all tiers.
+        """
+
+    def poll_erased(self) -> list[tuple[Sequence[BlockKey], bool]]:
+        """Return, once, which blocks of `erase` were removed from all lower tiers, and which could not be.
+
+        Blocks that no call has returned as busy are reported later, or by the next call.
         """
 
     def abandon(self) -> list[int]:

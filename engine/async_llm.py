@@ -209,16 +209,25 @@ class AsyncLLMEngine:
             self._deliver(output)
         self._wake.set()
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Erase from all available tiers the blocks that only these trails use.
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> bool:
+        """Erase from all tiers the blocks that only these trails use, and wait until that is done.
 
-        Return without waiting for blocks that are being copied, loaded or written. Each is erased once that has ended,
-        also while the engine stops.
+        Blocks that are being copied, loaded or written are erased once that has ended, also while the engine stops.
+        Return False if it could not be done, because the engine has ended or a lower tier is away or refuses it.
         """
         keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
-        if not (self.is_broken or self._closed):
-            self._engine.core.erase(keys)
-            self._wake.set()
+        if self._has_ended():
+            return False
+        self._engine.core.erase(keys)
+        self._wake.set()
+        while not self._has_ended():
+            if (erased := self._engine.core.erased(keys)) is not None:
+                return erased
+            await asyncio.sleep(STALLED_POLL_SECONDS)
+        return False
+
+    def _has_ended(self) -> bool:
+        return self.is_broken or self._closed
 
     def _watch_deadlines(self) -> None:
         """Set a timer for the next deadline, independent of what the loop's task is waiting for."""

@@ -178,6 +178,13 @@ class EngineCore:
         except SchedulerInDoubtError:
             return
 
+    def erased(self, keys: Sequence[BlockKey]) -> bool | None:
+        """Return True if these blocks were erased from all tiers, and False if a lower tier could not do so.
+
+        Return None while it is not known.
+        """
+        return self.ask(lambda scheduler: scheduler.connector.erased(keys), otherwise=None)
+
     @property
     def has_room(self) -> bool:
         """Whether a stage has no step to compute."""

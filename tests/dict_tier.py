@@ -120,9 +120,10 @@ class DictTier:
         reason = TierMissReason.UNKNOWN_KEY if self.is_up else TierMissReason.SKIPPED
         self._misses |= {key: TierMiss(reason) for key, is_there in zip(keys, found, strict=True) if not is_there}
 
-    def erase(self, keys: Sequence[bytes]) -> None:
-        for key in keys:
+    def erase(self, keys: Sequence[bytes], done: Callable[[bool], None]) -> None:
+        for key in keys if self.is_up else ():
             self.blocks.pop(key, None)
+        done(self.is_up)
 
     def take_lookup_seconds(self, key: bytes) -> float:
         return 0.0

@@ -1,12 +1,13 @@
 """Erasure of deleted conversations from the cache tiers, except for prefixes that other conversations share.
 
-Erasure runs after the deletion, which does not wait for it. Blocks that it misses, because the engine or a lower tier
-is unavailable or the server stops, age out like all unused blocks.
+Erasure runs after the deletion, which does not wait for it. While a tier or a replica is away, the erasure is repeated.
+Blocks that it misses because the server stops age out like all unused blocks.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from app.domain.token_history import ID_BYTES, num_common, unpack_ids
 from app.domain.token_trails import TokenNode, trails_of
@@ -15,6 +16,10 @@ from app.storage.token_index import INDEXED_BYTES, TokenIndex
 from engine.trail import Trail
 
 Share = Callable[[str, Sequence[Trail]], Awaitable[None]]
+
+FIRST_WAIT: Final = 1.0
+LONGEST_WAIT: Final = 60.0
+"""Seconds until an erasure is repeated that could not be made."""
 
 logger = logging.getLogger(__name__)
 
@@ -59,9 +64,14 @@ class KVErasure:
                     starts[first] = await self._index.starting_like(first, tenant)
                 num_shared = await self._num_shared(trail.ids, starts[first]) // ID_BYTES
                 trails.append(Trail(unpack_ids(trail.ids), num_shared, trail.ends))
-            await engine.erase(trails, tenant=tenant)
+            is_erased = await engine.erase(trails, tenant=tenant)
             if self._share is not None:
                 await self._share(tenant, trails)
+            wait = FIRST_WAIT
+            while not is_erased:
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, LONGEST_WAIT)
+                is_erased = await engine.erase(trails, tenant=tenant)
         except Exception:
             logger.exception("the KV of a deleted conversation could not be erased; it will age out")
 

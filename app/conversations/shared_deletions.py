@@ -90,7 +90,9 @@ class SharedDeletions:
         while self._due:
             erasure = self._due[0]
             self._runs.forget_prefixes(erasure.tenant)
-            await engine.erase(erasure.trails, tenant=erasure.tenant)
+            if not await engine.erase(erasure.trails, tenant=erasure.tenant):
+                # A tier or a replica is away. The next look repeats the erasure.
+                return
             self._due.popleft()
 
     async def _adopt_deletions(self, engine: Backend) -> None:

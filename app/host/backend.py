@@ -198,10 +198,11 @@ class Backend(Protocol):
     def adopt_deletion(self, tenant: str, deletions: int) -> None:
         """Follow a deletion that another server has made durable, the last of so many."""
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str) -> None:
-        """Erase the blocks that only these trails of a tenant use from all tiers.
+    async def erase(self, trails: Sequence[Trail], *, tenant: str) -> bool:
+        """Erase the blocks that only these trails of a tenant use from all tiers, and wait until that is done.
 
-        A tier below CPU memory is skipped if it cannot be reached now.
+        Return False if it could not be done everywhere: a tier or a replica is away, or refuses it. The caller repeats
+        the erasure then.
         """
 
     def stats(self) -> EngineStats:

@@ -214,9 +214,10 @@ class ReplayEngine:
         """Take over a number of deletions of the tenant."""
         self._processor.salts.adopt(tenant, deletions)
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
-        """Do nothing: there is no KV."""
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> bool:
+        """Return True: there is no KV."""
         del trails, tenant
+        return True
 
     def drain_replica(self, index: int) -> None:
         """Raise NotFoundError."""

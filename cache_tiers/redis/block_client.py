@@ -243,15 +243,26 @@ class RedisBlockClient:
             if not self._queue.put_read(job):
                 job.finish()
 
-    def erase(self, keys: Sequence[bytes]) -> None:
-        """Remove the blocks if Redis is available. No write of them may be in flight, as it could arrive afterwards."""
+    def erase(self, keys: Sequence[bytes], done: Callable[[bool], None]) -> None:
+        """Remove the blocks. `done` receives True if Redis has none of them any more.
+
+        No write of them may be in flight, as it could arrive afterwards.
+        """
+
+        def settle(erased: bool | ErrorReply) -> None:
+            if isinstance(erased, ErrorReply):
+                self._gate.on_refused(f"UNLINK: {erased.text}")
+            self._ledger.end_erasure(done=erased is True)
+            done(erased is True)
+
         self._ledger.withdrawn(keys)
         self._known.learn(keys, [False] * len(keys), whole=False)
-        if keys and self._breaker.closed:
-            self._ledger.begin_erasure()
-            job = EraseJob(keys, self._layout, self._ledger.end_erasure)
-            if not self._queue.put_read(job):
-                job.finish()
+        for key in keys:
+            self._missed.take(key)
+        self._ledger.begin_erasure()
+        job = EraseJob(keys, self._layout, settle)
+        if not (self._accepts_writes and self._queue.put_read(job)):
+            job.finish()
 
     def take_lookup_seconds(self, key: bytes) -> float:
         """Take the duration of the last lookup of `key`; 0 if there was none since the previous call."""
@@ -292,12 +303,12 @@ class RedisBlockClient:
             )
 
     def flush(self, timeout: float) -> bool:
-        """Block until every announced block is settled, and every erasure attempted.
+        """Block until every announced block and every erasure is settled.
 
-        Return False on timeout, or if a block did not reach Redis.
+        Return False on timeout, or if a block did not reach Redis or could not be erased.
         """
-        failed = self._ledger.failed
-        return self._ledger.wait_until_empty(timeout) and self._ledger.failed == failed
+        failed = self._ledger.failed, self._ledger.failed_erasures
+        return self._ledger.wait_until_empty(timeout) and (self._ledger.failed, self._ledger.failed_erasures) == failed
 
     def close(self) -> None:
         """Fail all operations, in flight or queued, and end every thread. No block's memory is touched afterwards."""

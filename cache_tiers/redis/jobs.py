@@ -1,5 +1,6 @@
 """The jobs of the worker threads. Each is finished exactly once, whether it was attempted or not."""
 
+import logging
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -17,6 +18,8 @@ from cache_tiers.redis.block_commands import (
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.load_line import Load, LoadLine
 from cache_tiers.redis.resp import ErrorReply, RespConnection
+
+logger = logging.getLogger(__name__)
 
 
 class Job(ABC):
@@ -137,8 +140,7 @@ class LoadJob(Job):
                 self._taken[0].outcomes.append(outcome)
                 if self._taken[0].is_over:
                     self._meter.learn()
-                    load = self._taken.popleft()
-                    load.done(load.outcomes)
+                    _report(self._taken.popleft())
             if self._line.leave():
                 self._has_left = True
                 return
@@ -160,21 +162,30 @@ class LoadJob(Job):
             if (waiting := self._line.take()) is not None:
                 self._taken.append(waiting)
         for load in self._taken:
-            load.done(load.outcomes)
+            _report(load)
+
+
+def _report(load: Load) -> None:
+    """Pass the outcomes of a load on. A defect there must not keep other loads from theirs."""
+    try:
+        load.done(load.outcomes)
+    except Exception:
+        logger.exception("the callback of a load from Redis failed")
 
 
 class EraseJob(Job):
-    """A removal of blocks. `done` does not learn the result: blocks that could not be removed expire."""
+    """A removal of blocks. `done` receives whether Redis has confirmed it, or the server's error."""
 
-    def __init__(self, keys: Sequence[bytes], layout: BlockFormat, done: Callable[[], None]) -> None:
+    def __init__(self, keys: Sequence[bytes], layout: BlockFormat, done: Callable[[bool | ErrorReply], None]) -> None:
         self._keys = keys
         self._layout = layout
         self._done = done
+        self._erased: bool | ErrorReply = False
 
     def run(self, connection: RespConnection, *, getex: bool) -> None:  # noqa: ARG002
         """Remove the blocks with one command."""
-        erase_blocks(connection, self._keys, self._layout)
+        self._erased = erase_blocks(connection, self._keys, self._layout) or True
 
     def finish(self) -> None:
-        """Report that the removal was attempted, or will not be."""
-        self._done()
+        """Report the result."""
+        self._done(self._erased)

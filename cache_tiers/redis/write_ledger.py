@@ -22,6 +22,7 @@ class WriteLedger:
         self._stored = 0
         self._failed = 0
         self._erasures = 0
+        self._failed_erasures = 0
 
     def commit(self, keys: Sequence[bytes]) -> None:
         """Add blocks that have been committed and will be written."""
@@ -58,10 +59,11 @@ class WriteLedger:
         with self._condition:
             self._erasures += 1
 
-    def end_erasure(self) -> None:
-        """Note that an erasure was attempted."""
+    def end_erasure(self, *, done: bool) -> None:
+        """Note that an erasure was made, or could not be made."""
         with self._condition:
             self._erasures -= 1
+            self._failed_erasures += not done
             self._condition.notify_all()
 
     def settle(self, key: bytes, *, stored: bool) -> None:
@@ -98,6 +100,11 @@ class WriteLedger:
     def failed(self) -> int:
         """Blocks that did not reach Redis, since the start."""
         return self._failed
+
+    @property
+    def failed_erasures(self) -> int:
+        """Erasures that could not be made, since the start."""
+        return self._failed_erasures
 
     def wait_until_empty(self, timeout: float) -> bool:
         """Block until no block is in transit, and no erasure. Return False after `timeout` seconds."""

@@ -337,23 +337,26 @@ class RemoteEngine:
         self._note_roles()
         link.send(AdoptDeletions(self._salts.generations))
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> bool:
         """Erase the blocks that only these trails use from the tiers of every replica. See `AsyncLLMEngine.erase`.
 
-        Replicas that are drained are included: they flush their tiers later.
+        Replicas that are drained are included: they flush their tiers later. A replica without a connection may still
+        hold blocks, so False is returned until it serves again, in this epoch or the next.
         """
         plain = [Trail(list(each.token_ids), each.num_shared, list(each.ends)) for each in trails]
         # First, since the others then erase from Redis what these have just written there.
-        await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in self._draining))
+        drained = await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in self._draining))
+        is_one_away = any(state.state == "starting" for state in self._keeper.states)
         links = {*await self._keeper.serving(), *self._draining}
-        await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in links))
+        erased = await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in links))
+        return all([*drained, *erased]) and not is_one_away
 
-    async def _erase_at(self, link: Link, trails: list[Trail], tenant: str) -> None:
+    async def _erase_at(self, link: Link, trails: list[Trail], tenant: str) -> bool:
         try:
-            await link.call(lambda call: Erase(call, trails, tenant))
+            return bool(await link.call(lambda call: Erase(call, trails, tenant)))
         except ReplicaLostError:
-            # The memory of a lost replica is gone, and the others erase the blocks in Redis.
-            return
+            # Only the connection may be lost, and not the memory of the replica.
+            return False
 
     def stats(self) -> EngineStats:
         """Return the sum over all replicas, as of their last beats."""

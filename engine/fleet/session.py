@@ -271,7 +271,7 @@ class GatewaySession:
         with self._refusing(call.call):
             self.send(Answer(call.call, await self._do(call)))
 
-    async def _do(self, call: Warm | Places | Erase) -> bool | list[TierId | None] | None:
+    async def _do(self, call: Warm | Places | Erase) -> bool | list[TierId | None]:
         engine = self._owner.engine
         match call:
             case Warm(_, name, token_ids, tenant):
@@ -280,8 +280,7 @@ class GatewaySession:
             case Places(_, prefixes, tenant):
                 return await engine.prefixes.places(prefixes, tenant=tenant)
             case Erase(_, trails, tenant):
-                await engine.erase(trails, tenant=tenant)
-        return None
+                return await engine.erase(trails, tenant=tenant)
 
 
 def _request_of(call: Generate, on_place: Callable[[], None]) -> GenerateRequest:

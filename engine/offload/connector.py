@@ -284,6 +284,10 @@ class OffloadConnector:
             restoring.erased |= restoring.aborted and not erased.isdisjoint(restoring.request.block_keys)
         self.tiers.erase(keys)
 
+    def erased(self, keys: Sequence[BlockKey]) -> bool | None:
+        """See TierConnector."""
+        return self.tiers.erased(keys)
+
     def poll(self) -> list[Request]:
         """Return the requests whose load ended. Their tables hold the blocks that arrived, which are published."""
         ended: list[Request] = []

@@ -117,5 +117,11 @@ class TierConnector(Protocol):
     def erase(self, keys: Sequence[BlockKey]) -> None:
         """Erase the blocks of `keys` from the tiers below."""
 
+    def erased(self, keys: Sequence[BlockKey]) -> bool | None:
+        """Return True if the last erasure of each block was made, and False if a lower tier could not make it.
+
+        Return None while it is not known.
+        """
+
     def check(self) -> None:
         """Raise AssertionError if a pin or a load has no owner, or a block waits for a store that never comes."""

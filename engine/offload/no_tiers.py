@@ -120,5 +120,9 @@ class NoTiers:
     def erase(self, keys: Sequence[BlockKey]) -> None:
         """Do nothing."""
 
+    def erased(self, keys: Sequence[BlockKey]) -> bool | None:  # noqa: ARG002
+        """Return True."""
+        return True
+
     def check(self) -> None:
         """Do nothing."""

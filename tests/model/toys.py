@@ -261,6 +261,7 @@ class ToyStore:
     known: keys that the store believes to be in Redis.
     has_redis: whether there is a Redis, up or not.
     refuses: find no free slot in host memory.
+    answers: results of erasures that were not polled yet.
     uses: arguments of each call of `touch`.
     """
 
@@ -281,6 +282,7 @@ class ToyStore:
     redis: dict[BlockKey, Slots] = field(default_factory=dict)
     pending: dict[int, _Pending] = field(default_factory=dict)
     handles: int = 0
+    answers: list[tuple[Sequence[BlockKey], bool]] = field(default_factory=list)
     uses: list[tuple[tuple[BlockKey, ...], int, range]] = field(default_factory=list)
     eviction_index: EvictionIndex = field(
         default_factory=lambda: EvictionIndex(LeastRecentlyUsed, MemoryShares(Owners(), clock=lambda: 0.0))
@@ -423,7 +425,12 @@ class ToyStore:
             self.eviction_index.remove([key])
             if self.redis_up:
                 self.redis.pop(key, None)
+        self.answers.append(([key for key in keys if key not in busy], self.redis_up or not self.has_redis))
         return busy
+
+    def poll_erased(self) -> list[tuple[Sequence[BlockKey], bool]]:
+        answers, self.answers = self.answers, []
+        return answers
 
     def abandon(self) -> list[int]:
         self.reserved.clear()

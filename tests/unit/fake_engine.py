@@ -195,6 +195,7 @@ class FakeEngine:
         self.prefixes = FakePrefixes()
         self.requests: list[FakeStream] = []
         self.erased: list[Trail] = []
+        self.num_unerased = 0
         self.erased_of: list[str] = []
         self.deleted_tenants: list[str] = []
         self.deletions = Counter[str]()
@@ -346,10 +347,14 @@ class FakeEngine:
         for request_id in self.requests_of(tenant):
             self.abort(request_id)
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> None:
+    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> bool:
+        if self.num_unerased:
+            self.num_unerased -= 1
+            return False
         self.erased += trails
         self.erased_of += [tenant] * len(trails)
         self._change.set()
+        return True
 
     async def until_erased(self, count: int) -> list[Trail]:
         """Wait until `count` trails have been erased."""

@@ -129,3 +129,43 @@ def test_flush_waits_for_erasures(redis_server: RedisServer, rigs: Rigs) -> None
     redis_server.thaw()
     assert rig.store.flush(10)
     assert not in_redis(redis_server)
+
+
+def outcome(rig: Rig) -> bool:
+    """Wait for the lower tiers' answer to an erasure."""
+    [(_, erased)] = until(lambda: rig.store.poll_erased() or None)
+    return erased
+
+
+def test_erasure_that_redis_missed_is_reported(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.put(keys(range(2)))
+    assert rig.store.flush(10)
+    redis_server.freeze()
+    assert rig.store.erase([key(0)]) == []
+    assert not outcome(rig), "Redis did not answer"
+    assert not rig.store.erase([key(0)])
+    assert not outcome(rig), "Redis was skipped"
+    redis_server.thaw()
+    rig.until_stats(lambda stats: stats.lower["redis"].state == "ok")
+    assert rig.store.erase([key(0)]) == []
+    assert outcome(rig)
+    assert in_redis(redis_server) == names([key(1)])
+
+
+def test_erasure_that_redis_refuses_is_reported(redis_server: RedisServer, rigs: Rigs) -> None:
+    rig = rigs.open(redis_server.address)
+    rig.put([key(0)])
+    assert rig.store.flush(10)
+    with redis_server.client() as client:
+        client.config_set("min-replicas-to-write", 1)
+    rig.store.erase([key(0)])
+    assert not outcome(rig)
+    assert rig.store.stats().lower["redis"].refusal.startswith("UNLINK: NOREPLICAS")
+
+
+def test_erasure_without_lower_tiers_is_done(rigs: Rigs) -> None:
+    rig = rigs.open(None)
+    rig.put([key(0)])
+    assert rig.store.erase([key(0)]) == []
+    assert outcome(rig)

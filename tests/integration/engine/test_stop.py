@@ -67,7 +67,7 @@ async def test_erasure_while_answers_end_reaches_every_tier(engine: AsyncLLMEngi
     await until(lambda: engine.stats().running > 0)
     stopping = asyncio.create_task(engine.stop(SECONDS))
     await asyncio.sleep(0)
-    await engine.erase([Trail(DELETED, 0, [len(DELETED)])])
+    assert await engine.erase([Trail(DELETED, 0, [len(DELETED)])])
     await stopping
     assert await answer == LONG.max_tokens
     assert in_redis(redis_server, engine, DELETED) == [False] * 3
@@ -84,8 +84,36 @@ async def test_block_erased_during_the_flush_is_not_in_redis(engine: AsyncLLMEng
         await asyncio.wait([engine._task])
         # All blocks are on their way to Redis, which takes no writes.
         assert num_pending(engine) >= 6
-        await engine.erase([Trail(DELETED, 0, [len(DELETED)])])
+        erasing = asyncio.create_task(engine.erase([Trail(DELETED, 0, [len(DELETED)])]))
+        await until(lambda: is_erasing(engine))
         client.client_unpause()
     await stopping
+    assert await erasing
     assert in_redis(redis_server, engine, DELETED) == [False] * 3
     assert in_redis(redis_server, engine, KEPT) == [True] * 3
+
+
+async def test_erasure_says_whether_redis_has_made_it(engine: AsyncLLMEngine, redis_server: RedisServer) -> None:
+    trail = Trail(DELETED, 0, [len(DELETED)])
+    await compute(engine, DELETED, SHORT)
+    await until(lambda: all(in_redis(redis_server, engine, DELETED)))
+    with redis_server.client() as client:
+        client.config_set("min-replicas-to-write", 1)
+        assert not await engine.erase([trail])
+        assert in_redis(redis_server, engine, DELETED) == [True] * 3
+        client.config_set("min-replicas-to-write", 0)
+    await until(lambda: not redis_refusal(engine))
+    assert await engine.erase([trail])
+    assert in_redis(redis_server, engine, DELETED) == [False] * 3
+
+
+def is_erasing(engine: AsyncLLMEngine) -> bool:
+    tiers = engine._engine.core.scheduler.connector.tiers
+    assert tiers is not None
+    return tiers.is_erasing
+
+
+def redis_refusal(engine: AsyncLLMEngine) -> str:
+    tiers = engine.stats().tiers
+    assert tiers is not None
+    return tiers.lower[REDIS.id].refusal

@@ -43,6 +43,12 @@ def put(lower: LowerTiers, keys: Sequence[bytes]) -> bool:
     return until(lambda: stored.take(task))[0]
 
 
+def erase(tier: DictTier | LowerTiers, keys: Sequence[bytes]) -> bool:
+    outcomes: list[bool] = []
+    tier.erase(keys, outcomes.append)
+    return outcomes == [True]
+
+
 def find(lower: LowerTiers, keys: Sequence[bytes]) -> list[bool]:
     found: Mailbox[list[bool]] = Mailbox(lambda: None)
     task = found.open()
@@ -66,8 +72,8 @@ def test_put_writes_to_every_tier(lower: LowerTiers, near: DictTier, far: DictTi
 
 def test_run_continues_in_the_next_tier(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
     put(lower, KEYS)
-    near.erase(KEYS[2:])
-    far.erase([*KEYS[:1], KEYS[5]])
+    assert erase(near, KEYS[2:])
+    assert erase(far, [*KEYS[:1], KEYS[5]])
     assert lower.num_known(KEYS) == 5
     assert find(lower, KEYS) == [True] * 5 + [False]
     assert load(lower, KEYS[:5]) == [key[:1] * 8 for key in KEYS[:5]]
@@ -122,7 +128,7 @@ def test_statistics_include_tiers_that_are_off(near: DictTier) -> None:
 
 def test_unavailable_tier_claims_no_block(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
     put(lower, KEYS)
-    far.erase(KEYS[2:])
+    assert erase(far, KEYS[2:])
     near.is_up = False
     assert find(lower, KEYS) == [True, True, False, False, False, False]
     assert [lower.place_of(key) for key in KEYS[:3]] == ["far", "far", None]
@@ -144,3 +150,13 @@ def test_no_tiers_have_nothing_and_take_nothing() -> None:
     assert lower.miss_of(KEYS[0]).reason is TierMissReason.OFF
     assert lower.take_missed(8) is None
     assert lower.flush(0.0)
+
+
+def test_erasure_is_done_once_no_tier_has_the_blocks(near: DictTier, far: DictTier, lower: LowerTiers) -> None:
+    assert put(lower, KEYS)
+    far.is_up = False
+    assert not erase(lower, KEYS)
+    assert set(far.blocks) == set(KEYS)
+    far.is_up = True
+    assert erase(lower, KEYS)
+    assert not near.blocks | far.blocks

@@ -94,8 +94,10 @@ def test_renewal_and_erasure_cover_every_value_of_a_block(redis_server: RedisSer
             redis.expire(name, 100)
         client.renew([key(1)])
         until(lambda: all(redis.ttl(name) > 1000 for name in names(1)))
-        client.erase([key(1)])
-        until(lambda: set(redis.keys()) == {*names(2)})
+        erased = Results[bool]()
+        client.erase([key(1)], erased)
+        assert erased.wait(1) == [True]
+        assert set(redis.keys()) == {*names(2)}
 
 
 @pytest.mark.parametrize("values_that_fit", range(VALUES))

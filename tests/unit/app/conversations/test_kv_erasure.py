@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from app.conversations import kv_erasure
 from app.domain.records import Message
 from app.domain.token_history import joined_ids
 from app.schemas.conversations import NewMessage, RetryFields
@@ -120,3 +123,13 @@ async def test_conversation_is_deleted_without_engine(tmp_path: Path, services: 
     services.host.engine = None
     await services.deletions.delete_conversation(conversation, permanently=True)
     assert (await services.store.conversations.page()).conversations == []
+
+
+async def test_erasure_that_a_tier_misses_is_repeated(
+    services: Services, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kv_erasure, "FIRST_WAIT", 0.001)
+    conversation = await chat(services, "one")
+    engine.num_unerased = 3
+    [trail] = await erased(services, engine, conversation)
+    assert trail.num_shared == 0

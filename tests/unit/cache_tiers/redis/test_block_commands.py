@@ -158,3 +158,22 @@ def test_broken_connection_ends_all_queued_loads(listener: Listener) -> None:
     job.finish()
     assert reported == [[True], [], []]
     assert line.add(Load([], reported.append)), "no job may be left on the line"
+
+
+def test_defect_in_one_callback_keeps_no_load_from_its_result(listener: Listener) -> None:
+    payloads = {bytes([number]) * 32: bytes([number]) * NBYTES for number in range(3)}
+    reported: list[list[Reject | bool]] = []
+
+    def fail(_outcomes: list[Reject | bool]) -> None:
+        raise RuntimeError("a defect")
+
+    line = LoadLine()
+    for at, key in enumerate(payloads):
+        line.add(Load([Block(key, memoryview(bytearray(NBYTES)))], fail if at == 0 else reported.append))
+    line.add(Load([Block(bytes(32), memoryview(bytearray(NBYTES)))], fail))
+    line.add(Load([], reported.append))
+    job = LoadJob(line, BlockFormat(SEAL, 60), KnownSpeed(LinkSpeed(0.0005, 4e9)))
+    with connected(listener, answering(payloads)) as connection, pytest.raises(ConnectionError):
+        job.run(connection, getex=True)
+    job.finish()
+    assert reported == [[True], [True], []]

@@ -80,6 +80,7 @@ class ScriptedEngine:
         self.text_before: Any = ""
         self.aborted: list[str] = []
         self.erased: list[Sequence[int]] = []
+        self.erases = True
         self.prefixes = SimpleNamespace(until_below=self._call)
 
     async def generate(self, request: GenerateRequest) -> list[RequestStream]:
@@ -93,9 +94,10 @@ class ScriptedEngine:
     def abort(self, request_id: str) -> None:
         self.aborted.append(request_id)
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str) -> None:
+    async def erase(self, trails: Sequence[Trail], *, tenant: str) -> bool:
         await self._call()
         self.erased += [each.token_ids for each in trails]
+        return self.erases
 
     def adopt_deletions(self, generations: dict[str, int]) -> None: ...
 

@@ -80,7 +80,7 @@ async def test_erasure_reaches_a_replica_that_is_drained(fleet: MemoryFleet) -> 
     # The next epoch takes its place.
     fleet.links[0].lose("it has ended")
     await settled()
-    await asyncio.wait_for(fleet.engine.erase([Trail([4])]), 5)
+    assert await asyncio.wait_for(fleet.engine.erase([Trail([4])]), 5)
     assert [[4] in fleet.of(link).erased for link in fleet.links] == [True, True]
     assert [4] not in engines[0].erased
 
@@ -147,3 +147,16 @@ async def test_next_replica_has_the_time_that_is_left() -> None:
     timeout = fleet.of(fleet.busy()).requests[-1].urgency.timeout
     assert timeout is not None
     assert timeout < 60.0
+
+
+async def test_erasure_is_not_done_while_one_replica_is_away(fleet: MemoryFleet) -> None:
+    """Distinguish a lost connection from a lost process: the replica would keep the blocks."""
+    fleet.links[1].lose("its connection is lost")
+    assert not await fleet.engine.erase([Trail([1])])
+    await settled()
+    assert await asyncio.wait_for(fleet.engine.erase([Trail([1])]), 5)
+
+
+async def test_erasure_is_not_done_if_one_replica_cannot(fleet: MemoryFleet) -> None:
+    fleet.of(fleet.links[1]).erases = False
+    assert not await fleet.engine.erase([Trail([1])])

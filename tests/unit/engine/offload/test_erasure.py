@@ -154,3 +154,28 @@ def test_block_offered_again_while_locked_in_cpu_stays() -> None:
     settle(rig)
     assert anywhere(rig, KEYS[:1]) == {"cpu", "redis"}
     assert anywhere(rig, KEYS[1:]) == set()
+
+
+def test_erasure_that_redis_misses_is_known_until_repeated() -> None:
+    rig = Rig(store=ToyStore(16))
+    assert rig.store is not None
+    rig.add(PROMPT, max_tokens=1)
+    settle(rig)
+    rig.store.redis_up = False
+    rig.scheduler.erase(KEYS)
+    assert rig.scheduler.connector.erased(KEYS) is False
+    rig.store.redis_up = True
+    rig.scheduler.erase(KEYS)
+    assert rig.scheduler.connector.erased(KEYS) is True
+    assert anywhere(rig, KEYS) == set()
+
+
+def test_erasure_of_a_block_in_use_is_not_known_yet() -> None:
+    rig = Rig(store=ToyStore(16))
+    rig.add(PROMPT, max_tokens=1)
+    step = begin_store(rig)
+    rig.scheduler.erase(KEYS)
+    assert rig.scheduler.connector.erased(KEYS) is None
+    rig.scheduler.update(*step)
+    settle(rig)
+    assert rig.scheduler.connector.erased(KEYS) is True

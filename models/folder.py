@@ -83,7 +83,7 @@ class ModelFolder:
             if not required:
                 return {}
             raise ModelNotFoundError(f"{self.path} is not a model folder: it has no {name}") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ModelNotFoundError(f"{file} cannot be read: {error}") from error
         if not isinstance(value, dict):
             raise ModelNotFoundError(f"{file} does not contain a JSON object")

@@ -86,7 +86,7 @@ class Tokenizer:
             spec = json.loads((path / "tokenizer.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise TokenizerError(f"{path} has no tokenizer.json; other tokenizer files are not supported") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise TokenizerError(f"{path / 'tokenizer.json'} cannot be read: {error}") from error
         bos = folder.token_ids("bos_token_id")
         return cls(

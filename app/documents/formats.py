@@ -55,7 +55,8 @@ def _html(data: bytes) -> str:
     from bs4 import BeautifulSoup
     from markdownify import MarkdownConverter
 
-    soup = BeautifulSoup(data, "html.parser")
+    # Python's own parser takes the square of a text of unfinished tags, in versions before 3.13.6.
+    soup = BeautifulSoup(data, "lxml")
     for hidden in soup(INVISIBLE):
         hidden.decompose()
     return str(MarkdownConverter(heading_style="ATX", strip=["img"]).convert_soup(soup))
@@ -107,7 +108,7 @@ def _texts(shapes: Iterable[Any]) -> Iterator[str]:
 
 
 def _chapters(archive: zipfile.ZipFile, names: set[str]) -> Iterator[str]:
-    """Yield the parts of an epub in reading order. Raises UnreadableError for an encrypted one."""
+    """Yield the parts of an epub in reading order, each once. Raises UnreadableError for an encrypted one."""
     from defusedxml import ElementTree
 
     container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
@@ -120,14 +121,21 @@ def _chapters(archive: zipfile.ZipFile, names: set[str]) -> Iterator[str]:
         for element in root.iter()
         if _name(element) == "item"
     }
-    encrypted = b""
-    if "META-INF/encryption.xml" in names:
-        encrypted = archive.read("META-INF/encryption.xml")
-    for element in root.iter():
-        if _name(element) == "itemref" and (name := places.get(element.attrib["idref"], "")) in names:
-            if name.encode() in encrypted:
-                raise UnreadableError(Refusal.ENCRYPTED)
+    order = (places.get(element.attrib["idref"], "") for element in root.iter() if _name(element) == "itemref")
+    encrypted = _encrypted(archive) if "META-INF/encryption.xml" in names else set[str]()
+    for name in dict.fromkeys(order):
+        if name in encrypted:
+            raise UnreadableError(Refusal.ENCRYPTED)
+        if name in names:
             yield name
+
+
+def _encrypted(archive: zipfile.ZipFile) -> set[str]:
+    """Return the names of the encrypted parts of an epub."""
+    from defusedxml import ElementTree
+
+    root = ElementTree.fromstring(archive.read("META-INF/encryption.xml"))
+    return {unquote(element.attrib["URI"]) for element in root.iter() if _name(element) == "CipherReference"}
 
 
 def _name(element: Any) -> str:

@@ -95,7 +95,8 @@ def num_common(one: bytes, other: bytes) -> int:
         return high // ID_BYTES
     while low < high - 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle)
+        # All before `low` is equal, so each comparison has half the length of the one before.
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle)
     return low // ID_BYTES
 
 

@@ -62,7 +62,7 @@ def flag(request: Request, name: str) -> bool:
 
 _RANGE: Final = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
 MAX_POSITION: Final = 200_000
-"""Bound on the positions that a parameter may list, and on how many."""
+"""Bound on the positions that a parameter may list, and on how many, with those that it repeats."""
 
 
 def positions(request: Request, name: str) -> frozenset[int] | None:
@@ -70,11 +70,12 @@ def positions(request: Request, name: str) -> frozenset[int] | None:
     given = request.query_params.get(name)
     if given is None:
         return None
-    found = set[int]()
+    found, room = set[int](), MAX_POSITION
     for part in given.split(","):
         match = _RANGE.fullmatch(part)
         first, last = (int(match[1]), int(match[2] or match[1])) if match is not None else (1, 0)
-        if not first <= last < MAX_POSITION or len(found) + last - first >= MAX_POSITION:
+        room -= last - first + 1
+        if not first <= last < MAX_POSITION or room < 0:
             raise InvalidRequestError(f"{name} must be a list of positions and ranges, such as 0-41,43", param=name)
         found.update(range(first, last + 1))
     return frozenset(found)

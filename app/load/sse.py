@@ -27,7 +27,7 @@ class SSEParser:
 
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
-        self._rest = ""
+        self._rest = list[str]()
         self._skip_newline = False
         self._data: list[str] = []
         self._event = ""
@@ -41,7 +41,13 @@ class SSEParser:
             text = text.removeprefix("\n")
             self._skip_newline = False
         self._skip_newline = self._skip_newline or text.endswith("\r")
-        *lines, self._rest = (self._rest + text).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        first, *further = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        # Joined once the line is complete: a line may come in many pieces.
+        self._rest.append(first)
+        if not further:
+            return []
+        lines = ["".join(self._rest), *further[:-1]]
+        self._rest = [further[-1]]
         return [event for line in lines if (event := self._line(line)) is not None]
 
     def _line(self, line: str) -> SSEEvent | None:

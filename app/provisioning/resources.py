@@ -32,6 +32,8 @@ def user_fields(user: Resource[Any], plan: ScimPlan) -> UserFields:
         raise InvalidValueException(
             detail=f"{plan.subject} is the name under which the person logs in: it must have 1 to {MAX_TEXT} characters"
         )
+    if len(name) > MAX_TEXT:
+        raise InvalidValueException(detail=f"userName must have at most {MAX_TEXT} characters")
     identity = Identity(plan.issuer, subject, _shown_name(user)[:MAX_TEXT], _email(user)[:MAX_TEXT])
     return UserFields(identity, comparable(name), _exact(external_id), user.active is not False, _body(user))
 
@@ -90,8 +92,13 @@ def _body(resource: Resource[Any]) -> str:
     return json.dumps({name: value for name, value in content.items() if name not in NOT_STORED}, ensure_ascii=False)
 
 
-def _exact(text: str | None) -> str | None:
-    return normalize("NFC", text) if text is not None else None
+def _exact(external_id: str | None) -> str | None:
+    """Return the form of an id that is stored. Raises InvalidValueException: it is too long to be composed."""
+    if external_id is None:
+        return None
+    if len(external_id) > MAX_TEXT:
+        raise InvalidValueException(detail=f"externalId must have at most {MAX_TEXT} characters")
+    return normalize("NFC", external_id)
 
 
 def _shown_name(user: User[Any]) -> str:

@@ -25,7 +25,7 @@ from scim2_models import (
 from scim2_server.storage import ScimStorage, SearchPage
 
 from app.accounts.scim_plan import ScimPlan
-from app.provisioning.resources import comparable, group_fields, resource_of, user_fields, version_of
+from app.provisioning.resources import MAX_TEXT, comparable, group_fields, resource_of, user_fields, version_of
 from app.storage.provisioning import (
     PAGE,
     GroupColumn,
@@ -145,6 +145,9 @@ class ProvisioningStorage(ScimStorage):
         column = COLUMNS[kind.name or ""].get(equality[1].lower()) if equality is not None else None
         if equality is not None and column is not None:
             value: str = json.loads(equality[2])
+            # No stored name or id is longer.
+            if len(value) > MAX_TEXT:
+                return
             yield from self._read(kind, column, comparable(value) if column.endswith("_key") else value)
             return
         offset = 0

@@ -182,11 +182,24 @@ class _Value:
         self._line_end = "\n" if has_lines else ""
         self._is_json = is_json
         self._held = ""
+        self._parts = list[str]()
         self._has_begun = False
         self._has_quoted = False
 
     def push(self, text: str) -> str:
         """Add text and return the JSON that it adds to the arguments."""
+        return self._push_json(text) if self._is_json else self._push_text(text)
+
+    def _push_json(self, text: str) -> str:
+        """Add text of a value that is emitted at its end. The end is searched for in the last text alone."""
+        self._parts.append(text)
+        self._held = (self._held + text)[-(len(text) + len(self._end)) :]
+        if self._end not in self._held:
+            return ""
+        value, _, self.unread = "".join(self._parts).partition(self._end)
+        return _json_value(value.removeprefix(self._line_end).removesuffix(self._line_end))
+
+    def _push_text(self, text: str) -> str:
         self._held += text
         if not self._has_begun and self._held:
             self._has_begun = True
@@ -194,10 +207,7 @@ class _Value:
         value, end, after = self._held.partition(self._end)
         if end:
             self.unread = after
-            value = value.removesuffix(self._line_end)
-            return _json_value(value) if self._is_json else self._quoted(value) + '"'
-        if self._is_json:
-            return ""
+            return self._quoted(value.removesuffix(self._line_end)) + '"'
         kept = _held_back(self._held, self._line_end, self._end)
         value, self._held = self._held[: len(self._held) - kept], self._held[len(self._held) - kept :]
         return self._quoted(value) if value else ""

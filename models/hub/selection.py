@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -77,9 +78,8 @@ def gguf_files(repository: Repository) -> list[RepoFile]:
 def choices(repository: Repository, files: list[RepoFile]) -> str:
     """Return the names by which `files` can be chosen, as a list for an error."""
     labels = [quantization(file.path) for file in files]
-    unique = [
-        label if label and labels.count(label) == 1 else file.path for file, label in zip(files, labels, strict=True)
-    ]
+    times = Counter(labels)
+    unique = [label if label and times[label] == 1 else file.path for file, label in zip(files, labels, strict=True)]
     return ", ".join(str(HubName(repository.name, choice)) for choice in unique)
 
 
@@ -115,7 +115,7 @@ def _indexed(index: Path) -> set[str]:
     """Read the names of the weight files from the index."""
     try:
         names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DownloadError(f"{INDEX} of the repository cannot be read: {error}") from error
     if not all(isinstance(name, str) and "/" not in name for name in names):
         raise DownloadError(f"{INDEX} of the repository names files outside its folder")

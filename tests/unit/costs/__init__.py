@@ -1,0 +1,1 @@
+"""The cost of what strangers send grows in proportion to its size: one row for each parser, by topic."""

@@ -1,0 +1,145 @@
+"""Headers and addresses of requests, before and after the door."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any, Final, cast
+
+import pytest
+from starlette.datastructures import Headers, QueryParams
+from starlette.requests import Request
+from starlette.responses import FileResponse
+from starlette.types import Message, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from app.access.authentication import COOKIE, shown_key, shown_login
+from app.access.host_names import host_name
+from app.access.proxies import forwarding_header
+from app.accounts.known_browsers import KnownBrowsers
+from app.accounts.own_path import parse_own_path
+from app.accounts.proxy_login import ProxyLogin
+from app.apis.responses.listing import Listing
+from app.conversations.shared_page_texts import texts_for
+from app.domain.bounds import MAX_URL_BYTES
+from app.domain.wildcards import wildcard_source
+from app.host.model_aliases import ModelAliases
+from app.http.attachment import attachment
+from app.http.client_network import network_of
+from app.http.inflating import is_compressed
+from app.http.query_params import positions
+from app.logs.log_lines import TextLines
+from app.routes.cursors import parse_position
+from app.routes.pages import _accepts_gzip
+from app.routes.versioned import expected_versions
+from app.runs.run_log import is_number
+from app.storage.postgres.text_index import tsquery
+from app.storage.snippets import SnippetMaker
+from app.storage.sqlite.text_index import match_expression
+from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated, seconds
+from tests.sizes import Size
+
+PROXY: Final = ProxyLogin("remote-user", "remote-groups", (ip_network("127.0.0.1"),))
+BROWSERS: Final = KnownBrowsers(b"secret")
+ALIASES: Final = ModelAliases({"a*b*c*d": "model"})
+
+
+def header(name: str, text: str, before: str = "", after: str = "") -> Callable[[int], Headers]:
+    make = repeated(text, before, after)
+    return lambda size: Headers({"host": "localhost", name: make(size)})
+
+
+def request_with(headers: Headers, query: str = "") -> Request:
+    return Request({"type": "http", "method": "GET", "headers": headers.raw, "query_string": query.encode()})
+
+
+def parameter(name: str, text: str) -> Callable[[int], Request]:
+    return lambda size: request_with(Headers(), f"{name}={text * size}")
+
+
+def run(application: Callable[[Scope, Receive, Send], Any], headers: Headers) -> None:
+    """Run an application (ASGI) with a request whose response is discarded."""
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(_message: Message) -> None:
+        pass
+
+    scope = {"type": "http", "method": "GET", "scheme": "http", "client": ("127.0.0.1", 1), "headers": headers.raw}
+    asyncio.run(application(scope, receive, send))
+
+
+async def ignore(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    pass
+
+
+FORWARDED: Final[Any] = ProxyHeadersMiddleware(cast("Any", ignore), "127.0.0.1")
+PAGE: Final = FileResponse(Path(__file__))
+
+
+def logged(text: str) -> str:
+    return TextLines().format(logging.makeLogRecord({"msg": "%s", "args": (text,), "facts": {"client": text}}))
+
+
+ROWS: Final = (
+    CostRow("cookie with escapes", header("cookie", "\\", f'{COOKIE}="', '"'), shown_login, 2_000, 16_000),
+    CostRow("many cookies", header("cookie", "a=b;", after=f"{COOKIE}=c"), shown_login, 1_000, 16_000),
+    CostRow("mark of a browser", repeated("."), lambda mark: BROWSERS.source(mark, "ada", ""), 4_000, 16_000),
+    CostRow("Authorization header", header("authorization", " ", "Bearer "), shown_key, 8_000, 32_000),
+    CostRow("key of many parts", header("x-api-key", "sk-ebb-"), shown_key, 4_000, 16_000),
+    CostRow("Host header", repeated("a."), host_name, 8_000, 16_000),
+    CostRow("Forwarded header", header("forwarded", "for=1;"), forwarding_header, 4_000, 8_000),
+    CostRow(
+        "X-Forwarded-For header", header("x-forwarded-for", "127.0.0.1,"), lambda h: run(FORWARDED, h), 1_000, 8_000
+    ),
+    CostRow("address that a proxy names", repeated("1:"), network_of, 4_000, 32_000),
+    CostRow(
+        "groups that a proxy names",
+        header("remote-groups", "a, "),
+        lambda h: PROXY.identity(h, "127.0.0.1"),
+        4_000,
+        16_000,
+    ),
+    CostRow(
+        "person that a proxy names", header("remote-user", "a"), lambda h: PROXY.identity(h, "127.0.0.1"), 8_000, 32_000
+    ),
+    CostRow("Accept-Language of dashes", repeated("-"), texts_for, 8_000, 32_000),
+    CostRow("many languages", repeated("xx-yy,"), texts_for, 1_000, 8_000),
+    CostRow("Accept-Encoding header", header("accept-encoding", "gzip;q=0,"), _accepts_gzip, 1_000, 8_000),
+    CostRow("Content-Encoding header", repeated("identity,"), is_compressed, 1_000, 8_000),
+    CostRow("Range header", header("range", "0-0,", "bytes="), lambda headers: run(PAGE, headers), 1_000, 8_000),
+    CostRow("If-Range header", header("if-range", '"'), lambda headers: run(PAGE, headers), 1_000, 8_000),
+    CostRow("If-Match header", header("if-match", '"1",'), lambda h: expected_versions(request_with(h)), 1_000, 16_000),
+    CostRow("If-Match of spaces", header("if-match", " "), lambda h: expected_versions(request_with(h)), 4_000, 32_000),
+    CostRow("Last-Event-ID header", repeated("1."), lambda text: is_number(text.rpartition(".")[2]), 8_000, 32_000),
+    CostRow("query string", repeated("a=b&"), QueryParams, 2_000, 16_000),
+    CostRow("query of a list", repeated("include=a&"), lambda text: Listing.parse(QueryParams(text)), 1_000, 16_000),
+    CostRow(
+        "positions of an import", parameter("chosen", "1,"), lambda request: positions(request, "chosen"), 1_000, 4_000
+    ),
+    CostRow("cursor of a list", repeated("AAAA"), parse_position, 4_000, 16_000),
+    CostRow("path to return to", repeated("\\", "/"), parse_own_path, 8_000, 64_000),
+    CostRow("name of a model", repeated("abcd"), ALIASES.model, 4_000, 64_000),
+    CostRow("pattern of names", repeated("a*"), wildcard_source, 1_000, 16_000),
+    CostRow("title of a saved file", repeated("a/:"), lambda title: attachment(title, "md"), 4_000, 64_000),
+    CostRow("title of spaces", repeated(" \u3000"), lambda title: attachment(title, "md"), 4_000, 64_000),
+    CostRow("search query of many words", repeated("a b "), SnippetMaker, 150, 2_000),
+    CostRow("search query for SQLite", repeated("ab "), match_expression, 1_000, 16_000),
+    CostRow("search query for PostgreSQL", repeated("ab "), lambda query: tsquery(query, "t"), 1_000, 16_000),
+    CostRow("log line with addresses", repeated("://a"), logged, 2_000, 32_000),
+    CostRow("log line of spaces", repeated("bearer    "), logged, 1_000, 16_000),
+    CostRow("log line of control characters", repeated("\0"), logged, 2_000, 16_000),
+)
+
+
+@for_each(ROWS)
+def test_cost_grows_in_proportion_to_input(row: CostRow, size: Size) -> None:
+    assert growth(row, size.pick(small=row.size, full=row.full)) <= MOST_GROWTH
+
+
+@pytest.mark.parametrize("part", ["0-99999,", "0,"])
+def test_longest_list_of_positions_is_cheap(part: str) -> None:
+    longest = CostRow("", parameter("chosen", part), lambda request: positions(request, "chosen"), 0, 0)
+    assert seconds(longest, MAX_URL_BYTES // len(part)) < 0.25

@@ -79,7 +79,7 @@ ROWS: Final = (
     CostRow("message of spaces", texts(" "), rendered(), 4_000, 100_000),
     CostRow("message of quotes", texts('"{% {{ \\'), rendered(LLAMA3), 1_000, 50_000),
     CostRow("message of control tokens", texts(MARK), rendered(), 150, 4_000),
-    CostRow("message of begun control tokens", texts("<|im_st"), rendered(), 1_000, 50_000),
+    CostRow("message of begun control tokens", texts("<|im_st"), rendered(), 1_000, 25_000),
     CostRow("message of placeholders", texts("\ue0001\ue000", MARK), rendered(), 1_000, 50_000),
     CostRow("message of digits and a control token", texts("12", MARK), rendered(), 2_000, 100_000),
     CostRow(
@@ -93,7 +93,7 @@ ROWS: Final = (
     CostRow("text of spaces", repeated(" "), encoded, 4_000, 250_000),
     CostRow("text of words", repeated("a "), encoded, 2_000, 250_000),
     CostRow("text of marks", repeated("e\u0301"), encoded, 2_000, 100_000),
-    CostRow("text of control tokens", repeated(MARK), encoded, 500, 25_000),
+    CostRow("text of control tokens", repeated(MARK), encoded, 500, 10_000),
     CostRow("answer of half characters", lambda size: [3 + 0xE2 - 33] * size, decoded, 500, 50_000),
 )
 

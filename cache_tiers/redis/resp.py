@@ -9,9 +9,11 @@ import contextlib
 import socket
 import ssl
 import struct
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.errors import RedisProtocolError, RedisRefusedError
@@ -31,13 +33,22 @@ class ErrorReply:
 
 Reply = int | bytes | ErrorReply | None
 
+_Resolved = tuple[
+    socket.AddressFamily,
+    socket.SocketKind,
+    int,
+    str,
+    tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes],
+]
+"""An entry of getaddrinfo: family, kind, protocol, canonical name and address."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
     """Time limits in seconds.
 
     connect: for the TCP or socket connection.
-    io: for a single system call that waits for bytes.
+    io: for a single system call that waits for bytes, and for the name of the host.
     operation: for a whole exchange, in addition to the time of its bytes at SLOWEST. Checked between system calls.
     """
 
@@ -250,38 +261,64 @@ def _connect(address: RedisAddress, timeouts: Timeouts) -> socket.socket:
             plain.close()
             raise
         return plain
-    if address.tls is not None:
-        return _connect_tls(address, address.tls.context(), timeouts)
-    tcp = socket.create_connection((address.host, address.port), timeouts.connect)
-    tcp.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return tcp
+    failure = OSError(f"{address.host} has no address")
+    for family, kind, protocol, _, where in _resolve(address.host, address.port, timeouts.io):
+        try:
+            return _connect_to(where, socket.socket(family, kind, protocol), address, timeouts)
+        except OSError as error:
+            failure = error
+    raise failure
 
 
-def _connect_tls(address: RedisAddress, context: ssl.SSLContext, timeouts: Timeouts) -> ssl.SSLSocket:
-    """Connect to the first address of the host that answers.
+def _connect_to(
+    where: tuple[str, int] | tuple[str, int, int, int] | tuple[int, bytes],
+    plain: socket.socket,
+    address: RedisAddress,
+    timeouts: Timeouts,
+) -> socket.socket:
+    """Connect a new socket, with TLS if the address wants it. Close the socket if that fails.
 
     The socket is wrapped before it connects. If the server resets a connection that is being wrapped, the ssl module
     leaves the socket open, and nothing else can close it.
     """
-    failure = OSError(f"{address.host} has no address")
-    for family, kind, protocol, _, where in socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM):
-        plain = socket.socket(family, kind, protocol)
-        tls = context.wrap_socket(plain, server_hostname=address.host, do_handshake_on_connect=False)
+    connected = plain
+    if address.tls is not None:
+        context = address.tls.context()
+        connected = context.wrap_socket(plain, server_hostname=address.host, do_handshake_on_connect=False)
+    try:
+        connected.settimeout(timeouts.connect)
+        connected.connect(where)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if isinstance(connected, ssl.SSLSocket):
+            connected.settimeout(timeouts.io)
+            connected.do_handshake()
+    except BaseException:
+        connected.close()
+        raise
+    return connected
+
+
+def _resolve(host: str, port: int, seconds: float) -> Sequence[_Resolved]:
+    """Return the addresses of a host. Raise TimeoutError after `seconds`, or another OSError.
+
+    The system's resolver has no time limit that suits a stop, so a thread of its own waits for it.
+    """
+    found: SimpleQueue[Sequence[_Resolved] | OSError] = SimpleQueue()
+
+    def resolve() -> None:
         try:
-            tls.settimeout(timeouts.connect)
-            tls.connect(where)
-            tls.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            tls.settimeout(timeouts.io)
-            tls.do_handshake()
+            found.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
         except OSError as error:
-            tls.close()
-            failure = error
-        except BaseException:
-            tls.close()
-            raise
-        else:
-            return tls
-    raise failure
+            found.put(error)
+
+    threading.Thread(target=resolve, name="redis-resolve", daemon=True).start()
+    try:
+        result = found.get(timeout=seconds)
+    except Empty:
+        raise TimeoutError(f"the name {host} was not resolved within {seconds:g} s") from None
+    if isinstance(result, OSError):
+        raise result
+    return result
 
 
 def _set_timeout(connected: socket.socket, seconds: float) -> None:

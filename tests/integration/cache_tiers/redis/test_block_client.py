@@ -1,6 +1,8 @@
 """The block client of the Redis tier, without LMCache: bounds, threads and old servers."""
 
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -175,3 +177,15 @@ def test_renewals_within_the_interval_are_skipped(redis_server: RedisServer) -> 
             assert redis.info("commandstats").get("cmdstat_expire", {"calls": 0})["calls"] == before
     finally:
         client.close()
+
+
+def test_hung_resolver_delays_neither_start_nor_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers.wait(60))
+    address = RedisAddress(host="redis.example", port=6379)
+    began = time.monotonic()
+    client = RedisBlockClient(address, SEAL, BlockClientOptions(max_write_bytes=BLOCK, timeouts=Timeouts(io=0.1)))
+    assert client.stats().state == "Redis does not answer in time"
+    client.close()
+    assert time.monotonic() - began < 10
+    answers.set()

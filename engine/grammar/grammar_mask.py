@@ -6,8 +6,10 @@ from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from engine.grammar.compiled_forms import CompiledForm
+
 if TYPE_CHECKING:
-    from engine.grammar.automaton import Automaton, Position
+    from engine.grammar.automaton import Position
 
 PATIENCE_SECONDS: Final = 0.004
 """Seconds that the loop waits for a mask. Nearly every mask takes less; an answer with a slower one skips a step."""
@@ -24,20 +26,22 @@ class MaskThreads:
 class GrammarMask:
     """TokenMask of a form. `end_words` allows only tokens that end the answer.
 
+    The mask has the compiled form, which therefore stays in the cache as long as the answer.
+
     All masks of a step begin before one of them is awaited, and each is awaited until PATIENCE_SECONDS after its own
     beginning. They therefore share one deadline, and a mask that misses it is never awaited again.
     """
 
-    def __init__(self, automaton: "Automaton", start: "Position", threads: MaskThreads, end_words: bytes) -> None:
-        """Create the mask. `automaton` must be at `start`."""
-        self._automaton = automaton
+    def __init__(self, compiled: CompiledForm, threads: MaskThreads, end_words: bytes) -> None:
+        self._compiled = compiled
+        self._automaton = compiled.automaton.copy()
         self._threads = threads
         self._end_words = end_words
         self._fresh: list[int] = []
         self._wait_until = 0.0
         self._was_slow = False
         self._position: Future[Position] = Future()
-        self._position.set_result(start)
+        self._position.set_result(compiled.start)
 
     def accept(self, token_id: int) -> None:
         """See TokenMask."""

@@ -76,9 +76,9 @@ class Grammars:
             return None
         self._check(params, params.form, tenant)
         self.load()
-        # Compiles here only for runs resumed from another process, and for callers without an event loop.
+        # Compiles here only for callers without an event loop.
         compiled = self._forms.get(params.form, tenant)
-        mask = GrammarMask(compiled.automaton.copy(), compiled.start, self._masks, self._end_words)
+        mask = GrammarMask(compiled, self._masks, self._end_words)
         match self._thinking:
             case MarkedThinking() as marked:
                 return self._after(mask, Thoughts(marked, prompt_ids), marked.start_id)

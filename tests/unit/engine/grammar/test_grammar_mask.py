@@ -10,6 +10,7 @@ import pytest
 
 from engine.grammar import grammar_mask
 from engine.grammar.automaton import Automaton, Position
+from engine.grammar.compiled_forms import CompiledForm
 from engine.grammar.grammar_mask import GrammarMask, MaskThreads
 from tests.unit.engine.scheduling.test_masks import EvenAfterOdd
 from tests.unit.scheduling_rig import Rig
@@ -25,6 +26,9 @@ class Held:
         self.go = threading.Event()
         self.seen = list[list[int]]()
 
+    def copy(self) -> "Held":
+        return self
+
     def advance(self, token_ids: list[int]) -> Position:
         self.go.wait()
         self.seen.append(token_ids)
@@ -38,7 +42,7 @@ def threads() -> Iterator[MaskThreads]:
 
 
 def mask_of(held: Held, threads: MaskThreads) -> GrammarMask:
-    return GrammarMask(cast(Automaton, held), START, threads, b"\x01")
+    return GrammarMask(CompiledForm(cast(Automaton, held), START), threads, b"\x01")
 
 
 def test_many_slow_masks_share_one_deadline(threads: MaskThreads, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,11 @@ def test_marked_browser_is_a_source_of_its_own() -> None:
     assert other.line == source.line, "one person has one line, with however many browsers"
 
 
+# Marks contain random characters, and all processes of a test run must find tests of the same names.
 @pytest.mark.parametrize(
-    "mark", [None, "", ".", "a.b", "ä.ä", KnownBrowsers(b"another").mark("ada"), BROWSERS.mark("bob")]
+    "mark",
+    [None, "", ".", "a.b", "ä.ä", KnownBrowsers(b"another").mark("ada"), BROWSERS.mark("bob")],
+    ids=["none", "empty", "parts", "other", "umlauts", "another secret", "another person"],
 )
 def test_other_marks_leave_the_address(mark: str | None) -> None:
     source = BROWSERS.source(mark, "ada", "192.0.2.1")

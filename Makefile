@@ -160,6 +160,9 @@ bench-fleet: setup .make/dev ## print the tables of a fleet: what a replica cost
 bench-postgres-drivers: setup .make/dev ## compare asyncpg with psycopg on the SQL of the store, on a PostgreSQL of its own; JSON and table in bench/results, two minutes
 	@scripts/with-postgres $(BIN)/python -m bench.postgres_drivers $(ARGS)
 
+bench-search-databases: setup .make/dev ## compare searches and writes in bulk on SQLite and PostgreSQL, with 160,000 messages, ten minutes
+	@scripts/with-postgres $(BIN)/python -m bench.search_databases $(ARGS)
+
 bench-adapters: ## compare restoring from Redis with LMCache and redis-py; JSON and table in bench/results
 bench-agents: ## measure how much of the prompts of Claude Code and aider comes from a tier; JSON and tables in bench/results, ten minutes
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes

@@ -11,12 +11,10 @@ from app.storage.database import SEARCH_SECONDS, Database
 from app.storage.errors import ReadTimeoutError
 from app.storage.search_filter import ANYTHING, SearchFilter
 from app.storage.search_typos import spellings
-from app.storage.search_words import may_be_unfinished, query_pieces
+from app.storage.search_words import INDEXED_CHARACTERS, may_be_unfinished, phrases_of, query_pieces, segmented
 from app.storage.snippets import Snippet, SnippetMaker
 from engine.errors import ClientError
 
-INDEXED_CHARACTERS = 262_144
-"""Number of characters at the start of a message that are indexed (schema 12). The rest cannot be found."""
 LOOKED_THROUGH = 524_288
 """Total characters of the messages on one result page that are scanned for snippets."""
 LEAST_LOOKED_THROUGH = 4096
@@ -92,7 +90,7 @@ class SearchStore:
         source: source of the conversations to search.
         within: conditions that the messages meet.
         """
-        if not query_pieces(query):
+        if not phrases_of(query):
             return []
         looked_through = min(INDEXED_CHARACTERS, max(LEAST_LOOKED_THROUGH, LOOKED_THROUGH // limit))
 
@@ -120,7 +118,7 @@ class SearchStore:
         A title has no role, so with a role in `within` there are none.
         Raises SearchTooSlowError.
         """
-        if not query_pieces(query) or within.role is not None:
+        if not phrases_of(query) or within.role is not None:
             return []
 
         def find(connection: Connection) -> list[FoundTitle]:
@@ -142,9 +140,12 @@ class SearchStore:
 
         def find(connection: Connection) -> list[str]:
             def known(words: list[str], *, unfinished: bool = False) -> set[str]:
-                return self._database.text_index.known(
-                    connection, words, tenant=self._tenant, source=source, unfinished=unfinished
+                # Some words are the same in the index, such as those with и and й. The first of them counts.
+                asked = {segmented(word): word for word in reversed(words)}
+                found = self._database.text_index.known(
+                    connection, list(asked), tenant=self._tenant, source=source, unfinished=unfinished
                 )
+                return {asked[word] for word in found}
 
             choices, num_replaced = list[list[str]](), 0
             for piece in pieces:

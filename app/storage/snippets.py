@@ -1,18 +1,17 @@
 """Pieces of messages that show where the words of a query were found.
 
 FTS5's own `snippet()` and `highlight()` take time quadratic in the number of matches, and cannot be interrupted. This
-module instead scans a bounded number of characters in Python. Text is compared as the index compares it: case and
-accents are ignored, and each character of an unspaced script is a word.
+module instead scans a bounded number of characters in Python. Text is compared as the index compares it
+(`app.storage.search_words`).
 """
 
 import re
-import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
-from app.storage.search_words import UNSPACED, composed, may_be_unfinished, query_pieces
+from app.storage.search_words import FOLDED, UNSPACED, VOICING, Phrase, composed, is_unspaced, phrases_of
 
 CHARACTERS = 200
 """Approximate length of a snippet, which begins and ends between two words."""
@@ -26,9 +25,7 @@ CHUNK = 4096
 OVERLAP = 512
 """Characters that two chunks share, so that a phrase across their boundary is found."""
 
-_WORD = "[^\\W_]"
-_SPACED = f"[^\\W_{UNSPACED}]"
-_TOKEN = re.compile(f"[{UNSPACED}]|{_SPACED}+")
+_SPACED = f"[^ {UNSPACED}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +39,24 @@ class Snippet:
     matches: tuple[tuple[int, int], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A phrase that was found, at [start, end) of a chunk.
+
+    kind: number of the phrase in the query.
+    """
+
+    start: int
+    end: int
+    kind: int
+
+
 class SnippetMaker:
     """Maker of snippets for one query, with the query's words compiled to a pattern."""
 
     def __init__(self, query: str) -> None:
-        is_unfinished = may_be_unfinished(query)
-        pieces = [_TOKEN.findall(_folded(composed(piece))) for piece in query_pieces(query)]
-        phrases = [
-            _phrase(tokens, is_prefix=is_unfinished and index == len(pieces) - 1)
-            for index, tokens in enumerate(pieces)
-            if tokens
-        ]
-        self._pattern = re.compile("|".join(f"({phrase})" for phrase in dict.fromkeys(phrases))) if phrases else None
+        patterns = dict.fromkeys(map(_pattern, phrases_of(query)))
+        self._pattern = re.compile("|".join(f"({pattern})" for pattern in patterns)) if patterns else None
 
     def snippet(self, text: str, *, whole_length: int | None = None) -> Snippet:
         """Return a piece of `text` with matches of the query's words, or the beginning of `text` if there are none.
@@ -64,66 +67,92 @@ class SnippetMaker:
         """
         whole_length = len(text) if whole_length is None else whole_length
         for at in range(0, max(len(text), 1), CHUNK - OVERLAP):
-            chunk = composed(text[at : at + CHUNK])
+            chunk = _shown(text[at : at + CHUNK])
             if found := self._findings(chunk):
                 return _cut(chunk, found, is_beginning=at == 0, is_end=at + CHUNK >= whole_length)
-        return _cut(composed(text[:CHUNK]), [], is_beginning=True, is_end=whole_length <= CHUNK)
+        return _cut(_shown(text[:CHUNK]), [], is_beginning=True, is_end=whole_length <= CHUNK)
 
-    def _findings(self, chunk: str) -> list[re.Match[str]]:
+    def _findings(self, chunk: str) -> list[_Match]:
         if self._pattern is None:
             return []
-        found = list[re.Match[str]]()
-        for match in self._pattern.finditer(_folded(chunk)):
-            found.append(match)
+        folded = _FoldedText(chunk)
+        found = list[_Match]()
+        for match in self._pattern.finditer(folded.text):
+            start, end = folded.place_of(match)
+            found.append(_Match(start, end, match.lastindex or 0))
             if len(found) == MAX_FINDINGS:
                 break
         return found
 
 
-def _phrase(tokens: Sequence[str], *, is_prefix: bool) -> str:
-    """Return the pattern of consecutive words."""
-    parts = [re.escape(tokens[0])]
-    for before, token in pairwise(tokens):
-        touching = _is_unspaced(before) or _is_unspaced(token)
-        parts += ("[\\W_]{0,8}" if touching else "[\\W_]{1,8}", re.escape(token))
-    begin = "" if _is_unspaced(tokens[0]) else f"(?<!{_SPACED})"
-    end = "" if is_prefix or _is_unspaced(tokens[-1]) else f"(?!{_SPACED})"
-    if is_prefix and not _is_unspaced(tokens[-1]):
-        end = f"{_SPACED}{{0,64}}"
+class _FoldedText:
+    """Folded form of a composed text, and the place of each of its characters in the text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.translate(FOLDED)
+        # Each ASCII character is folded to one character.
+        self._starts = (
+            None if text.isascii() else list(accumulate((len(FOLDED[ord(each)]) for each in text), initial=0))
+        )
+
+    def place_of(self, match: re.Match[str]) -> tuple[int, int]:
+        """Return where the text is that was folded to a match. Marks after the last character belong to it."""
+        start, end = match.span()
+        if self._starts is None:
+            return start, end
+        after = bisect_right(self._starts, end) - 1
+        return bisect_right(self._starts, start) - 1, after if self._starts[after] == end else after + 1
+
+
+def _shown(text: str) -> str:
+    """Return a part of a text as a snippet shows it."""
+    return composed(text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+
+
+def _pattern(phrase: Phrase) -> str:
+    """Return the pattern of a phrase in folded text."""
+    parts = [_pattern_of_word(phrase.words[0])]
+    for before, word in pairwise(phrase.words):
+        is_touching = is_unspaced(before) or is_unspaced(word)
+        parts += (" {0,8}" if is_touching else " {1,8}", _pattern_of_word(word))
+    begin = "" if is_unspaced(phrase.words[0]) else f"(?<!{_SPACED})"
+    if phrase.is_unfinished:
+        return f"{begin}{''.join(parts)}{_SPACED}{{0,64}}"
+    end = "" if is_unspaced(phrase.words[-1]) else f"(?!{_SPACED})"
     return begin + "".join(parts) + end
 
 
-def _is_unspaced(token: str) -> bool:
-    return re.match(f"[{UNSPACED}]", token) is not None
+def _pattern_of_word(word: str) -> str:
+    return f"{re.escape(word)}(?![{VOICING}])" if is_unspaced(word) else re.escape(word)
 
 
-def _cut(chunk: str, found: Sequence[re.Match[str]], *, is_beginning: bool, is_end: bool) -> Snippet:
+def _cut(chunk: str, found: Sequence[_Match], *, is_beginning: bool, is_end: bool) -> Snippet:
     """Cut the snippet out of the chunk that contains the matches `found`."""
     kept = _best(found)
-    start = max(0, kept[0].start() - BEFORE) if kept else 0
+    start = max(0, kept[0].start - BEFORE) if kept else 0
     if start > 0:
-        start = _gap_after(chunk, start, kept[0].start())
+        start = _gap_after(chunk, start, kept[0].start)
     end = min(len(chunk), start + CHARACTERS)
     if kept:
-        end = min(len(chunk), max(end, kept[-1].end()))
+        end = min(len(chunk), max(end, kept[-1].end))
     if end < len(chunk):
-        end = _gap_before(chunk, end, kept[-1].end() if kept else start)
+        end = _gap_before(chunk, end, kept[-1].end if kept else start)
     before = "" if is_beginning and start == 0 else "…"
     after = "" if is_end and end == len(chunk) else "…"
     matches = list[tuple[int, int]]()
     for match in kept:
-        begins = len(before) + _utf16_length(chunk[start : match.start()])
-        matches.append((begins, begins + _utf16_length(chunk[match.start() : match.end()])))
+        begins = len(before) + _utf16_length(chunk[start : match.start])
+        matches.append((begins, begins + _utf16_length(chunk[match.start : match.end])))
     return Snippet(before + chunk[start:end] + after, tuple(matches))
 
 
-def _best(found: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+def _best(found: Sequence[_Match]) -> list[_Match]:
     """Return the matches in the first of the windows that hold the most different words."""
-    best = list[re.Match[str]]()
+    best = list[_Match]()
     best_kinds = 0
     for index, first in enumerate(found):
-        window = [each for each in found[index:] if each.end() <= first.start() + CHARACTERS - BEFORE] or [first]
-        kinds = len({each.lastindex for each in window})
+        window = [each for each in found[index:] if each.end <= first.start + CHARACTERS - BEFORE] or [first]
+        kinds = len({each.kind for each in window})
         if kinds > best_kinds:
             best, best_kinds = window, kinds
     return best
@@ -139,19 +168,6 @@ def _gap_before(chunk: str, end: int, least: int) -> int:
         if chunk[place - 1].isspace():
             return place - 1
     return end
-
-
-def _folded(chunk: str) -> str:
-    """Return `chunk` without case and accents, character for character."""
-    return chunk.lower() if chunk.isascii() else "".join(map(_folded_character, chunk))
-
-
-@lru_cache(maxsize=8192)
-def _folded_character(character: str) -> str:
-    if _is_unspaced(character):
-        return character
-    lower = unicodedata.normalize("NFD", character)[0].lower()
-    return lower if len(lower) == 1 else character
 
 
 def _utf16_length(text: str) -> int:

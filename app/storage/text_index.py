@@ -1,7 +1,7 @@
 """The interface of the full-text index over titles and messages.
 
-The table `searchable` numbers the titles and the messages, and triggers of the schema add each one to the index. The
-newest have the highest numbers.
+Each database finds the words of `app.storage.search_words`. The table `searchable` numbers the titles and the messages,
+and triggers of the schema add each one to the index. The newest have the highest numbers.
 """
 
 from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ class TextIndex(Protocol):
     ) -> set[str]:
         """Return those of `words` that the tenant's messages or titles contain.
 
-        words: in lower case, of letters alone.
+        words: of letters alone, as they are indexed (`app.storage.search_words`).
         unfinished: whether the beginning of a longer word counts, too.
         """
 

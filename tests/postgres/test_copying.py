@@ -199,8 +199,8 @@ async def test_every_table_of_the_file_is_copied_or_made_by_triggers(tmp_path: P
     with sqlite3.connect(path) as connection:
         rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     connection.close()
-    tables = {name for (name,) in rows if not name.startswith(("search_text", "sqlite_"))}
-    assert tables - TABLES.keys() == {"access_change", "searchable", "server", "tenant_usage", "upkeep"}
+    tables = {name for (name,) in rows if not name.startswith(("search_text", "search_words", "sqlite_"))}
+    assert tables - TABLES.keys() == {"access_change", "server", "tenant_usage", "upkeep"}
 
 
 def test_command_copies_and_names_the_next_step(

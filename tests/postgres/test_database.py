@@ -197,3 +197,34 @@ async def test_connection_lost_within_a_transaction_is_an_outage(store: Store, t
     assert store.database.health.reason is not None
     await store.database.probe()
     assert store.database.health.reason is None
+
+
+async def test_search_index_is_built_after_an_upgrade(url: str) -> None:
+    names = sorted(module.SCHEMA.glob("*.sql"))
+    scripts = names[: names.index(module.SCHEMA / "0017-search-words.sql")]
+    with psycopg.connect(url) as connection:
+        for script in scripts:
+            connection.execute(script.read_bytes())
+        connection.execute("CREATE TABLE ebb_schema(version INTEGER NOT NULL)")
+        connection.execute("INSERT INTO ebb_schema(version) VALUES (%s)", (len(scripts),))
+        connection.execute(
+            "INSERT INTO conversation(id, title, params, created_at, updated_at) "
+            "VALUES ('conv_1', 'Straße', '{}', 1, 1)"
+        )
+        connection.execute(
+            "INSERT INTO message(id, conversation_id, role, content, status, created_at, token_ids, "
+            "prompt_key, starts_prompt) "
+            "SELECT 'msg_' || number, 'conv_1', 'user', 'Straße ' || number, 'complete', number, '', '', FALSE "
+            "FROM generate_series(1, 300) AS number"
+        )
+    store = await Store.open_postgres(url)
+    other = await Store.open_postgres(url)
+    assert (await store.upkeep.progress()).left == 301
+    await asyncio.gather(store.upkeep.index_all(), other.upkeep.index_all())
+    assert len(await store.search.titles("strasse", limit=5)) == 1
+    found = await store.search.messages("strasse", limit=400)
+    assert len(found) == 300
+    assert found[0].id == "msg_300"
+    assert (await store.upkeep.progress()).left == 0
+    await other.close()
+    await store.close()

@@ -3,7 +3,7 @@
 The table `ebb_copy` holds the number of copied rows of each table. Each batch raises it in its own transaction, so a
 copy that was interrupted continues where it stopped. No server starts on a database with this table.
 
-Triggers of PostgreSQL fill the search index, and count what each tenant stores.
+Triggers of PostgreSQL fill the search index, with the numbers of the file, and count what each tenant stores.
 """
 
 import hashlib
@@ -27,6 +27,7 @@ BATCH_BYTES: Final = 4 << 20
 """Size of the texts of a batch, which always holds at least one row."""
 
 TABLES: Final = {
+    "searchable": "number",
     "folder": "id",
     "conversation": "id",
     "message": "id",
@@ -63,6 +64,9 @@ TABLES: Final = {
     "server_clock": "newest",
 }
 """Tables in an order in which each one follows those that it refers to, with the columns that identify a row."""
+
+NUMBERED: Final = {"searchable", "run"}
+"""Tables whose new rows get the next number."""
 
 IN_ORDER_OF_ADDITION: Final = frozenset({"message"})
 """Tables whose rows refer to earlier rows."""
@@ -178,9 +182,9 @@ def _writing(table: str, sql: str, values: list[list[Any]], copied: int) -> Call
 
 
 def _end(connection: Connection) -> None:
-    connection.fetch_all(
-        "SELECT setval(pg_get_serial_sequence('run', 'number'), greatest(1, (SELECT max(number) FROM run)))"
-    )
+    for table in NUMBERED:
+        newest = f"greatest(1, (SELECT max(number) FROM {table}))"
+        connection.fetch_all(f"SELECT setval(pg_get_serial_sequence('{table}', 'number'), {newest})")
     connection.execute(f"DROP TABLE {COPY_TABLE}")
 
 

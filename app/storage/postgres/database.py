@@ -34,7 +34,7 @@ from app.storage.postgres.limits import SERVER_NETWORK, Reach
 from app.storage.postgres.listener import Listener
 from app.storage.postgres.readers import PostgresReaders
 from app.storage.postgres.requirements import missing_requirement
-from app.storage.postgres.text_index import TsvectorIndex, index_queue
+from app.storage.postgres.text_index import SEARCHING, GinIndex, index_written
 
 T = TypeVar("T")
 
@@ -96,7 +96,7 @@ class PostgresDatabase(Database):
         thread: ThreadPoolExecutor,
         pools: ReaderPools,
     ) -> None:
-        super().__init__(POSTGRES, TsvectorIndex(), thread, pools, is_shared=True)
+        super().__init__(POSTGRES, GinIndex(), thread, pools, is_shared=True)
         self._writer = writer
         self._url = url
         self._listener: Listener | None = None
@@ -177,7 +177,7 @@ class PostgresDatabase(Database):
             if not durable:
                 self._writer.execute("SET LOCAL synchronous_commit = off")
             result = work(self._writer)
-            index_queue(self._writer)
+            index_written(self._writer)
         except ReadOnlySqlTransaction:
             # The server may have become a standby. The next transaction looks for the one in its place.
             self._writer.close()
@@ -238,7 +238,7 @@ def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresCo
             )
         return writer, ReaderPools(
             PostgresReaders.open(url, READERS, reach, most_of_one=READERS // 2),
-            PostgresReaders.open(url, SEARCHERS, reach, most_of_one=1),
+            PostgresReaders.open(url, SEARCHERS, reach, most_of_one=1, settings=SEARCHING),
             PostgresReaders.open(url, 1, reach, most_of_one=1),
         )
     except BaseException:

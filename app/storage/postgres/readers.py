@@ -1,5 +1,6 @@
 """Read-only connections to PostgreSQL."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import psycopg
@@ -22,12 +23,17 @@ class PostgresReaders(Readers[PostgresConnection]):
     """Owner of read connections to a database."""
 
     @classmethod
-    def open(cls, url: str, count: int, reach: Reach, *, most_of_one: int) -> "PostgresReaders":
-        """Open `count` connections, of which one tenant may lease at most `most_of_one` at a time."""
+    def open(
+        cls, url: str, count: int, reach: Reach, *, most_of_one: int, settings: Sequence[str] = ()
+    ) -> "PostgresReaders":
+        """Open `count` connections, of which one tenant may lease at most `most_of_one` at a time.
+
+        settings: statements to execute after each connection.
+        """
         connections = list[PostgresConnection]()
         try:
             for _ in range(count):
-                connections.append(PostgresConnection(url, READ_ONLY, reach))
+                connections.append(PostgresConnection(url, (*READ_ONLY, *settings), reach))
         except BaseException:
             for connection in connections:
                 connection.close()

@@ -1,69 +1,94 @@
-"""The full-text index in PostgreSQL: the table `search_text`, whose rows have the numbers of `searchable`.
+"""The full-text index in PostgreSQL: the table `search_words`, whose rows have the numbers of `searchable`.
 
-Ebb finds the words, so that both databases find the same: PostgreSQL's own parser treats addresses, numbers and hyphens
-in its own ways, and knows no words of Chinese. Triggers queue titles and messages that were written. The transaction
-that wrote them indexes its queue before it is committed. The tenant is a word of each row, so that a search reads only
-rows of its tenant. Rows go with their messages, so there is nothing to purge.
+Ebb finds the words (`app.storage.search_words`), because PostgreSQL's own parser treats addresses, numbers and hyphens
+in its own ways, and knows no words of Chinese. Triggers note titles and messages that were written, and the transaction
+that wrote them indexes them before it is committed. Rows go with their messages, so there is nothing to purge.
 
-Words after the first 16,383 of a message have no position. A search still finds them, but not as a phrase: runs of
-several Chinese, Japanese or Korean characters are found within these words only.
+A row has its words in their order, between spaces, so that a phrase is a part of that text, however long a message is.
+The GIN index has every word with the mark of its place (tenant, and title or message) before it, so that a look-up of
+a word reads rows of its tenant alone. That index cannot return the newest rows first. A search therefore looks through
+the newest rows of its place, which suffices for a frequent word, and asks the index about a rare one.
 """
 
 import json
-import re
-import unicodedata
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from typing import Final
 
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection, Row
+from app.storage.index_batches import next_batch
 from app.storage.search_filter import SearchFilter
-from app.storage.search_words import SEPARATOR, may_be_unfinished, query_pieces, segmented
+from app.storage.search_words import INDEXED_CHARACTERS, Phrase, phrases_of, segmented
 
-INDEXED_CHARACTERS: Final = 262_144
-MAX_POSITION: Final = 16_383
-MAX_WORD_BYTES: Final = 2_046
-MAX_VECTOR_CHARACTERS: Final = 250_000
-"""Length of the words of a message. A tsvector has at most a megabyte."""
+NEWEST: Final = 12
+"""Rows to look through for each row of the result, before the index is asked."""
 
-FIND_MESSAGES: Final = """
-    SELECT searchable.number, message.id, role, message.created_at, message.conversation_id, conversation.title,
+SEARCHING: Final = (
+    "SET enable_seqscan = off",
+    "SET enable_hashjoin = off",
+    "SET enable_mergejoin = off",
+    "SET enable_sort = off",
+    "SET join_collapse_limit = 1",
+    "SET jit = off",
+)
+"""For the connections of searches. They look up the rows that match one by one, in the written order, until there are
+enough. PostgreSQL cannot know how many match, and without statistics of new tables chooses plans that take seconds."""
+
+IN_NEWEST: Final = """
+    SELECT number FROM (
+      SELECT number, words FROM search_words WHERE place = ? AND number < ? ORDER BY number DESC LIMIT ?) AS newest
+    WHERE {phrases}
+"""
+# The addition keeps PostgreSQL from a walk along the numbers.
+IN_INDEX: Final = """
+    SELECT number FROM search_words
+    WHERE placed_words(place, words) @@ CAST(? AS tsquery) AND number + 0 < ? AND {phrases}
+"""
+CONVERSATION: Final = """
+    CROSS JOIN LATERAL (SELECT * FROM conversation WHERE id = searchable.conversation_id OFFSET 0) AS conversation
+"""
+# OFFSET keeps PostgreSQL from another order of the look-ups, and from other indexes.
+FIND_MESSAGES: Final = f"""
+    WITH matching AS MATERIALIZED ({{matching}})
+    SELECT matching.number, message.id, role, message.created_at, message.conversation_id, conversation.title,
       archived, substr(message.content, 1, ?) AS beginning, length(message.content) AS characters
-    FROM search_text JOIN searchable ON searchable.number = search_text.number
-    JOIN message ON message.id = message_id
-    JOIN conversation ON conversation.id = message.conversation_id
-    WHERE search_text.content @@ CAST(? AS tsquery) AND searchable.number < ? AND message.deleted_at IS NULL
-      AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?{within}
-    ORDER BY searchable.number DESC LIMIT ?
+    FROM (SELECT number FROM matching ORDER BY number DESC OFFSET 0) AS matching
+    JOIN searchable ON searchable.number = matching.number JOIN message ON message.id = message_id {CONVERSATION}
+    WHERE message.deleted_at IS NULL AND conversation.deleted_at IS NULL AND NOT temporary
+      AND source = ? AND conversation.tenant = ?{{within}}
+    ORDER BY matching.number DESC LIMIT ?
 """
-FIND_TITLES: Final = """
+FIND_TITLES: Final = f"""
+    WITH matching AS MATERIALIZED ({{matching}})
     SELECT conversation.id, conversation.title, archived, updated_at
-    FROM search_text JOIN searchable ON searchable.number = search_text.number
-    JOIN conversation ON conversation.id = conversation_id
-    WHERE search_text.title @@ CAST(? AS tsquery) AND conversation.deleted_at IS NULL AND NOT temporary
-      AND source = ? AND conversation.tenant = ?{within}
-    ORDER BY searchable.number DESC LIMIT ?
+    FROM (SELECT number FROM matching ORDER BY number DESC OFFSET 0) AS matching
+    JOIN searchable ON searchable.number = matching.number {CONVERSATION}
+    WHERE conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?{{within}}
+    ORDER BY matching.number DESC LIMIT ?
 """
-KNOWN: Final = """
-    SELECT asked.word FROM jsonb_to_recordset(CAST(? AS jsonb)) AS asked(word text, query text) WHERE EXISTS (
-      SELECT 1 FROM search_text JOIN searchable ON searchable.number = search_text.number
-      JOIN conversation ON conversation.id = searchable.conversation_id
+KNOWN: Final = f"""
+    SELECT asked.word FROM jsonb_to_recordset(CAST(? AS jsonb)) AS asked(word text, query text)
+    CROSS JOIN LATERAL (
+      SELECT 1 FROM (
+        SELECT number FROM search_words WHERE placed_words(place, words) @@ CAST(asked.query AS tsquery) OFFSET 0
+      ) AS matching
+      JOIN searchable ON searchable.number = matching.number {CONVERSATION}
       LEFT JOIN message ON message.id = message_id
-      WHERE (search_text.content @@ CAST(asked.query AS tsquery) OR search_text.title @@ CAST(asked.query AS tsquery))
-        AND message.deleted_at IS NULL AND conversation.deleted_at IS NULL AND NOT temporary
-        AND source = ? AND conversation.tenant = ?)
+      WHERE message.deleted_at IS NULL AND conversation.deleted_at IS NULL AND NOT temporary
+        AND source = ? AND conversation.tenant = ? LIMIT 1) AS known
 """
-QUEUED: Final = """
-    SELECT searchable.number, conversation.tenant, conversation.title,
-      CASE WHEN message_id IS NOT NULL THEN substr(message.content, 1, ?) END AS content
-    FROM search_queue JOIN searchable ON searchable.number = search_queue.number
-    JOIN conversation ON conversation.id = searchable.conversation_id LEFT JOIN message ON message.id = message_id
+TEXTS: Final = """
+    SELECT number, conversation.tenant, conversation.title, message_id IS NULL AS is_title,
+      substr(message.content, 1, ?) AS content
+    FROM searchable JOIN conversation ON conversation.id = searchable.conversation_id
+    LEFT JOIN message ON message.id = message_id
 """
+BEYOND_ALL: Final = (1 << 63) - 1
 
-_WORD = re.compile(r"[^\W_]+")
 
-
-class TsvectorIndex:
+class GinIndex:
     """Implementation of `app.storage.text_index.TextIndex`."""
 
     def messages(
@@ -80,8 +105,9 @@ class TsvectorIndex:
     ) -> Iterator[Row]:
         """Yield the tenant's messages that contain every word of `query`, the newest first."""
         condition, values = within.of_messages(connection.dialect)
-        place = (beginning, tsquery(query, tenant), before, source, tenant, *values, limit)
-        return connection.iterate(FIND_MESSAGES.format(within=condition), place)
+        wanted = WantedRows(query, place_of_messages(tenant), before)
+        rest = (beginning, source, tenant, *values, limit)
+        return _found(connection, FIND_MESSAGES, condition, wanted, rest, limit)
 
     def titles(
         self,
@@ -95,29 +121,39 @@ class TsvectorIndex:
     ) -> Iterator[Row]:
         """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first."""
         condition, values = within.of_titles(connection.dialect)
-        place = (tsquery(query, tenant), source, tenant, *values, limit)
-        return connection.iterate(FIND_TITLES.format(within=condition), place)
+        wanted = WantedRows(query, place_of_titles(tenant), BEYOND_ALL)
+        return _found(connection, FIND_TITLES, condition, wanted, (source, tenant, *values, limit), limit)
 
     def known(
         self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
     ) -> set[str]:
         """Return those of `words` that the tenant's messages or titles contain."""
-        end = "" if unfinished else " "
-        # The index takes some words for the same, such as those with и and й. The first of them counts.
-        queries = {tsquery(word + end, tenant): word for word in reversed(words)}
-        asked = json.dumps([{"word": word, "query": query} for query, word in queries.items()])
-        return {row["word"] for row in connection.iterate(KNOWN, (asked, source, tenant))}
+        places = place_of_messages(tenant), place_of_titles(tenant)
+        asked = [
+            {"word": word, "query": " | ".join(_lexeme(place, word, is_unfinished=unfinished) for place in places)}
+            for word in words
+        ]
+        return {row["word"] for row in connection.iterate(KNOWN, (json.dumps(asked), source, tenant))}
 
-    def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:  # noqa: ARG002
-        """Queue the title and the messages of a conversation, whose row names the new tenant already."""
+    def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
+        """Index the title and the messages of a conversation as those of `tenant`."""
         connection.execute(
-            "INSERT INTO search_queue SELECT number FROM searchable WHERE conversation_id = ? ON CONFLICT DO NOTHING",
-            (conversation_id,),
+            "UPDATE search_words SET place = CASE WHEN message_id IS NULL THEN ? ELSE ? END FROM searchable "
+            "WHERE searchable.number = search_words.number AND conversation_id = ?",
+            (place_of_titles(tenant), place_of_messages(tenant), conversation_id),
         )
 
-    def index_some(self, connection: Connection) -> bool:  # noqa: ARG002
-        """Return that nothing is left to index: each transaction indexes what it wrote."""
-        return False
+    def index_some(self, connection: Connection) -> bool:
+        """Index a batch of the newest titles and messages that are not indexed, and return whether there were any."""
+        batch = next_batch(connection)
+        if batch is None:
+            return False
+        rows = connection.fetch_all(
+            TEXTS + "WHERE number >= ? AND number < ? AND number NOT IN (SELECT number FROM search_words)",
+            (INDEXED_CHARACTERS, batch.start, batch.stop),
+        )
+        _insert(connection, rows)
+        return True
 
     def begin_purge(self, connection: Connection) -> bool:  # noqa: ARG002
         """Return that there are no words of removed messages."""
@@ -128,57 +164,88 @@ class TsvectorIndex:
         return False
 
 
-def index_queue(connection: Connection) -> None:
+class WantedRows:
+    """The phrases of a query as conditions on rows of a place."""
+
+    def __init__(self, query: str, place: str, before: int) -> None:
+        phrases = phrases_of(query)
+        self._place = place
+        self._before = before
+        self._parts = [_part(each) for each in phrases]
+        self._conditions = " AND ".join("strpos(words, ?) > 0" for _ in phrases)
+        self._tsquery = " & ".join(_terms(place, each) for each in phrases)
+
+    def in_newest(self, rows: int) -> tuple[str, tuple[object, ...]]:
+        """Return the statement, and its parameters, that looks through so many of the newest rows."""
+        return IN_NEWEST.format(phrases=self._conditions), (self._place, self._before, rows, *self._parts)
+
+    def in_index(self) -> tuple[str, tuple[object, ...]]:
+        """Return the statement, and its parameters, that asks the index."""
+        return IN_INDEX.format(phrases=self._conditions), (self._tsquery, self._before, *self._parts)
+
+
+def _found(
+    connection: Connection, find: str, condition: str, wanted: WantedRows, rest: tuple[object, ...], limit: int
+) -> Iterator[Row]:
+    """Return the rows of the statement `find`, with further conditions and the parameters after those of the rows."""
+    matching, place = wanted.in_newest(NEWEST * limit)
+    rows = connection.fetch_all(find.format(matching=matching, within=condition), (*place, *rest))
+    if len(rows) < limit:
+        matching, place = wanted.in_index()
+        rows = connection.fetch_all(find.format(matching=matching, within=condition), (*place, *rest))
+    return iter(rows)
+
+
+def index_written(connection: Connection) -> None:
     """Index the titles and messages that the transaction has written."""
-    rows = connection.fetch_all(QUEUED, (INDEXED_CHARACTERS,))
-    if not rows:
+    [[noted]] = connection.fetch_all("SELECT current_setting('ebb.written', TRUE)")
+    if not noted:
         return
-    values = list[tuple[int, str | None, str | None]]()
-    for row in rows:
-        text, tenant = row["content"], row["tenant"]
-        title = tsvector(row["title"] or "", tenant) if text is None else None
-        values.append((row["number"], title, tsvector(text, tenant) if text is not None else None))
+    numbers = sorted({int(number) for number in noted.split(",")})
+    _insert(connection, connection.fetch_all(f"{TEXTS} WHERE number = ANY(?)", (INDEXED_CHARACTERS, numbers)))
+
+
+def _insert(connection: Connection, rows: Sequence[Row]) -> None:
     connection.execute_many(
-        "INSERT INTO search_text(number, title, content) VALUES (?, CAST(? AS tsvector), CAST(? AS tsvector)) "
-        "ON CONFLICT(number) DO UPDATE SET title = excluded.title, content = excluded.content",
-        values,
+        "INSERT INTO search_words(number, place, words) VALUES (?, ?, ?) "
+        "ON CONFLICT(number) DO UPDATE SET place = excluded.place, words = excluded.words",
+        [_indexed(row) for row in rows],
     )
-    connection.execute("DELETE FROM search_queue")
 
 
-def tsvector(text: str, tenant: str) -> str:
-    """Return the words of a text, with their positions, as a literal of the type tsvector."""
-    places = dict[str, list[int]]()
-    length = 0
-    for position, word in enumerate(words_of(text), 1):
-        if word not in places:
-            length += len(word.encode()) + 8
-            if length > MAX_VECTOR_CHARACTERS:
-                break
-        found = places.setdefault(word, [])
-        if position < MAX_POSITION and len(found) < 255:
-            found.append(position)
-    words = [f"'{word}'" + (":" + ",".join(map(str, found)) if found else "") for word, found in places.items()]
-    return " ".join([f"'{_tenant_word(tenant)}'", *words])
+def _indexed(row: Row) -> tuple[int, str, str]:
+    if row["is_title"]:
+        return row["number"], place_of_titles(row["tenant"]), f" {segmented(row['title'] or '')} "
+    return row["number"], place_of_messages(row["tenant"]), f" {segmented(row['content'])} "
 
 
-def tsquery(query: str, tenant: str) -> str:
-    """Return the tsquery for `query`: all words must occur, the last one may be unfinished."""
-    phrases = [words_of(piece) for piece in query_pieces(query)]
-    terms = ["(" + " <-> ".join(f"'{word}'" for word in words) + ")" for words in phrases if words]
-    if terms and phrases[-1] and may_be_unfinished(query):
-        terms[-1] = f"{terms[-1][:-1]}:*)"
-    return " & ".join([f"'{_tenant_word(tenant)}'", *terms])
+def place_of_messages(tenant: str) -> str:
+    """Return the mark of the tenant's messages in the index."""
+    return f"{_mark(tenant)}m"
 
 
-def words_of(text: str) -> list[str]:
-    """Return the words of a text in their order, in lower case and without accents."""
-    folded = unicodedata.normalize("NFKD", segmented(text).replace(SEPARATOR, " ").casefold())
-    plain = "".join(character for character in folded if not unicodedata.combining(character))
-    # Hangul is composed again: a word is a syllable, not a part of one.
-    return [word for word in _WORD.findall(unicodedata.normalize("NFC", plain)) if len(word.encode()) <= MAX_WORD_BYTES]
+def place_of_titles(tenant: str) -> str:
+    """Return the mark of the tenant's titles in the index."""
+    return f"{_mark(tenant)}t"
 
 
-def _tenant_word(tenant: str) -> str:
-    """Return the word that stands for `tenant`. No text contains it, since words have no underscore."""
-    return f"_{tenant.encode().hex()}"
+def _mark(tenant: str) -> str:
+    """Return four characters that stand for `tenant` in the index. Few tenants share them, whose rows are left out."""
+    return urlsafe_b64encode(sha256(tenant.encode()).digest()[:3]).decode()
+
+
+def _part(phrase: Phrase) -> str:
+    """Return the part of the words of a row that contains a phrase."""
+    return f" {' '.join(phrase.words)}{'' if phrase.is_unfinished else ' '}"
+
+
+def _terms(place: str, phrase: Phrase) -> str:
+    """Return the tsquery for rows of a place with all words of a phrase."""
+    *others, last = phrase.words
+    terms = [*(_lexeme(place, word) for word in others), _lexeme(place, last, is_unfinished=phrase.is_unfinished)]
+    return " & ".join(terms)
+
+
+def _lexeme(place: str, word: str, *, is_unfinished: bool = False) -> str:
+    # No word contains a quote or a backslash.
+    return f"'{place}{word}'{':*' if is_unfinished else ''}"

@@ -7,6 +7,7 @@ from typing import Final
 
 from app.storage.connection import Parameters, Row
 from app.storage.dialect import Dialect
+from app.storage.sqlite.functions import add_functions
 
 
 def _json_element(index: int) -> str:
@@ -55,6 +56,7 @@ class SqliteConnection:
         """
         raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         raw.row_factory = sqlite3.Row
+        add_functions(raw)
         return cls(raw)
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> int:

@@ -22,7 +22,6 @@ from app.domain.storage_health import StorageFullError
 from app.storage.connection import Connection
 from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
-from app.storage.search_words import segmented
 from app.storage.sqlite.connection import SQLITE, SqliteConnection
 from app.storage.sqlite.damage import START_SECONDS, find_damage
 from app.storage.sqlite.errors import outage_of, translated_errors
@@ -203,8 +202,6 @@ def _open_writer(path: Path) -> SqliteConnection:
     writer = SqliteConnection.open(path)
     try:
         writer.raw.executescript(PRAGMAS)
-        # Called by the triggers that fill the search index.
-        writer.raw.create_function("segmented", 1, segmented, deterministic=True)
         migrate(writer.raw, path)
         if faults := find_damage(writer.raw, START_SECONDS):
             raise sqlite3.DatabaseError(f"the file is damaged: {faults[0]}")

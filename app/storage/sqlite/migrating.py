@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from app.storage.errors import UnusableDatabaseError
+from app.storage.sqlite.connection import SqliteConnection
+from app.storage.sqlite.former_index import clear_former_rows
 
 logger = logging.getLogger(__name__)
 
@@ -18,9 +20,6 @@ changed once released, only added."""
 OPCODES_PER_LOOK = 1_000_000
 LOG_SECONDS = 5.0
 """Time between two log lines of a long migration."""
-
-CLEAR_ROWS = 2_000
-"""Rows of an index that one transaction removes."""
 
 
 def migrations() -> list[str]:
@@ -80,18 +79,15 @@ def _progress(path: Path, newest: int) -> Callable[[], None]:
     return look
 
 
-def _clear_search_index(connection: sqlite3.Connection) -> None:
-    """Empty the search index of schema 11 in batches, which `DROP TABLE` would do in one transaction.
+def _clear_former_index(connection: sqlite3.Connection) -> None:
+    """Remove the search index of schema 11 in batches.
 
-    The script that follows drops the tables. A process that ends in between leaves a file of schema 11 to the next one.
+    A process that ends in between leaves a file of schema 11 to the next one.
     """
-    for table, key in (("search_text_content", "id"), ("search_text_docsize", "id"), ("search_text_data", "id")):
-        if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).fetchall():
-            continue
-        sql = f"DELETE FROM {table} WHERE {key} IN (SELECT {key} FROM {table} WHERE {key} > 10 LIMIT {CLEAR_ROWS})"
-        while connection.execute(sql).rowcount:
-            pass
+    former = SqliteConnection(connection)
+    while clear_former_rows(former):
+        pass
 
 
-_BEFORE = {12: _clear_search_index}
+_BEFORE = {12: _clear_former_index}
 """Work before the script that makes a schema, each in transactions of its own."""

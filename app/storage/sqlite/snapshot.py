@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.storage.errors import DatabaseError
-from app.storage.search_words import segmented
 from app.storage.sqlite.damage import find_damage
+from app.storage.sqlite.functions import add_functions
 from app.storage.sqlite.migrating import migrations
 from app.storage.sqlite.restoration import sync_folder
 from engine.errors import EbbError
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 BUSY_SECONDS = 30.0
+OWN_WORDS = 45
+"""Schema from which the index before it may be gone."""
 
 
 class SnapshotError(EbbError):
@@ -138,9 +140,12 @@ def _names_of(version: int) -> set[tuple[str, str]]:
     The integrity check of a file with a virtual table does not notice missing ones.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.create_function("segmented", 1, segmented, deterministic=True)
+        add_functions(connection)
         for script in migrations()[:version]:
             connection.executescript(script)
+        if version >= OWN_WORDS:
+            # Removed in the background.
+            connection.execute("DROP TABLE search_text")
         return _names(connection)
 
 

@@ -1,7 +1,9 @@
-"""The full-text index in SQLite: the table `search_text` of FTS5, whose rows have the numbers of `searchable`.
+"""The full-text index in SQLite: the table `search_words` of FTS5, whose rows have the numbers of `searchable`.
+
+Ebb finds the words (`app.storage.search_words`), and FTS5 splits them at spaces only.
 
 The index uses row numbers of its own, because VACUUM may renumber the rows of other tables. The index also stores its
-own copy of the text, so that a row can be removed even if a later version segments text into words differently.
+own copy of the words, so that a row can be removed even if a later version finds other words in a text.
 Results come in index order, the newest first, so a frequent word costs no more than a rare one.
 
 Each row contains its tenant as a word, so that a search reads only rows of its tenant. MATCH is the only FTS5 function
@@ -20,12 +22,11 @@ from typing import Final
 
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection, Row
+from app.storage.index_batches import next_batch
 from app.storage.search_filter import SearchFilter
-from app.storage.search_words import may_be_unfinished, query_pieces, segmented
+from app.storage.search_words import phrases_of
+from app.storage.sqlite.former_index import clear_former_index
 
-BATCH_MESSAGES = 200
-BATCH_CHARACTERS: Final = 262_144
-"""Characters of text per batch, which always holds at least one message."""
 MERGE_SECONDS: Final = 0.02
 """Time after which a transaction merges no further page."""
 REBUILT_ROWS: Final = 1000
@@ -35,28 +36,28 @@ REBUILT_CHARACTERS: Final = 1 << 20
 # CROSS JOIN forces SQLite to start with the index.
 FIND_MESSAGES: Final = """
     SELECT number, message.id, role, message.created_at, message.conversation_id, conversation.title, archived,
-      substr(message.content, 1, ?) AS beginning, length(message.content) AS characters
-    FROM search_text CROSS JOIN searchable ON number = search_text.rowid
+      beginning(message.content, ?) AS beginning, characters(message.content) AS characters
+    FROM search_words CROSS JOIN searchable ON number = search_words.rowid
     CROSS JOIN message ON message.id = message_id
     CROSS JOIN conversation ON conversation.id = message.conversation_id
-    WHERE search_text MATCH ? AND search_text.rowid < ? AND message.deleted_at IS NULL
+    WHERE search_words MATCH ? AND search_words.rowid < ? AND message.deleted_at IS NULL
       AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?{within}
-    ORDER BY search_text.rowid DESC LIMIT ?
+    ORDER BY search_words.rowid DESC LIMIT ?
 """
 FIND_TITLES: Final = """
     SELECT conversation.id, conversation.title, archived, updated_at
-    FROM search_text CROSS JOIN searchable ON number = search_text.rowid
+    FROM search_words CROSS JOIN searchable ON number = search_words.rowid
     CROSS JOIN conversation ON conversation.id = conversation_id
-    WHERE search_text MATCH ? AND conversation.deleted_at IS NULL AND NOT temporary
+    WHERE search_words MATCH ? AND conversation.deleted_at IS NULL AND NOT temporary
       AND source = ? AND conversation.tenant = ?{within}
-    ORDER BY search_text.rowid DESC LIMIT ?
+    ORDER BY search_words.rowid DESC LIMIT ?
 """
 KNOWN: Final = """
     SELECT value FROM json_each(?) WHERE EXISTS (
-      SELECT 1 FROM search_text CROSS JOIN searchable ON number = search_text.rowid
+      SELECT 1 FROM search_words CROSS JOIN searchable ON number = search_words.rowid
       CROSS JOIN conversation ON conversation.id = searchable.conversation_id
       LEFT JOIN message ON message.id = message_id
-      WHERE search_text MATCH ? || value || ? AND message.deleted_at IS NULL
+      WHERE search_words MATCH ? || value || ? AND message.deleted_at IS NULL
         AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?)
 """
 
@@ -107,33 +108,29 @@ class Fts5Index:
     def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
         """Index the title and the messages of a conversation as those of `tenant`."""
         connection.execute(
-            "UPDATE search_text SET tenant = 't' || hex(?) "
+            "UPDATE search_words SET tenant = 't' || hex(?) "
             "WHERE rowid IN (SELECT number FROM searchable WHERE conversation_id = ?)",
             (tenant, conversation_id),
         )
 
     def index_some(self, connection: Connection) -> bool:
         """Index a batch of the newest titles and messages that are not indexed, and return whether there were any."""
-        row = connection.fetch_one("SELECT below FROM upkeep WHERE task = 'index'")
-        if row is None:
-            return False
-        below = row["below"]
-        least = _end_of_batch(connection, below)
-        if least is None:
-            connection.execute("DELETE FROM upkeep WHERE task = 'index'")
+        if clear_former_index(connection):
+            return True
+        batch = next_batch(connection)
+        if batch is None:
             return False
         # FTS5 writes rows with ascending numbers into one segment. Each descending number would start a new segment.
         connection.execute(
-            "INSERT INTO search_text(rowid, tenant, title, content) "
+            "INSERT INTO search_words(rowid, tenant, title, content) "
             "SELECT number, 't' || hex(tenant), iif(message_id IS NULL, segmented(title), NULL), "
-            "iif(message_id IS NULL, NULL, segmented(substr(message.content, 1, 262144))) FROM searchable "
+            "iif(message_id IS NULL, NULL, segmented(message.content)) FROM searchable "
             "JOIN conversation ON conversation.id = searchable.conversation_id "
             "LEFT JOIN message ON message.id = message_id "
-            "WHERE number >= ? AND number < ? AND number NOT IN (SELECT rowid FROM search_text WHERE rowid >= ? "
+            "WHERE number >= ? AND number < ? AND number NOT IN (SELECT rowid FROM search_words WHERE rowid >= ? "
             "AND rowid < ?) ORDER BY number",
-            (least, below, least, below),
+            (batch.start, batch.stop, batch.start, batch.stop),
         )
-        connection.execute("UPDATE upkeep SET below = ? WHERE task = 'index'", (least,))
         return True
 
     def begin_purge(self, connection: Connection) -> bool:
@@ -143,7 +140,7 @@ class Fts5Index:
         # If the process ends before the merge does, the next one continues it.
         connection.execute("INSERT INTO upkeep(task) VALUES ('merge')")
         if _has_few_rows(connection):
-            connection.execute("INSERT INTO search_text(search_text) VALUES ('rebuild')")
+            connection.execute("INSERT INTO search_words(search_words) VALUES ('rebuild')")
         else:
             _merge(connection, -1)
         return True
@@ -171,41 +168,23 @@ def rows_expression(column: str, query: str, tenant: str) -> str:
 
 
 def match_expression(query: str) -> str:
-    """Return the FTS5 expression for `query`: all words must occur, the last one may be unfinished.
+    """Return the FTS5 expression for `query`: all phrases must occur, the last word may be unfinished.
 
-    Every piece becomes an FTS5 string, in which only the quote is special.
+    No word contains a quote.
     """
-    phrases = ['"' + segmented(piece).replace('"', '""') + '"' for piece in query_pieces(query)]
-    return " AND ".join(phrases) + ("*" if may_be_unfinished(query) else "")
+    return " AND ".join(f'"{" ".join(each.words)}"{"*" if each.is_unfinished else ""}' for each in phrases_of(query))
 
 
 def _tenant_word(tenant: str) -> str:
-    """Return the word that stands for `tenant` in the index. The triggers of schema 12 make the same word."""
+    """Return the word that stands for `tenant` in the index. The triggers of the schema make the same word."""
     return "t" + tenant.encode().hex()
-
-
-def _end_of_batch(connection: Connection, below: int) -> int | None:
-    """Return the least number of the batch that ends at `below`; None if nothing is left."""
-    sizes = connection.iterate(
-        "SELECT number, coalesce(min(length(content), 262144), 0) AS size FROM searchable "
-        "LEFT JOIN message ON message.id = message_id WHERE number < ? ORDER BY number DESC LIMIT ?",
-        (below, BATCH_MESSAGES),
-    )
-    least: int | None = None
-    characters = 0
-    for number, size in sizes:
-        characters += size
-        if least is not None and characters > BATCH_CHARACTERS:
-            break
-        least = number
-    return least
 
 
 def _has_few_rows(connection: Connection) -> bool:
     """Return whether the index of all remaining rows can be written at once."""
     row = connection.fetch_one(
         "SELECT count(*) AS n, coalesce(sum(length(title) + length(content)), 0) AS characters FROM "
-        "(SELECT coalesce(title, '') AS title, coalesce(content, '') AS content FROM search_text LIMIT ?)",
+        "(SELECT coalesce(title, '') AS title, coalesce(content, '') AS content FROM search_words LIMIT ?)",
         (REBUILT_ROWS + 1,),
     )
     assert row is not None
@@ -213,7 +192,7 @@ def _has_few_rows(connection: Connection) -> bool:
 
 
 def _merge(connection: Connection, pages: int) -> None:
-    connection.execute("INSERT INTO search_text(search_text, rank) VALUES ('merge', ?)", (pages,))
+    connection.execute("INSERT INTO search_words(search_words, rank) VALUES ('merge', ?)", (pages,))
 
 
 def _total_changes(connection: Connection) -> int:

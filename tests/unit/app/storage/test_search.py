@@ -138,12 +138,12 @@ async def test_index_matches_tables_after_changes_and_vacuum(store: Store, path:
     await store.close()
     with sqlite3.connect(path) as connection:
         connection.execute("VACUUM")
-        connection.execute("INSERT INTO search_text(search_text) VALUES('integrity-check')")
-        numbers = "SELECT number FROM searchable EXCEPT SELECT rowid FROM search_text"
+        connection.execute("INSERT INTO search_words(search_words) VALUES('integrity-check')")
+        numbers = "SELECT number FROM searchable EXCEPT SELECT rowid FROM search_words"
         assert connection.execute(numbers).fetchall() == []
         [indexed, messages, titles] = [
             connection.execute(f"SELECT count(*) FROM {what}").fetchone()[0]
-            for what in ("search_text", "message", "conversation WHERE title IS NOT NULL")
+            for what in ("search_words", "message", "conversation WHERE title IS NOT NULL")
         ]
         assert indexed == messages + titles == 4 + 3 + 2
     connection.close()

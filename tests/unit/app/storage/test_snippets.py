@@ -23,6 +23,16 @@ def marked(query: str, text: str) -> list[str]:
         ("🌊 tide ", "🌊🌊 tide", ["tide"]),
         ("foo-bar", "foo bar, foo-bar, foobar", ["foo bar", "foo-bar"]),
         ("--- ()", "anything", []),
+        ("strasse", "Die Straße, STRASSE", ["Straße", "STRASSE"]),
+        ("strase strasse", "Straße", ["Straße"]),
+        ("fine iv", "ﬁne Ⅳ", ["ﬁne", "Ⅳ"]),
+        ("كتاب", "هو كِتَابٌ", ["كِتَابٌ"]),
+        ("हिनदी", "हिन्दी में", ["हिन्दी"]),
+        ("カ", "ガギ、カ", ["カ"]),
+        ("ガ", "ｶﾞ", ["ｶﾞ"]),
+        ("アカ", "アガ アカ", ["アカ"]),
+        ("creme", "cre\u0300me\u0316!", ["crème\u0316"]),
+        ("word", "a\0word", ["word"]),
     ],
 )
 def test_found_words_are_marked_in_utf16_units(query: str, text: str, found: list[str]) -> None:
@@ -46,6 +56,10 @@ def test_text_without_findings_shows_its_beginning() -> None:
     snippet = SnippetMaker("tide").snippet("word " * 1000)
     assert (snippet.matches, snippet.text.endswith("…"), len(snippet.text) <= CHARACTERS + 1) == ((), True, True)
     assert SnippetMaker("tide").snippet("plain").text == "plain"
+
+
+def test_nul_is_shown_as_replacement_character() -> None:
+    assert SnippetMaker("b").snippet("a\0b").text == "a\ufffdb"
 
 
 def test_repeated_word_takes_time_that_grows_with_text() -> None:

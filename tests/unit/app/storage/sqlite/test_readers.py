@@ -247,7 +247,7 @@ async def test_removed_words_leave_the_file(tmp_path: Path, monkeypatch: pytest.
         assert word[3:].encode() not in stored
     assert len(await store.search.messages("words", limit=50)) == 50
     await store.database.write(
-        lambda connection: connection.execute("INSERT INTO search_text(search_text) VALUES ('integrity-check')")
+        lambda connection: connection.execute("INSERT INTO search_words(search_words) VALUES ('integrity-check')")
     )
     await store.close()
 
@@ -322,14 +322,14 @@ async def test_purge_of_most_words_holds_no_writer_for_long(store: Store, size: 
     def fill(connection: Connection) -> None:
         content = [" ".join(f"word{(7919 * n + 101 * m) % 20_000}" for m in range(60)) for n in range(1000)]
         connection.execute_many(
-            "INSERT INTO search_text(rowid, tenant, content) VALUES (?, 't', ?)",
+            "INSERT INTO search_words(rowid, tenant, content) VALUES (?, 't', ?)",
             [(number, content[number % 1000]) for number in range(rows)],
         )
 
     await store.database.write(fill, durable=False)
 
     def remove(connection: Connection) -> None:
-        connection.execute("DELETE FROM search_text WHERE rowid >= ?", (left,))
+        connection.execute("DELETE FROM search_words WHERE rowid >= ?", (left,))
         connection.execute("INSERT INTO upkeep(task) VALUES ('purge')")
 
     await store.database.write(remove, durable=False)
@@ -346,5 +346,5 @@ async def test_purge_of_most_words_holds_no_writer_for_long(store: Store, size: 
         pass
     print(f"longest of {len(seconds)}: {max(seconds) * 1000:.0f} ms")
     assert max(seconds) < MOST_STEP_SECONDS
-    [row] = await store.database.read("SELECT count(*) AS n FROM search_text WHERE search_text MATCH 't'")
+    [row] = await store.database.read("SELECT count(*) AS n FROM search_words WHERE search_words MATCH 't'")
     assert row["n"] == left

@@ -17,7 +17,7 @@ from app.storage.run_records import RunProgress, RunRecord
 from app.storage.search_words import segmented
 from app.storage.sqlite import database
 from app.storage.sqlite.migrating import migrations
-from app.storage.sqlite.snapshot import copied
+from app.storage.sqlite.snapshot import OWN_WORDS, copied
 from app.storage.store import Store
 
 OLD_VERSION = 2
@@ -219,7 +219,7 @@ async def test_file_has_newest_version_after_upgrade(tmp_path: Path) -> None:
 
 
 async def test_search_index_is_built_in_batches_after_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.storage.sqlite.text_index.BATCH_MESSAGES", 2)
+    monkeypatch.setattr("app.storage.index_batches.BATCH_MESSAGES", 2)
     path = tmp_path / "conversations.db"
     write_old_file(path, 10)
     store = await Store.open(path)
@@ -239,8 +239,30 @@ async def test_search_index_is_built_in_batches_after_start(tmp_path: Path, monk
     await again.close()
 
 
+async def test_former_search_index_is_removed_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.storage.sqlite.former_index.BATCH_ROWS", 1)
+    path = tmp_path / "conversations.db"
+    write_old_file(path, OWN_WORDS - 1)
+    with sqlite3.connect(path) as connection:
+        connection.executemany(
+            "INSERT INTO search_text(rowid, content) VALUES (?, 'x')", [(each,) for each in (11, 12)]
+        )
+    connection.close()
+    store = await Store.open(path)
+    calls = 0
+    while await store.upkeep.index_some():
+        calls += 1
+    assert calls > 4, "each row of two tables must be removed in a batch of its own"
+    tables = {row["name"] for row in await store.database.read("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    assert not {name for name in tables if name.startswith("search_text")}
+    assert [each.id for each in await store.search.messages("water", limit=5)] == ["msg_2"]
+    with copied(path, tmp_path / "backup.db") as (_, contents):
+        assert contents.missing == ()
+    await store.close()
+
+
 async def test_progress_of_search_index_is_kept_for_health(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.storage.sqlite.text_index.BATCH_MESSAGES", 1)
+    monkeypatch.setattr("app.storage.index_batches.BATCH_MESSAGES", 1)
     monkeypatch.setattr("app.storage.upkeep.LOG_SECONDS", 0.0)
     path = tmp_path / "conversations.db"
     write_old_file(path, 10)

@@ -80,6 +80,21 @@ async def test_copy_has_every_row_and_can_be_searched(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_copy_has_the_indexes_of_a_new_database(tmp_path: Path) -> None:
+    path, url, new = tmp_path / "conversations.db", url_of(tmp_path), url_of(tmp_path / "new")
+    await filled(path)
+    await copy(path, url)
+    await (await Store.open_postgres(new)).close()
+    found = list[set[str]]()
+    for each in (url, new):
+        with psycopg.connect(each) as connection:
+            rows = connection.execute(
+                "SELECT replace(indexdef, current_schema(), '') FROM pg_indexes WHERE schemaname = current_schema()"
+            ).fetchall()
+        found.append({definition for (definition,) in rows})
+    assert found[0] == found[1]
+
+
 async def test_nul_in_tags_of_a_file_breaks_no_filter(tmp_path: Path) -> None:
     path, url = tmp_path / "conversations.db", url_of(tmp_path)
     store = await store_at(path)

@@ -36,6 +36,12 @@ SEARCHING: Final = (
 """For the connections of searches. They look up the rows that match one by one, in the written order, until there are
 enough. PostgreSQL cannot know how many match, and without statistics of new tables chooses plans that take seconds."""
 
+FOUND_INDEX: Final = (
+    "CREATE INDEX IF NOT EXISTS search_words_found ON search_words USING gin(placed_words(place, words)) "
+    "WITH (fastupdate = off)"
+)
+"""The GIN index of the schema."""
+
 IN_NEWEST: Final = """
     SELECT number FROM (
       SELECT number, words FROM search_words WHERE place = ? AND number < ? ORDER BY number DESC LIMIT ?) AS newest

@@ -34,6 +34,7 @@ from app.routes.cursors import parse_position
 from app.routes.pages import _accepts_gzip
 from app.routes.versioned import expected_versions
 from app.runs.run_log import is_number
+from app.storage.search_words import phrases_of
 from app.storage.snippets import SnippetMaker
 from app.storage.sqlite.text_index import match_expression
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated, seconds

@@ -7,6 +7,7 @@ from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
 from engine.fleet.keeper import ReplicaKeeper
 from engine.fleet.link import Link, ReplicaLostError
+from engine.fleet.live_hints import LiveHints
 from engine.fleet.messages import Leave, Places, Warm
 from engine.fleet.prompt_names import PromptNames
 from engine.fleet.router import RoutedPrompt, Router
@@ -22,7 +23,7 @@ class RemotePrefixes:
         self._keeper = keeper
         self._router = router
         self._names = names
-        self._hinted: dict[str, Link] = {}
+        self._hinted = LiveHints[Link]()
 
     async def warm(self, name: str, token_ids: Sequence[int], *, tenant: str) -> bool:
         """Add a prefetch hint to the replica that has the prefix. Return whether any block is prefetched."""
@@ -33,25 +34,25 @@ class RemotePrefixes:
             return False
         seat = self._router.choose(RoutedPrompt(names, len(ids)))
         link = next(link for link in links if link.seat is seat)
-        if self._hinted.get(name, link) is not link:
+        if self._hinted.get(name) not in (None, link):
             self.leave(name)
-        self._hinted[name] = link
+        self._hinted.add(name, link)
         try:
             warmed: bool = await link.call(lambda call: Warm(call, name, ids, tenant))
         except ReplicaLostError:
-            self._hinted.pop(name, None)
+            self._hinted.pop(name)
             return False
         return warmed
 
     def leave(self, name: str) -> None:
         """Cancel the prefetch hint `name`. Do nothing if there is none."""
-        link = self._hinted.pop(name, None)
+        link = self._hinted.pop(name)
         if link is not None:
             link.send(Leave(name))
 
     def forget(self, link: Link) -> None:
         """Drop the hints of a replica that is gone."""
-        self._hinted = {name: each for name, each in self._hinted.items() if each is not link}
+        self._hinted.drop(link)
 
     async def places(self, prefixes: Sequence[Sequence[int]], *, tenant: str) -> list[TierId | None]:
         """Return, for each prefix, the nearest tier that any replica names."""

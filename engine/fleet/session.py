@@ -13,6 +13,7 @@ from engine.async_llm import AsyncLLMEngine
 from engine.errors import FOR_THE_PROCESS, EbbError, EngineError
 from engine.fleet.connection import MAX_FRAME, Connection
 from engine.fleet.handshake import check, gateway_proof, new_nonce, replica_proof
+from engine.fleet.live_hints import LiveHints
 from engine.fleet.messages import (
     Abort,
     Accepted,
@@ -102,7 +103,7 @@ class GatewaySession:
         self._ids: dict[int, str] = {}
         self._admissions: dict[int, asyncio.Task[None]] = {}
         self._num_streams = 0
-        self._hints: set[str] = set()
+        self._hints = LiveHints[str]()
         self._tasks: set[asyncio.Task[None]] = set()
         self._reported: tuple[int, ReplicaWork, int] | None = None
         self.connection = Connection(self._on_frame, self._on_close, self._on_open)
@@ -143,7 +144,7 @@ class GatewaySession:
         if engine is not None:
             for request_id in list(self._ids.values()):
                 engine.abort(request_id)
-            for name in self._hints:
+            for name in self._hints.names():
                 engine.prefixes.leave(name)
         self._owner.on_closed(self)
 
@@ -166,7 +167,7 @@ class GatewaySession:
             case Abort(number):
                 self._abort(number)
             case Leave(name):
-                self._hints.discard(self._hint(name))
+                self._hints.pop(self._hint(name))
                 self._owner.engine.prefixes.leave(self._hint(name))
             case AdoptDeletion(tenant, generation):
                 self._owner.engine.adopt_deletion(tenant, generation)
@@ -275,7 +276,7 @@ class GatewaySession:
         engine = self._owner.engine
         match call:
             case Warm(_, name, token_ids, tenant):
-                self._hints.add(self._hint(name))
+                self._hints.add(self._hint(name), name)
                 return await engine.prefixes.warm(self._hint(name), token_ids, tenant=tenant)
             case Places(_, prefixes, tenant):
                 return await engine.prefixes.places(prefixes, tenant=tenant)

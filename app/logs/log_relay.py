@@ -72,6 +72,7 @@ def relayed(notice: Notice, capacity: int = CAPACITY) -> Iterator[None]:
             _flush()
             _redirect(*real)
             _wait_for_relay(life)
+        life.close()
 
 
 class LineQueue:
@@ -188,4 +189,3 @@ def _wait_for_relay(life: socket.socket) -> None:
     life.settimeout(FLUSH_SECONDS + 1.0)
     with suppress(OSError):
         life.recv(1)
-    life.close()

@@ -59,7 +59,8 @@ def test_unread_pipe_delays_writer_only_by_last_flush() -> None:
     with started("say(*range(150_000))") as writer:
         assert writer.wait(30) == 0
         assert writer.stderr is not None
-        found = numbers(writer.stderr.read().decode())
+        # The pipe may cut the last line.
+        found = numbers(writer.stderr.read().decode())[:-1]
     assert found == list(range(len(found)))
 
 

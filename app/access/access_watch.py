@@ -14,6 +14,9 @@ from engine.errors import EbbError
 EXPIRY_SECONDS: Final = 20.0
 """Seconds within which a stream ends after its login has expired. All other changes take effect at once."""
 
+SLICE: Final = 500
+"""Accesses that are looked at in one turn of the event loop."""
+
 
 class AccessWatch:
     """Owner of the accesses of requests in progress. While there are any, the keys are read every second."""
@@ -23,6 +26,8 @@ class AccessWatch:
         self._open: dict[RequestAccess, Callable[[], EbbError | None]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._checked_at = 0.0
+        self._unchecked: list[RequestAccess] = []
+        self._is_due = False
         ring.follow(self.check)
 
     @contextmanager
@@ -41,10 +46,23 @@ class AccessWatch:
             del self._open[access]
 
     def check(self) -> None:
-        """End the accesses that the keys and logins read last no longer give."""
-        for access, refusal_of in list(self._open.items()):
-            if access.refusal is None and (refusal := refusal_of()) is not None:
+        """End the accesses that the keys and logins read last no longer give, if there are many in several turns."""
+        self._is_due = True
+        if not self._unchecked:
+            self._check_some()
+
+    def _check_some(self) -> None:
+        if not self._unchecked:
+            self._unchecked, self._is_due = list(self._open), False
+        some = self._unchecked[-SLICE:]
+        del self._unchecked[-SLICE:]
+        for access in some:
+            refusal_of = self._open.get(access)
+            if refusal_of is not None and access.refusal is None and (refusal := refusal_of()) is not None:
                 access.end(refusal)
+        # A change during a pass concerns the accesses that the pass has already looked at, too.
+        if self._unchecked or self._is_due:
+            asyncio.get_running_loop().call_soon(self._check_some)
 
     def _begin(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(FRESH_SECONDS, self._look)

@@ -83,7 +83,7 @@ class Administration:
             "limits": limits_body(self.ring.limits_of(tenant.name)),
             "requests": used.requests,
             "tokens": used.tokens,
-            "live": self.gates.of(tenant.name).live(engine) if engine is not None else 0,
+            "live": self.gates.live(tenant.name, engine) if engine is not None else 0,
         }
 
     async def set_disabled(self, person_id: str, disabled: bool) -> Person:

@@ -41,10 +41,12 @@ class TenantGate:
         limits_of: Callable[[str], TenantLimits],
         clock: Callable[[], float],
         long_texts: "LongTexts",
+        note_use: Callable[[str], None],
         former: OwedUse = NOTHING_OWED,
     ) -> None:
         """Make the gate.
 
+        note_use: called with the tenant whenever its use changes.
         former: use that was owed when the server stopped.
         """
         self.tenant = tenant
@@ -52,6 +54,7 @@ class TenantGate:
         self.used = Use()
         self._used_before = Use()
         self._limits_of = limits_of
+        self._note_use = note_use
         self._requests = TokenBucket(clock, former.requests)
         self._tokens = TokenBucket(clock, former.tokens)
         self._started: set[str] = set()
@@ -157,10 +160,12 @@ class TenantGate:
     def _count_requests(self, count: int) -> None:
         self._requests.add(count, self._limits_of(self.tenant).requests_per_minute)
         self.used += Use(requests=count)
+        self._note_use(self.tenant)
 
     def _count(self, num_tokens: int) -> None:
         self._tokens.add(num_tokens, self._limits_of(self.tenant).tokens_per_minute)
         self.used += Use(tokens=num_tokens)
+        self._note_use(self.tenant)
 
 
 def _reached(limit: LimitName, text: str, seconds: float) -> LimitReachedError:
@@ -210,7 +215,10 @@ class LongTexts:
 
 
 class TenantGates:
-    """Owner of the gates: one for each tenant that ever sent a request, at most as many as there are keys."""
+    """Owner of the gates: one for each tenant that ever sent a request, at most as many as there are keys.
+
+    Regular work visits only the gates with use since the last time, since there may be many thousands.
+    """
 
     def __init__(
         self,
@@ -228,40 +236,62 @@ class TenantGates:
         self._former = dict(former)
         self._long_texts = LongTexts()
         self._gates: dict[str, TenantGate] = {}
+        self._with_new_debt = set[str]()
+        self._with_new_use = set[str]()
+        self._owing = set[str]()
+        """Tenants whose gates may hold a debt."""
 
     def of(self, tenant: str) -> TenantGate:
         """Return the tenant's gate."""
         gate = self._gates.get(tenant)
         if gate is None:
+            former = self._former.pop(tenant, NOTHING_OWED)
+            if former:
+                self._owing.add(tenant)
             gate = self._gates[tenant] = TenantGate(
-                tenant, self._limits_of, self._clock, self._long_texts, self._former.pop(tenant, NOTHING_OWED)
+                tenant, self._limits_of, self._clock, self._long_texts, self._note_use, former
             )
         return gate
 
+    def live(self, tenant: str, engine: Backend) -> int:
+        """Return the number of a tenant's requests that have not ended."""
+        gate = self._gates.get(tenant)
+        return gate.live(engine) if gate is not None else 0
+
     def take_added(self) -> dict[str, OwedUse]:
         """Return the use of each tenant since the last call, without tenants that used nothing."""
-        added = {tenant: gate.take_added() for tenant, gate in self._gates.items()}
+        noted, self._with_new_debt = self._with_new_debt, set()
+        added = {tenant: self._gates[tenant].take_added() for tenant in noted}
         return {tenant: use for tenant, use in added.items() if use}
 
     def give_back(self, added: Mapping[str, OwedUse]) -> None:
         """Take back use that could not be added to the total."""
         for tenant, use in added.items():
             self._gates[tenant].give_back(use)
+            self._with_new_debt.add(tenant)
 
     def settle(self, totals: Mapping[str, OwedUse]) -> None:
         """Continue with what each tenant owes to all servers. A tenant that is not in `totals` owes nothing."""
-        for tenant, gate in self._gates.items():
-            gate.settle(totals.get(tenant, NOTHING_OWED))
+        for tenant in self._owing | totals.keys():
+            if tenant in self._gates:
+                self._gates[tenant].settle(totals.get(tenant, NOTHING_OWED))
+        self._owing = self._with_new_debt | (totals.keys() & self._gates.keys())
         self._former = {tenant: owed for tenant, owed in totals.items() if tenant not in self._gates}
 
     def take_used(self) -> dict[str, Use]:
         """Return what each tenant used since the last call, without tenants that used nothing."""
-        used = {tenant: gate.take_used() for tenant, gate in self._gates.items()}
+        noted, self._with_new_use = self._with_new_use, set()
+        used = {tenant: self._gates[tenant].take_used() for tenant in noted}
         return {tenant: use for tenant, use in used.items() if use != Use()}
 
     def used(self) -> Use:
         """Sum up the use of all tenants since the server started."""
         return sum((gate.used for gate in self._gates.values()), Use())
+
+    def _note_use(self, tenant: str) -> None:
+        self._with_new_debt.add(tenant)
+        self._with_new_use.add(tenant)
+        self._owing.add(tenant)
 
 
 def gate_of(request: Request) -> TenantGate:

@@ -93,7 +93,8 @@ async def test_use_in_doubt_is_charged_once(store: Store, monkeypatch: pytest.Mo
 
 async def test_daily_use_in_doubt_is_counted_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     gates = TenantGates(lambda _: MINUTE, lambda: 0.0)
-    gates.of("alice").used += Use(1, 15)
+    gates.of("alice")._count_requests(1)
+    gates.of("alice")._count(15)
     daily = DailyUse(gates, store.daily_use)
     lose_answer_to_commit(monkeypatch, is_away=True)
     await daily.save()

@@ -1,0 +1,94 @@
+"""Gates of many tenants: regular work visits only those with use."""
+
+import pytest
+
+from app.tenants.gate import TenantGate, TenantGates
+from app.tenants.limits import TenantLimits
+from app.tenants.owed_use import OwedUse
+from app.tenants.token_bucket import Debt
+from app.tenants.use import Use
+
+LIMITS = TenantLimits(requests_per_minute=60)
+
+
+class Clock:
+    """A clock in seconds that the test sets."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def gates(clock: Clock) -> TenantGates:
+    return TenantGates(lambda _: LIMITS, clock, {"carol": OwedUse(Debt(30.0, 60))})
+
+
+def debt_of(gates: TenantGates, tenant: str) -> float:
+    return gates.of(tenant)._requests.debt.seconds
+
+
+def test_gates_without_use_are_not_visited(gates: TenantGates, monkeypatch: pytest.MonkeyPatch) -> None:
+    visited = list[str]()
+    for name in ("take_added", "take_used", "settle"):
+        act = getattr(TenantGate, name)
+
+        def noted(gate: TenantGate, *given: object, act: object = act) -> object:
+            visited.append(gate.tenant)
+            return act(gate, *given)  # type: ignore[operator]
+
+        monkeypatch.setattr(TenantGate, name, noted)
+    for number in range(100):
+        gates.of(f"idle-{number}")
+    gates.of("alice")._count_requests(2)
+    added = gates.take_added()
+    assert list(added) == ["alice"]
+    assert gates.take_used() == {"alice": Use(requests=2)}
+    gates.settle(added)
+    gates.settle({})
+    assert (gates.take_added(), gates.take_used()) == ({}, {})
+    assert set(visited) == {"alice"}
+    assert debt_of(gates, "alice") == 0
+
+
+def test_debt_of_other_servers_is_taken_over_and_ends(gates: TenantGates) -> None:
+    owed = OwedUse(Debt(20.0, 60))
+    gates.of("bob")
+    gates.settle({"bob": owed, "dave": owed})
+    assert (debt_of(gates, "bob"), debt_of(gates, "dave")) == (20, 20)
+    gates.settle({})
+    assert (debt_of(gates, "bob"), debt_of(gates, "dave")) == (0, 0)
+
+
+def test_former_debt_ends_with_the_total(gates: TenantGates) -> None:
+    assert debt_of(gates, "carol") == 30
+    gates.settle({"carol": OwedUse(Debt(10.0, 60))})
+    assert debt_of(gates, "carol") == 10
+    gates.settle({})
+    assert debt_of(gates, "carol") == 0
+
+
+def test_use_that_was_given_back_is_taken_again(gates: TenantGates) -> None:
+    gates.of("alice")._count_requests(1)
+    added = gates.take_added()
+    gates.give_back(added)
+    assert gates.take_added() == added
+    gates.settle(added)
+    assert gates.take_added() == {}
+
+
+def test_use_during_a_settlement_is_not_forgotten(gates: TenantGates) -> None:
+    gates.of("alice")._count_requests(1)
+    added = gates.take_added()
+    gates.of("alice")._count_requests(1)
+    gates.settle(added)
+    assert debt_of(gates, "alice") == 2
+    assert gates.take_added() != {}
+    gates.settle({})
+    assert debt_of(gates, "alice") == 0

@@ -267,12 +267,19 @@ def _check_postgres(settings: Settings) -> Finding:
     try:
         from app.storage.postgres.database import check_database
 
-        check_database(settings.database_url)
+        is_earlier = check_database(settings.database_url)
         counted_keys(settings)
-    except (EbbError, UnusableDatabaseError) as error:
-        return Finding("fail", "chats", str(error), "correct --database-url, or start PostgreSQL")
+    except UnusableDatabaseError as error:
+        return Finding("fail", "chats", str(error), "do that, or correct --database-url")
+    except EbbError as error:
+        return Finding("fail", "chats", error.message, "correct --database-url, or start PostgreSQL")
     except ImportError:
         return Finding("fail", "chats", "--database-url needs psycopg", "pip install 'ebb-chat[postgres]'")
+    if is_earlier:
+        text = f"PostgreSQL at {place} answers; the start upgrades it, and earlier versions of Ebb cannot use it then"
+        return Finding(
+            "warn", "chats", text, "back it up first with pg_dump, and stop the servers of the earlier version"
+        )
     return Finding("ok", "chats", f"PostgreSQL at {place} answers")
 
 

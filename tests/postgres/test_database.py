@@ -9,6 +9,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from app.config.settings import load_settings
+from app.doctor.checks import check_conversations
 from app.domain.storage_health import StorageUnavailableError
 from app.storage.connection import Connection
 from app.storage.errors import DuplicateError, MissingReferenceError, ReadTimeoutError, UnusableDatabaseError
@@ -176,6 +178,29 @@ async def test_cancelled_transaction_still_ends(store: Store) -> None:
     await asyncio.gather(task, return_exceptions=True)
     await store.conversations.create({"title": "Gulls"})
     assert len((await store.conversations.page()).conversations) == 2
+
+
+@pytest.mark.parametrize(
+    ("statement", "level", "says"),
+    [
+        ("UPDATE ebb_schema SET version = version + 1", "fail", "later version of Ebb"),
+        ("CREATE TABLE ebb_copy(name TEXT)", "fail", "incomplete copy of a file"),
+        ("UPDATE ebb_schema SET version = version - 1", "warn", "the start upgrades it"),
+        ("UPDATE ebb_schema SET version = version", "ok", "answers"),
+        ("DROP TABLE ebb_schema", "ok", "answers"),
+    ],
+)
+async def test_doctor_says_what_the_start_will(url: str, statement: str, level: str, says: str) -> None:
+    await (await PostgresDatabase.open(url)).close()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement.encode())
+    settings = load_settings({}, environ={"EBB_DATABASE_URL": url})
+    finding = await asyncio.to_thread(check_conversations, settings)
+    assert (finding.level, says in finding.text) == (level, True), finding
+    if level == "fail":
+        with pytest.raises(UnusableDatabaseError) as refused:
+            await PostgresDatabase.open(url)
+        assert str(refused.value) == finding.text
 
 
 async def test_earlier_version_refuses_a_later_schema(url: str) -> None:

@@ -232,10 +232,8 @@ def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresCo
         forget_old(alone)
     writer = PostgresConnection(url, ALONE if for_copy else setup, reach)
     try:
-        if not for_copy and writer.fetch_all(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{COPY_TABLE}')"):
-            raise UnusableDatabaseError(
-                "The database holds an incomplete copy of a file: continue it with ebb migrate, or remove the database"
-            )
+        if not for_copy:
+            _refuse_incomplete_copy(writer)
         return writer, ReaderPools(
             PostgresReaders.open(url, READERS, reach, most_of_one=READERS // 2),
             PostgresReaders.open(url, SEARCHERS, reach, most_of_one=1, settings=SEARCHING),
@@ -246,10 +244,21 @@ def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresCo
         raise
 
 
-def check_database(url: str) -> None:
-    """Raise UnusableDatabaseError for a database that no server can use, without a change in it."""
+def check_database(url: str) -> bool:
+    """Return whether a server that starts will upgrade a database, without a change in it.
+
+    Raises UnusableDatabaseError: no server can use the database.
+    """
+    reach = Reach()
     try:
-        _check(url, Reach())
+        _check(url, reach)
+        with closing(PostgresConnection(url, COMMAND, reach)) as connection:
+            if not connection.fetch_all("SELECT 1 FROM pg_class WHERE oid = to_regclass('ebb_schema')"):
+                return False
+            version, newest = _version(connection), len(list(SCHEMA.glob("*.sql")))
+            _refuse_later_schema(version, newest)
+            _refuse_incomplete_copy(connection)
+            return version < newest
     except psycopg.Error as error:
         raise UnusableDatabaseError(refusal(url, error)) from error
 
@@ -271,11 +280,7 @@ def _migrate(writer: PostgresConnection) -> None:
         raw.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'".encode())
         raw.execute("CREATE TABLE IF NOT EXISTS ebb_schema(version INTEGER NOT NULL)")
         version = _version(writer)
-        if version > len(scripts):
-            raise UnusableDatabaseError(
-                f"The database was written by a later version of Ebb (schema {version}, this one knows "
-                f"{len(scripts)}): start that version, or choose another --database-url"
-            )
+        _refuse_later_schema(version, len(scripts))
         if version == len(scripts):
             return
         # A server of another version would not know the new schema.
@@ -284,6 +289,21 @@ def _migrate(writer: PostgresConnection) -> None:
             raw.execute(script)
         raw.execute("DELETE FROM ebb_schema")
         writer.execute("INSERT INTO ebb_schema(version) VALUES (?)", (len(scripts),))
+
+
+def _refuse_later_schema(version: int, newest: int) -> None:
+    if version > newest:
+        raise UnusableDatabaseError(
+            f"The database was written by a later version of Ebb (schema {version}, this one knows {newest}): start "
+            "that version, or choose another --database-url"
+        )
+
+
+def _refuse_incomplete_copy(connection: PostgresConnection) -> None:
+    if connection.fetch_all(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{COPY_TABLE}')"):
+        raise UnusableDatabaseError(
+            "The database holds an incomplete copy of a file: continue it with ebb migrate, or remove the database"
+        )
 
 
 def _version(writer: PostgresConnection) -> int:

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -48,9 +48,6 @@ _MESSAGE = (
     "created_at",
     "completed_at",
 )
-PIECE_CHARACTERS = 1 << 18
-"""A piece of a conversation ends after the message with which it has as many characters."""
-
 _SPEAKERS = {"system": "System", "user": "You", "assistant": "Assistant"}
 
 
@@ -75,39 +72,39 @@ def file_end(paths: Iterable[Sequence[FolderLevel]] = (), next_cursor: str | Non
     return f'\n], "folders": {json.dumps(folders, ensure_ascii=False)}, "next_cursor": {json.dumps(next_cursor)}}}\n'
 
 
-def conversation_pieces(
-    conversation: Conversation,
-    export_id: str,
-    messages: Sequence[Message],
-    responses: Mapping[str, ResponseRecord],
-    folder: Sequence[FolderLevel] = (),
-) -> Iterator[str]:
-    """Serialize one of the "conversations" of a JSON file, on one line, in pieces of about PIECE_CHARACTERS.
+def conversation_beginning(conversation: Conversation, export_id: str, folder: Sequence[FolderLevel] = ()) -> str:
+    """Return the beginning of one of the "conversations" of a JSON file, up to its first message.
 
-    messages: all messages of the conversation.
-    responses: records of the Responses API, by message id.
     folder: levels from the top down to the folder that the conversation is in; empty for none.
-
-    Token ids are left out: with them, a file could show its reader one text and give the model another.
     """
-    ids = {message.id for message in messages}
-    head_id = conversation.head_id
-    if head_id not in ids:
-        # The head may have been deleted since the conversation was read. Responses follow each other without a head.
-        head_id = messages[-1].id if messages and conversation.source != "response" else None
     fields = {name: getattr(conversation, name) for name in _CONVERSATION}
     names = [level.name for level in folder]
-    head = json.dumps({"id": export_id, **fields, "folder": names, "head_id": head_id}, ensure_ascii=False)
-    piece = f'{head[:-1]}, "messages": ['
-    separator = ""
-    for message in messages:
-        text = json.dumps(_message(message, responses.get(message.id), export_id), ensure_ascii=False)
-        piece += separator + text
-        separator = ", "
-        if len(piece) >= PIECE_CHARACTERS:
-            yield piece
-            piece = ""
-    yield piece + "]}"
+    head = json.dumps({"id": export_id, **fields, "folder": names}, ensure_ascii=False)
+    return f'{head[:-1]}, "messages": ['
+
+
+def messages_text(messages: Sequence[Message], responses: Mapping[str, ResponseRecord], export_id: str) -> str:
+    """Serialize messages of a conversation, with commas between them.
+
+    responses: records of the Responses API, by message id.
+
+    Token ids are left out: with them, a file could show its reader one text and give the model another. The text is
+    made message by message, so that other threads can run in between.
+    """
+    return ", ".join(
+        json.dumps(_message(message, responses.get(message.id), export_id), ensure_ascii=False) for message in messages
+    )
+
+
+def conversation_end(conversation: Conversation, written_ids: Collection[str], last_id: str | None) -> str:
+    """Return the end of a conversation whose messages were written.
+
+    The head may have been deleted since the conversation was read. Responses follow each other without a head.
+    """
+    head_id = conversation.head_id
+    if head_id not in written_ids:
+        head_id = last_id if conversation.source != "response" else None
+    return f'], "head_id": {json.dumps(head_id)}}}'
 
 
 def _message(message: Message, response: ResponseRecord | None, export_id: str) -> dict[str, Any]:
@@ -123,22 +120,26 @@ def _message(message: Message, response: ResponseRecord | None, export_id: str) 
     return fields
 
 
-def markdown(conversation: Conversation, path: Sequence[Message]) -> str:
-    """Format the messages of a path as Markdown, each under its speaker."""
-    parts = [f"# {_one_line(conversation.title or 'Untitled')}"]
-    if conversation.system_prompt:
-        parts.append(f"## System\n\n{conversation.system_prompt}")
-    parts += [f"## {_SPEAKERS[message.role]}\n\n{message.content}" for message in path]
-    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+def markdown_beginning(conversation: Conversation) -> str:
+    """Format the title and the system prompt as Markdown."""
+    title = f"# {_one_line(conversation.title or 'Untitled')}"
+    return title + (f"\n\n## System\n\n{conversation.system_prompt}".rstrip() if conversation.system_prompt else "")
 
 
-def plain_text(conversation: Conversation, path: Sequence[Message]) -> str:
-    """Format the messages of a path as text, each after its speaker. Their contents stay as they were written."""
-    parts = [_one_line(conversation.title or "Untitled")]
-    if conversation.system_prompt:
-        parts.append(f"System:\n{conversation.system_prompt}")
-    parts += [f"{_SPEAKERS[message.role]}:\n{message.content}" for message in path]
-    return "\n\n".join(part.rstrip() for part in parts) + "\n"
+def markdown_messages(messages: Sequence[Message]) -> str:
+    """Format messages as Markdown, each after an empty line and under its speaker."""
+    return "".join("\n\n" + f"## {_SPEAKERS[each.role]}\n\n{each.content}".rstrip() for each in messages)
+
+
+def text_beginning(conversation: Conversation) -> str:
+    """Format the title and the system prompt as text."""
+    title = _one_line(conversation.title or "Untitled")
+    return title + (f"\n\nSystem:\n{conversation.system_prompt}".rstrip() if conversation.system_prompt else "")
+
+
+def text_messages(messages: Sequence[Message]) -> str:
+    """Format messages as text, each after its speaker. Their contents stay as they were written."""
+    return "".join("\n\n" + f"{_SPEAKERS[each.role]}:\n{each.content}".rstrip() for each in messages)
 
 
 def _one_line(text: str) -> str:

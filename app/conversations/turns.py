@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.conversations.merging import answers_to_merge, merging_ids
@@ -234,9 +234,18 @@ class Turns:
         prompts = replace(prompts, tools=tools, rules=rules)
         return await prompts.next_prefix(path)
 
-    async def shown_path(self, conversation: Conversation) -> list[Message]:
-        """Return the messages on the current path. Unfinished answers have the text generated so far."""
-        return await self.as_they_are(await self._store.messages.path(conversation.head_id))
+    async def shown_path(self, conversation: Conversation) -> AsyncGenerator[list[Message], None]:
+        """Yield the messages on the current path in parts. Unfinished answers have the text generated so far.
+
+        Messages that are deleted in the meantime are left out.
+        """
+        for ids in await self._store.messages.parts_of_path(conversation.head_id):
+            yield await self.as_they_are(await self._store.messages.some(ids))
+
+    async def all_parts(self, conversation: Conversation) -> AsyncGenerator[list[Message], None]:
+        """Yield all messages of a conversation, the oldest first, as `shown_path` does."""
+        for ids in await self._store.messages.parts_of(conversation.id):
+            yield await self.as_they_are(await self._store.messages.some(ids))
 
     async def as_they_are(self, messages: Sequence[Message]) -> list[Message]:
         """Replace each stored message that is still being generated with its text so far.

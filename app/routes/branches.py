@@ -1,11 +1,13 @@
 """The tree of a conversation: its branches, the shown branch, forks, ratings, and deletion of single messages."""
 
+from collections.abc import AsyncIterator
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from app.domain.ids import new_id
-from app.http.large_json import LargeJSONResponse
+from app.http.large_json import json_in_parts
 from app.http.request_body import read_body
 from app.routes.versioned import changed, expected_versions, version_headers
 from app.schemas.conversations import EditedAnswer, MessageChoice, RatingFields
@@ -18,13 +20,13 @@ async def get_tree(request: Request) -> Response:
     """Return every message of every branch, each with a preview of its text."""
     store = services_of(request).store
     conversation = await store.conversations.get(request.path_params["id"])
-    messages = await store.tree.outline(conversation.id)
-    body = bodies.ConversationTree(
-        head_id=conversation.head_id,
-        version=conversation.version,
-        messages=[_outline(message) for message in messages],
-    )
-    return LargeJSONResponse(body, headers=version_headers(conversation.version))
+
+    async def messages() -> AsyncIterator[list[bodies.Outline]]:
+        for ids in await store.messages.parts_of(conversation.id):
+            yield [_outline(message) for message in await store.tree.outline(ids)]
+
+    body = bodies.ConversationTree(head_id=conversation.head_id, version=conversation.version, messages=[])
+    return await json_in_parts(body, messages(), version_headers(conversation.version))
 
 
 async def choose_head(request: Request) -> Response:

@@ -1,5 +1,6 @@
 """/api/conversations: the list of chats, one chat with its messages, and new turns in it."""
 
+from collections.abc import AsyncIterator
 from functools import partial
 
 from starlette.requests import Request
@@ -8,7 +9,7 @@ from starlette.routing import Route
 
 from app.domain import records
 from app.domain.bounds import MAX_PAGE
-from app.http.large_json import LargeJSONResponse
+from app.http.large_json import LargeJSONResponse, json_in_parts
 from app.http.query_params import flag, source_of, whole_number
 from app.http.request_body import read_body
 from app.routes.cursors import parse_position, position_cursor
@@ -54,13 +55,14 @@ async def get_conversation(request: Request) -> Response:
     """Return a conversation with the messages on its current path, each with the ids of its siblings."""
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
-    path = await services.turns.shown_path(conversation)
-    siblings = await services.store.tree.siblings(conversation.id, conversation.head_id)
-    body: ConversationWithMessages = {
-        **conversation_body(conversation),
-        "messages": [_beside(message, siblings[message.parent_id]) for message in path],
-    }
-    return LargeJSONResponse(body, headers=version_headers(conversation.version))
+
+    async def messages() -> AsyncIterator[list[Message]]:
+        async for part in services.turns.shown_path(conversation):
+            siblings = await services.store.tree.siblings(conversation.id, [each.parent_id for each in part])
+            yield [_beside(message, siblings[message.parent_id]) for message in part]
+
+    body: ConversationWithMessages = {**conversation_body(conversation), "messages": []}
+    return await json_in_parts(body, messages(), version_headers(conversation.version))
 
 
 async def change_conversation(request: Request) -> Response:

@@ -1,18 +1,28 @@
 """Export and import of conversations as files."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app.conversations.export import conversation_pieces, file_beginning, file_end, markdown, plain_text
+from app.conversations.export import (
+    conversation_beginning,
+    conversation_end,
+    file_beginning,
+    file_end,
+    markdown_beginning,
+    markdown_messages,
+    messages_text,
+    text_beginning,
+    text_messages,
+)
 from app.conversations.imported_files import ReadChat, ReadFile, read_any
 from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
 from app.domain.folder import FolderLevel, FolderTree
-from app.domain.records import Conversation
+from app.domain.records import Conversation, Message
 from app.http.attachment import attachment
 from app.http.client_presence import stop_if_left
 from app.http.query_params import flag, positions
@@ -45,12 +55,13 @@ async def export_conversation(request: Request) -> Response:
             headers = attachment(conversation.title, "json")
             return StreamingResponse(file, media_type="application/json", headers=headers)
         case "markdown":
-            text = markdown(conversation, await services.turns.shown_path(conversation))
+            file = _written(services, conversation, markdown_beginning, markdown_messages)
             headers = attachment(conversation.title, "md")
-            return PlainTextResponse(text, media_type="text/markdown", headers=headers)
+            return StreamingResponse(file, media_type="text/markdown", headers=headers)
         case "text":
-            text = plain_text(conversation, await services.turns.shown_path(conversation))
-            return PlainTextResponse(text, headers=attachment(conversation.title, "txt"))
+            file = _written(services, conversation, text_beginning, text_messages)
+            headers = attachment(conversation.title, "txt")
+            return StreamingResponse(file, media_type="text/plain", headers=headers)
         case _:
             raise InvalidRequestError("format must be json, markdown or text", param="format")
 
@@ -138,17 +149,44 @@ async def exported_file(
         if folder not in paths:
             paths.add(folder)
             num_bytes += sum(len((level.system_prompt or "").encode()) for level in folder)
-        stored = await services.turns.as_they_are(await services.store.messages.all_of(conversation.id))
-        responses = await services.store.responses.all_of(conversation.id)
-        pieces = conversation_pieces(conversation, export_id, stored, responses, folder)
         yield separator
-        # In steps, since the largest conversation takes seconds, and the work must end soon after the client has left.
-        while piece := await services.tenant_threads.run(services.store.tenant, partial(next, pieces, "")):
-            yield piece
-            num_bytes += len(piece.encode())
+        num_messages += 1
+        async for text, count in _conversation(services, conversation, export_id, folder):
+            yield text
+            num_bytes += len(text.encode())
+            num_messages += count
         separator, last = ",\n", conversation.id
-        num_messages += 1 + len(stored)
     yield await asyncio.to_thread(file_end, paths)
+
+
+async def _conversation(
+    services: Services, conversation: Conversation, export_id: str, folder: Sequence[FolderLevel]
+) -> AsyncIterator[tuple[str, int]]:
+    """Write a conversation in parts, each with its number of messages. The client's departure ends it after a part."""
+    yield conversation_beginning(conversation, export_id, folder), 0
+    responses = await services.store.responses.all_of(conversation.id)
+    written, comma = list[str](), ""
+    async for messages in services.turns.all_parts(conversation):
+        write = partial(messages_text, messages, responses, export_id)
+        text = await services.tenant_threads.run(services.store.tenant, write)
+        written += [message.id for message in messages]
+        if text:
+            yield comma + text, len(messages)
+            comma = ", "
+    yield conversation_end(conversation, set(written), written[-1] if written else None), 0
+
+
+async def _written(
+    services: Services,
+    conversation: Conversation,
+    beginning: Callable[[Conversation], str],
+    text_of: Callable[[Sequence[Message]], str],
+) -> AsyncIterator[str]:
+    """Write the shown path of a conversation in parts."""
+    yield beginning(conversation)
+    async for messages in services.turns.shown_path(conversation):
+        yield text_of(messages)
+    yield "\n"
 
 
 async def _alone(conversation: Conversation, export_id: str) -> AsyncIterator[tuple[Conversation, str]]:

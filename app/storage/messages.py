@@ -1,6 +1,9 @@
 """The messages of a tenant's conversations, without those that were deleted."""
 
+from collections.abc import Sequence
+
 from app.domain.records import Message
+from app.storage.connection import Row
 from app.storage.database import Database
 from app.storage.rows import message_of, no_message
 from engine.errors import NotFoundError
@@ -13,6 +16,20 @@ PATH_QUERY = """
       SELECT message.id, message.parent_id, depth + 1 FROM path JOIN message ON message.id = path.parent_id)
     SELECT message.* FROM path JOIN message USING (id) ORDER BY depth DESC
 """
+
+PATH_SIZES = """
+    -- Of a message id and a tenant.
+    WITH RECURSIVE path(id, parent_id, depth) AS (
+      SELECT id, parent_id, 0 FROM shown_message WHERE id = ? AND tenant = ?
+      UNION ALL
+      SELECT message.id, message.parent_id, depth + 1 FROM path JOIN message ON message.id = path.parent_id)
+    SELECT message.id, length(content) + length(coalesce(reasoning, '')) AS size
+    FROM path JOIN message USING (id) ORDER BY depth DESC
+"""
+
+PART_MESSAGES = 256
+PART_CHARACTERS = 1 << 18
+"""A part of a conversation ends before the message with which it would exceed either limit, unless it is the first."""
 
 # A queue: each message comes before the one that it follows. Columns before the text are read without it.
 PATH_IDS = """
@@ -104,6 +121,10 @@ class MessageStore:
             ids = await self._ids_from(since, message_id, most)
             if since is not None and ids[:1] != [since]:
                 ids = []
+        return await self.some(ids[::-1] if newest_first else ids)
+
+    async def some(self, ids: Sequence[str]) -> list[Message]:
+        """Return the messages with these ids, in this order, without those that are not there."""
         found = await self._database.read_as(
             message_of,
             f"SELECT * FROM shown_message WHERE id IN ({', '.join('?' * len(ids))}) AND tenant = ?",
@@ -111,7 +132,19 @@ class MessageStore:
             tenant=self._tenant,
         )
         by_id = {message.id: message for message in found}
-        return [by_id[each] for each in (reversed(ids) if newest_first else ids) if each in by_id]
+        return [by_id[each] for each in ids if each in by_id]
+
+    async def parts_of_path(self, message_id: str | None) -> list[list[str]]:
+        """Return the ids of the messages from the root to `message_id`, in parts that take little memory each."""
+        return _parts(await self._database.read(PATH_SIZES, (message_id, self._tenant), tenant=self._tenant))
+
+    async def parts_of(self, conversation_id: str) -> list[list[str]]:
+        """Return the ids of all messages of a conversation, the oldest first, in parts that take little memory each."""
+        sql = (
+            "SELECT id, length(content) + length(coalesce(reasoning, '')) AS size FROM shown_message "
+            "WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id"
+        )
+        return _parts(await self._database.read(sql, (conversation_id, self._tenant), tenant=self._tenant))
 
     async def _ids_to(self, message_id: str | None, most: int) -> list[str]:
         """Return the last ids of the path to a message, that one first."""
@@ -122,3 +155,18 @@ class MessageStore:
         """Return the first ids of PATH_IDS_FROM; those of the whole path without `since`."""
         given = {"end": message_id, "tenant": self._tenant, "since": since or "", "most": most}
         return [row["id"] for row in await self._database.read(PATH_IDS_FROM, given, tenant=self._tenant)]
+
+
+def _parts(rows: Sequence[Row]) -> list[list[str]]:
+    """Divide the ids of messages into parts.
+
+    rows: id and size of each message.
+    """
+    parts, size = list[list[str]](), 0
+    for row in rows:
+        size += row["size"]
+        if not parts or size > PART_CHARACTERS or len(parts[-1]) == PART_MESSAGES:
+            parts.append([])
+            size = row["size"]
+        parts[-1].append(row["id"])
+    return parts

@@ -2,6 +2,7 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.ids import new_id
@@ -23,15 +24,6 @@ EDITED = "edited"
 """Finish reason of an answer whose text a user has edited."""
 
 SHOWN_MESSAGE = "SELECT * FROM shown_message WHERE id = ? AND tenant = ?"
-SIBLINGS_QUERY = """
-    WITH RECURSIVE path(id, parent_id) AS (
-      SELECT id, parent_id FROM shown_message WHERE id = ? AND tenant = ?
-      UNION ALL
-      SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
-    SELECT message.id, message.parent_id FROM path JOIN message
-      ON message.conversation_id = ? AND message.parent_id {same} path.parent_id
-    WHERE message.deleted_at IS NULL ORDER BY message.created_at, message.id
-"""
 NEWEST_LEAF_QUERY = """
     WITH RECURSIVE below(id, created_at) AS (
       SELECT id, created_at FROM message WHERE conversation_id = ? AND parent_id {same} ? AND deleted_at IS NULL
@@ -63,26 +55,34 @@ class TreeStore:
         self._database = database
         self._tenant = tenant
 
-    async def outline(self, conversation_id: str) -> list[Outline]:
-        """Return the outline of all messages of a conversation, oldest first."""
+    async def outline(self, ids: Sequence[str]) -> list[Outline]:
+        """Return the outline of these messages, oldest first, without those that are not there."""
         return await self._database.read_as(
             lambda row: Outline(**dict(row)),
             "SELECT id, parent_id, role, status, substr(content, 1, ?) AS preview, created_at FROM shown_message "
-            "WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id",
-            (PREVIEW_LENGTH, conversation_id, self._tenant),
+            f"WHERE id IN ({', '.join('?' * len(ids))}) AND tenant = ? ORDER BY created_at, id",
+            (PREVIEW_LENGTH, *ids, self._tenant),
             tenant=self._tenant,
         )
 
-    async def siblings(self, conversation_id: str, leaf_id: str | None) -> dict[str | None, list[str]]:
-        """Return the ids of the children of each parent on the path to `leaf_id`, oldest first.
+    async def siblings(self, conversation_id: str, parent_ids: Sequence[str | None]) -> dict[str | None, list[str]]:
+        """Return the ids of the children of each of these messages, oldest first.
 
         The key None holds the roots of the conversation.
         """
+        named = [each for each in parent_ids if each is not None]
+        conditions = [f"parent_id IN ({', '.join('?' * len(named))})"] if named else []
+        conditions += ["parent_id IS NULL"] if None in parent_ids else []
         found: defaultdict[str | None, list[str]] = defaultdict(list)
-        sql = SIBLINGS_QUERY.format(same=self._database.dialect.same)
-        rows = await self._database.read(sql, (leaf_id, self._tenant, conversation_id), tenant=self._tenant)
-        for row in rows:
-            found[row["parent_id"]].append(row["id"])
+        for condition in conditions:
+            rows = await self._database.read(
+                "SELECT id, parent_id FROM shown_message WHERE conversation_id = ? AND tenant = ? "
+                f"AND {condition} ORDER BY created_at, id",
+                (conversation_id, self._tenant, *(named if "?" in condition else ())),
+                tenant=self._tenant,
+            )
+            for row in rows:
+                found[row["parent_id"]].append(row["id"])
         return found
 
     async def show(self, conversation_id: str, message_id: str, expected: Versions = None) -> Conversation:

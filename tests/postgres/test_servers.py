@@ -240,7 +240,7 @@ async def test_client_of_another_server_follows_an_answer_live(first: Server, se
     run = await first.asked(2)
     copy = await copy_at(second, run)
     conversation = await second.services.store.conversations.get(run.answer.conversation_id)
-    [_, shown] = await second.services.turns.shown_path(conversation)
+    [[_, shown]] = [part async for part in second.services.turns.shown_path(conversation)]
     assert (shown.content, shown.status) == (" w0 w1", "in_progress")
     frames = copy.log.follow(None)
     assert b" w0 w1" in await anext(frames)

@@ -2,11 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
+from app.domain.records import Conversation, Message
 from app.routes import transfer
 from app.tenants.tenant_threads import MOST_OF_ONE
 from tests.integration.api_server import RunningServer, api_client, running_server
@@ -30,12 +31,16 @@ class EndlessWork:
             self.began.set()
             on_value()
 
-    def pieces(self, *_: object) -> Iterator[str]:
-        """Yield pieces without an end, in place of `conversation_pieces`."""
+    async def parts(self, _conversation: Conversation) -> AsyncIterator[list[Message]]:
+        """Yield parts without an end, in place of those of a conversation."""
         while True:
-            self.num_steps += 1
-            self.began.set()
-            yield "x"
+            yield []
+
+    def write(self, *_: object) -> str:
+        """Write a part, in place of `messages_text`."""
+        self.num_steps += 1
+        self.began.set()
+        return "x"
 
 
 async def check_end(api: Api, work: EndlessWork, request: bytes) -> None:
@@ -68,9 +73,10 @@ async def test_reading_of_a_file_ends_when_the_client_leaves(
 @pytest.mark.parametrize("path", ["/api/conversations/{}/export", "/api/export"])
 async def test_export_ends_when_the_client_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     work = EndlessWork()
-    monkeypatch.setattr(transfer, "conversation_pieces", work.pieces)
+    monkeypatch.setattr(transfer, "messages_text", work.write)
     async with running_server(tmp_path, FakeEngine()) as api, api_client(api.url) as client:
         conversation = await created(client)
         await said(client, conversation, "hello")
+        monkeypatch.setattr(api.services.turns, "all_parts", work.parts)
         request = f"GET {path.format(conversation)} HTTP/1.1\r\nHost: localhost\r\n\r\n"
         await check_end(api, work, request.encode())

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.conversations.export import PIECE_CHARACTERS, conversation_pieces, file_beginning, file_end
+from app.conversations.export import conversation_beginning, conversation_end, file_beginning, file_end, messages_text
 from app.conversations.importing import read_file
 from app.domain.ids import new_id
 from app.domain.records import Message
@@ -108,12 +108,15 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 async def exported(store: Store) -> bytes:
     """Return the file of all conversations, as the route writes it."""
-    texts = [
-        "".join(
-            conversation_pieces(each, name, await store.messages.all_of(each.id), await store.responses.all_of(each.id))
+    texts = list[str]()
+    async for each, name in store.conversations.each():
+        messages, responses = await store.messages.all_of(each.id), await store.responses.all_of(each.id)
+        ids = [message.id for message in messages]
+        texts.append(
+            conversation_beginning(each, name)
+            + messages_text(messages, responses, name)
+            + conversation_end(each, ids, ids[-1] if ids else None)
         )
-        async for each, name in store.conversations.each()
-    ]
     return (file_beginning() + ",\n".join(texts) + file_end()).encode()
 
 
@@ -312,20 +315,3 @@ async def test_edited_answer_survives_export_and_import(store: Store) -> None:
             ("At noon.", "edited"),
         ]
         assert each.conversation.head_id == each.messages[2].id
-
-
-def test_long_conversation_is_exported_in_pieces() -> None:
-    text = "x" * (PIECE_CHARACTERS // 4)
-    file = file_of(
-        {
-            **EMPTY,
-            "id": "conv_1",
-            "head_id": "0",
-            "messages": [{**MESSAGE, "id": str(index), "content": text} for index in range(12)],
-        }
-    )
-    [given] = read_file(file)
-    pieces = list(conversation_pieces(given.conversation, "c", given.messages, {}))
-    assert len(pieces) >= 3
-    assert max(map(len, pieces)) < 2 * PIECE_CHARACTERS
-    assert [each["content"] for each in json.loads("".join(pieces))["messages"]] == [text] * 12

@@ -367,7 +367,9 @@ async def test_shown_path_has_current_text_of_running_answer(
     run = await ask(services, conversation, "one")
     engine.allow(2)
     await until_text(run, " w0 w1")
-    shown = await services.turns.shown_path(await services.store.conversations.get(conversation.id))
+    [shown] = [
+        part async for part in services.turns.shown_path(await services.store.conversations.get(conversation.id))
+    ]
     assert [message.content for message in shown] == ["one", " w0 w1"]
 
 

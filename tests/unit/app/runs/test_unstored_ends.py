@@ -73,7 +73,7 @@ async def test_refused_end_is_announced_and_text_stays_readable(
     assert b"event: error" in frames[-1]
     assert b"stores it as soon as it can" in frames[-1]
     conversation = await services.store.conversations.get(run.answer.conversation_id)
-    [_, shown] = await services.turns.shown_path(conversation)
+    [[_, shown]] = [part async for part in services.turns.shown_path(conversation)]
     assert (shown.status, shown.content) == ("complete", WHOLE_ANSWER)
     assert (await stored(services, run)).status == "in_progress"
 

@@ -40,8 +40,10 @@ async def test_nothing_is_read_by_an_id_of_another_tenant(alice: Store) -> None:
     assert await bob.messages.find(question.id) is None
     assert await bob.messages.first_answer(question.id) is None
     assert await bob.messages.path(answer.id) == await bob.messages.all_of(conversation.id) == []
-    assert await bob.tree.outline(conversation.id) == []
-    assert await bob.tree.siblings(conversation.id, answer.id) == {}
+    assert await bob.tree.outline([question.id]) == []
+    assert await bob.tree.siblings(conversation.id, [None, question.id]) == {}
+    assert await bob.messages.parts_of(conversation.id) == await bob.messages.parts_of_path(answer.id) == []
+    assert await bob.messages.some([question.id, answer.id]) == []
     assert (await bob.drafts.get(conversation.id)).text == ""
     assert [each async for each in bob.conversations.each()] == []
     beyond: ListPosition = (True, 1e12, "z")

@@ -10,6 +10,7 @@ from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.token_history import pack_ids
 from app.domain.token_trails import TokenTrail, trails_of
+from app.storage import messages
 from app.storage.run_records import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError
@@ -45,14 +46,15 @@ async def test_each_message_of_path_has_its_siblings(store: Store, conversation:
     first, answer = await answered(store, conversation, "one")
     edited, other = await answered(store, conversation, "one, better")
     left, right = await answered(store, conversation, "left", answer), await answered(store, conversation, "r", answer)
-    siblings = await store.tree.siblings(conversation.id, right[1].id)
+    siblings = await store.tree.siblings(conversation.id, [None, first.id, answer.id, right[0].id])
     assert siblings == {
         None: [first.id, edited.id],
         first.id: [answer.id],
         answer.id: [left[0].id, right[0].id],
         right[0].id: [right[1].id],
     }
-    outline = await store.tree.outline(conversation.id)
+    [ids] = await store.messages.parts_of(conversation.id)
+    outline = await store.tree.outline(ids)
     assert [(each.id, each.parent_id) for each in outline] == [
         (each.id, each.parent_id) for each in (first, answer, edited, other, *left, *right)
     ]
@@ -219,7 +221,7 @@ async def test_deleting_message_hides_subtree_and_moves_head(store: Store, conve
     assert await hidden(store, *right)
     changed, _ = await store.deletions.hide_message(left[0].id)
     assert changed.head_id == answer.id
-    assert [each.id for each in await store.tree.outline(conversation.id)] == [answer.parent_id, answer.id]
+    assert await store.messages.parts_of(conversation.id) == [[answer.parent_id, answer.id]]
     assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id
     assert not await hidden(store, *left)
     assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id, "restoring twice must change nothing"
@@ -359,3 +361,20 @@ async def test_deleted_answer_is_not_reopened(store: Store) -> None:
         await store.runs.reopen(again, record(again), RunProgress(again.run_id or "", 0, b"", []))
     await store.deletions.show_message(cut.id)
     assert await store.messages.get(cut.id) == cut
+
+
+async def test_parts_of_a_conversation_are_bounded(
+    store: Store, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await answered(store, conversation, "x" * 10)
+    second = await answered(store, conversation, "y", first[1])
+    third = await answered(store, conversation, "z" * 100, second[1])
+    ids = [each.id for each in (*first, *second, *third)]
+    for most, characters in ((1, 1000), (2, 1000), (256, 1), (256, 1000)):
+        monkeypatch.setattr(messages, "PART_MESSAGES", most)
+        monkeypatch.setattr(messages, "PART_CHARACTERS", characters)
+        parts = await store.messages.parts_of_path(third[1].id)
+        assert parts == await store.messages.parts_of(conversation.id)
+        assert [each for part in parts for each in part] == ids
+        assert max(map(len, parts)) == (1 if characters == 1 else min(most, len(ids)))
+    assert [each.id for each in await store.messages.some([*reversed(ids), "unknown"])] == [*reversed(ids)]

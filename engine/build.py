@@ -265,7 +265,7 @@ def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Pro
     )
     if config.tiers is not None:
         redis = config.tiers.redis_memory if config.tiers.redis_url == "auto" else 0
-        progress(memory_line(budget, redis, free=free, host_free=host_free))
+        progress(memory_line(budget, redis, weights=model.weights, free=free, host_free=host_free))
         if problem := shortage(budget, redis, free=free, host_free=host_free):
             logger.warning("%s", problem)
     if problem := too_few_tokens(num_blocks * config.block_size, window, block_nbytes, config.block_size):

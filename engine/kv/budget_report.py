@@ -5,14 +5,15 @@ from engine.kv.budget import USUAL_CHAT, KVBudget
 _MIB = 1 << 20
 
 
-def memory_line(budget: KVBudget, redis: int, *, free: int, host_free: int | None = None) -> str:
-    """Return how the free memory is divided.
+def memory_line(budget: KVBudget, redis: int, *, weights: int, free: int, host_free: int | None = None) -> str:
+    """Return how memory is divided.
 
+    weights: bytes of the model's weights.
     redis: most bytes of the companion Redis; 0 without one.
     free: free bytes where the pool will be, after the weights were loaded.
     host_free: free bytes on the host if the pool is on a device with its own memory, else None.
     """
-    pool = f"device pool {_mib(budget.pool)}"
+    pool = f"weights {_mib(weights)}, device pool {_mib(budget.pool)}"
     below = f"CPU tier {_mib(budget.cpu_tier)}, Redis up to {_mib(redis)}"
     if host_free is None:
         return f"memory: {pool}, {below}, of {_mib(free)} that the weights leave free"

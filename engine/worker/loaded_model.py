@@ -12,6 +12,7 @@ class LoadedModel:
 
     block_nbytes: size of one KV block.
     free: bytes that the KV cache could take now.
+    weights: bytes of the weights in memory.
     numerics: see `Worker.numerics_id`.
     shares_memory: whether other processes with parts of the model would take the same bytes.
     partition: division among processes.
@@ -22,6 +23,7 @@ class LoadedModel:
     block_nbytes: int
     free: int
     numerics: str
+    weights: int = 0
     shares_memory: bool = True
     partition: Partition = UNDIVIDED
 
@@ -36,4 +38,5 @@ def of_all_processes(parts: Sequence[LoadedModel], partition: Partition) -> Load
     free = min(part.free for part in parts)
     if not first.shares_memory:
         free = min(part.free // part.block_nbytes for part in parts) * block_nbytes
-    return replace(first, block_nbytes=block_nbytes, free=free, partition=partition)
+    weights = sum(part.weights for part in parts)
+    return replace(first, block_nbytes=block_nbytes, free=free, weights=weights, partition=partition)

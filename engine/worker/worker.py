@@ -120,6 +120,7 @@ class Worker:
             self.kv_layout().nbytes,
             self.available_memory(),
             self.numerics_id(),
+            _weights_nbytes(self._loaded()),
             shares_memory=self._device.memory is None,
         )
 
@@ -363,3 +364,10 @@ def _collect(
 
 def _fail(error: BaseException) -> ModelRunnerOutput:
     raise error
+
+
+def _weights_nbytes(model: CausalLM | PackedModel) -> int:
+    if isinstance(model, PackedModel):
+        return model.nbytes
+    tensors = [*model.parameters(), *model.buffers()] if isinstance(model, torch.nn.Module) else []
+    return sum(each.nbytes for each in tensors)

@@ -47,10 +47,12 @@ def test_defaults_of_all_tiers_leave_a_quarter_of_memory_free() -> None:
 
 def test_sizes_are_logged_in_one_line() -> None:
     budget = KVBudget(43 * MIB, 130 * MIB)
-    line = "memory: device pool 43 MiB, CPU tier 130 MiB, Redis up to 119 MiB, of 1,024 MiB that the weights leave free"
-    assert memory_line(budget, 119 * MIB, free=GIB) == line
-    assert memory_line(budget, 0, free=GIB, host_free=2 * GIB) == (
-        "memory: device pool 43 MiB of 1,024 MiB that the weights leave free on the device; "
+    assert memory_line(budget, 119 * MIB, weights=257 * MIB, free=GIB) == (
+        "memory: weights 257 MiB, device pool 43 MiB, CPU tier 130 MiB, Redis up to 119 MiB, "
+        "of 1,024 MiB that the weights leave free"
+    )
+    assert memory_line(budget, 0, weights=257 * MIB, free=GIB, host_free=2 * GIB) == (
+        "memory: weights 257 MiB, device pool 43 MiB of 1,024 MiB that the weights leave free on the device; "
         "CPU tier 130 MiB, Redis up to 0 MiB of 2,048 MiB"
     )
 

@@ -19,7 +19,9 @@ from cache_tiers.owned_keys import OwnedKeys
 from cache_tiers.owners import Owners
 from cache_tiers.tier import BLOCK_TTL_SECONDS
 
-HOT_BYTES = 32 << 20
+HOT_BYTES = 4 << 20
+ENTRY_BYTES = 360
+"""Memory of a hot answer besides its sealed ids: its name, its time, and its place among the others."""
 MAX_BYTES = 256 << 20
 """Maximum size of the answers in the store: 64 million tokens at 4 bytes each."""
 
@@ -52,7 +54,7 @@ class AnswerMemory:
     ) -> None:
         """Make a memory over the answers in `store`.
 
-        hot_bytes: maximum size of the answers held in memory.
+        hot_bytes: most memory that the hot answers take.
         max_bytes: maximum size of the answers in the store.
         save_seconds: time between two writes.
         """
@@ -70,7 +72,7 @@ class AnswerMemory:
 
     @property
     def hot_bytes(self) -> int:
-        """Size of the answers held in memory."""
+        """Memory that the hot answers take."""
         return self._hot.size
 
     async def find(self, names: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -113,7 +115,7 @@ class AnswerMemory:
         self._warm(name, answer)
 
     def _warm(self, name: bytes, answer: SealedAnswer) -> None:
-        self._hot.put(name, answer, len(answer.sealed))
+        self._hot.put(name, answer, ENTRY_BYTES + len(answer.sealed))
         while self._hot.size > self._max_hot_bytes:
             self._hot.pop(self._hot.next_to_go())
 

@@ -1,13 +1,14 @@
 """The memory of answers to stateless clients, on a real SQLite file."""
 
 import time
+import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from app.prompts.answer_memory import MAX_AGE_SECONDS, USE_SECONDS, AnswerMemory
+from app.prompts.answer_memory import ENTRY_BYTES, MAX_AGE_SECONDS, USE_SECONDS, AnswerMemory
 from app.storage import answers
 from app.storage.answers import SealedAnswer
 from app.storage.connection import Connection
@@ -52,13 +53,13 @@ async def test_answer_is_found_at_once_and_by_next_process(store: Store) -> None
 
 
 async def test_answer_that_is_no_longer_hot_is_found_in_store(store: Store) -> None:
-    memory = AnswerMemory(store.answers, Owners(), hot_bytes=250, save_seconds=0)
+    memory = AnswerMemory(store.answers, Owners(), hot_bytes=1_000, save_seconds=0)
     for each in (ONE, TWO, THREE):
         memory.keep(each, each * 4)
     await memory.stop()
-    assert memory.hot_bytes <= 250
+    assert memory.hot_bytes <= 1_000
     assert await memory.find([ONE, TWO, THREE]) == {each: each * 4 for each in (ONE, TWO, THREE)}
-    assert memory.hot_bytes <= 250
+    assert memory.hot_bytes <= 1_000
 
 
 async def test_broken_store_loses_no_hot_answer(store: Store) -> None:
@@ -105,15 +106,33 @@ async def fill(store: Store, owner: Owner, count: int, used_at: float) -> None:
     await store.answers.save(sealed, {})
 
 
+async def test_hot_answers_take_the_memory_that_they_count(store: Store) -> None:
+    """Small answers cost mostly their names and their places."""
+    memory = AnswerMemory(store.answers, Owners(), hot_bytes=1 << 20)
+    for number in range(4_000):
+        memory.keep(name(number, LOUD), b"x" * 64)
+    await memory.stop()
+    tracemalloc.start()
+    try:
+        for number in range(4_000):
+            memory.keep(bytes(name(number)), bytes(64))
+        await memory.stop()
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert memory.hot_bytes <= 1 << 20
+    assert taken < 1.3 * (1 << 20)
+
+
 async def test_flood_by_one_tenant_keeps_hot_answers_of_another(store: Store) -> None:
-    memory = AnswerMemory(store.answers, Owners(), hot_bytes=4_000)
+    memory = AnswerMemory(store.answers, Owners(), hot_bytes=40 * (ENTRY_BYTES + 100))
     await store.database.write(lambda connection: connection.execute("DROP TABLE answer"))
     for number in range(10):
         memory.keep(name(number), b"x" * 100)
     for number in range(MANY):
         memory.keep(name(number, LOUD), b"x" * 100)
     assert len(await memory.find([name(number) for number in range(10)])) == 10
-    assert memory.hot_bytes == 4_000
+    assert memory.hot_bytes == 40 * (ENTRY_BYTES + 100)
     await memory.stop()
 
 

@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import Context
 from typing import Any
 
 from app.domain.failures import failure_of
@@ -83,6 +84,8 @@ class RunRegistry:
         self._saver: asyncio.Task[None] | None = None
         self._saving = asyncio.Lock()
         self._holds_followers = False
+        self._retired: dict[str, float] = {}
+        self._expiry: asyncio.TimerHandle | None = None
         self._unstored = UnstoredEnds(store, self._now_stored)
 
     @property
@@ -424,10 +427,29 @@ class RunRegistry:
 
     def _retire(self, run: Run) -> None:
         """Keep a run whose end is stored for late followers, up to the bounds."""
-        asyncio.get_running_loop().call_later(self._keep_seconds, self._runs.pop, run.id, None)
-        ended = [id_ for id_, kept in self._runs.items() if kept.ended.is_set() and kept.answer not in self._unstored]
-        for run_id in ended[: max(0, len(ended) - self._keep_runs)]:
-            del self._runs[run_id]
+        self._retired[run.id] = asyncio.get_running_loop().time() + self._keep_seconds
+        while len(self._retired) > self._keep_runs:
+            self._forget_first()
+        self._await_expiry()
+
+    def _forget_first(self) -> None:
+        run_id = next(iter(self._retired))
+        del self._retired[run_id]
+        self._runs.pop(run_id, None)
+
+    def _await_expiry(self) -> None:
+        """Set a timer for the run that expires next. A timer for each run would outlive the runs, and add up."""
+        if self._retired and self._expiry is None:
+            first = next(iter(self._retired.values()))
+            # A timer holds its context, which is that of the request.
+            self._expiry = asyncio.get_running_loop().call_at(first, self._expire, context=Context())
+
+    def _expire(self) -> None:
+        self._expiry = None
+        now = asyncio.get_running_loop().time()
+        while self._retired and next(iter(self._retired.values())) <= now:
+            self._forget_first()
+        self._await_expiry()
 
 
 def _closing_error(run: Run) -> Mapping[str, Any] | None:

@@ -14,7 +14,7 @@ from app.domain.records import Conversation, Message
 from app.domain.token_history import unpack_ids
 from app.host.engine_host import EngineHost
 from app.runs.run import Run
-from app.runs.service import RunRegistry
+from app.runs.service import KEEP_SECONDS, RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
@@ -392,6 +392,18 @@ async def test_old_ended_run_is_dropped(services: Services, conversation: Conver
     # The timer is due, and one iteration of the event loop runs it.
     await asyncio.sleep(0)
     assert runs.get(run.id, "local") is None
+
+
+async def test_ended_runs_share_one_timer(services: Services, conversation: Conversation) -> None:
+    """A timer for each run would keep its request's context for ten minutes."""
+    runs = RunRegistry(services.store.runs, keep_runs=2)
+    turns = Turns(services.host, services.store, runs, services.gates.of("local"))
+    for content in ("one", "two", "three", "four"):
+        await ended(await turns.ask(conversation.id, NewMessage(content=content)))
+    await runs.join()
+    timers: list[asyncio.TimerHandle] = vars(asyncio.get_running_loop())["_scheduled"]
+    now = asyncio.get_running_loop().time()
+    assert sum(timer.when() > now + KEEP_SECONDS / 2 for timer in timers) == 1
 
 
 async def test_repeated_question_returns_same_run_during_and_after(

@@ -273,10 +273,14 @@ async def _serve(
     startup = Startup(build, host, on_step=on_step, on_failure=server.close_now)
     _log_addresses(settings, listeners, "https" if tls is not None else "http")
     startup.begin()
-    watching = asyncio.create_task(server.restart_without_engine(), name="watch-engine")
+    watching = [
+        asyncio.create_task(server.restart_without_engine(), name="watch-engine"),
+        asyncio.create_task(server.stop_without_database(), name="watch-database"),
+    ]
     await server.serve(sockets=listeners.sockets)
     await server.wait_until_drained()
-    watching.cancel()
+    for task in watching:
+        task.cancel()
     if tls is not None:
         await tls.stop()
     await services.close()
@@ -284,7 +288,7 @@ async def _serve(
         await asyncio.to_thread(tracing.close)
     if host.gave_up:
         return RESTART
-    return 1 if host.failed else 0
+    return 1 if host.failed or services.storage_probe.lost.is_set() else 0
 
 
 def _log_addresses(settings: Settings, listeners: Listeners, scheme: str) -> None:
@@ -363,6 +367,12 @@ class DrainingServer(uvicorn.Server):
         last.start()
         if self._draining is None:
             self._draining = asyncio.create_task(self._drain(0.0), name="hand-over")
+
+    async def stop_without_database(self) -> None:
+        """End the process once another version of Ebb has changed the database. Answers continue at other servers."""
+        await self._services.storage_probe.lost.wait()
+        if self._draining is None:
+            self._draining = asyncio.create_task(self._drain(0.0), name="stop-without-database")
 
     def close_now(self) -> None:
         """Stop without draining, for a server that has no engine."""

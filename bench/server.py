@@ -108,6 +108,11 @@ class EbbServer:
         """Send SIGTERM, then SIGKILL after a timeout. Do nothing if the server is not running."""
         await self._end(signal.SIGTERM)
 
+    async def ended(self) -> int:
+        """Wait until the process ends by itself, and return its exit status."""
+        assert self._process is not None
+        return await self._process.wait()
+
     async def restart_after_kill(self) -> float:
         """Send SIGKILL and start again on the same state directory. Return the seconds from the start to ready."""
         await self.kill()

@@ -47,6 +47,18 @@ class CommitUnknownError(StorageUnavailableError):
         )
 
 
+class SchemaChangedError(StorageUnavailableError):
+    """503: another version of Ebb has changed the database, and this server stops."""
+
+    code = "schema_changed"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Another version of Ebb has changed the database while this server had lost its connections. This server "
+            "stops: start the other version in its place"
+        )
+
+
 class StorageHealth:
     """The reason for which the last write was refused. Any thread may read it."""
 
@@ -69,6 +81,11 @@ class StorageHealth:
     def is_away(self) -> bool:
         """Whether the last write failed because the database could not be used."""
         return isinstance(self._failing, StorageUnavailableError)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the database is that of another version, so that this server can use it no more."""
+        return isinstance(self._failing, SchemaChangedError)
 
     @property
     def patience(self) -> int:

@@ -98,6 +98,7 @@ class Resumption:
 
     async def take_over(self) -> None:
         """Take over the runs of other servers that have ended, and resume them once there is an engine."""
+        await self._store.runs.close_deleted()
         if not (found := await self._found({})):
             return
         try:

@@ -19,6 +19,8 @@ class StorageProbe:
         self._database = database
         self._seconds = seconds
         self._task: asyncio.Task[None] | None = None
+        self.lost = asyncio.Event()
+        """Set once this server can use the database no more."""
 
     def begin(self) -> None:
         """Look from now on, until `stop`."""
@@ -37,6 +39,9 @@ class StorageProbe:
             if (reason := self._database.health.reason) is None:
                 continue
             logger.error("nothing can be stored: %s", reason)
+            if self._database.health.is_lost:
+                self.lost.set()
+                return
             try:
                 await self._database.probe()
             except OutageError:

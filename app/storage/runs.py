@@ -309,6 +309,11 @@ class RunStore:
 
         await self._database.write(update, durable=False)
 
+    async def close_deleted(self) -> None:
+        """Mark deleted answers in progress, which no server continues, as incomplete."""
+        if await self._database.read(f"SELECT 1 FROM run WHERE NOT {_SHOWN} AND {HAS_NO_OWNER} LIMIT 1"):
+            await self.close_unfinished()
+
     async def close_unfinished(self) -> int:
         """Mark answers in progress that no process will finish as incomplete, and return how many there were.
 

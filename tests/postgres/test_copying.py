@@ -20,6 +20,7 @@ from app.storage.postgres import database as module
 from app.storage.postgres.connection import PostgresConnection
 from app.storage.postgres.copying import TABLES, FileCopy, Progress
 from app.storage.postgres.database import PostgresDatabase
+from app.storage.postgres.own_schema import SCHEMA
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from app.storage.upkeep import Upkeep
@@ -110,7 +111,7 @@ async def test_nul_in_tags_of_a_file_breaks_no_filter(tmp_path: Path) -> None:
 async def test_nul_in_stored_tags_is_replaced_by_script(tmp_path: Path) -> None:
     store = await Store.open_postgres(url_of(tmp_path))
     conversation = await store.conversations.create({"tags": ("a\0\0b", "\\\0", "\\u0000")})
-    script = (module.SCHEMA / "0014-nul-in-tags.sql").read_text()
+    script = (SCHEMA / "0014-nul-in-tags.sql").read_text()
     await store.database.write(lambda connection: connection.execute(script))
     assert [each.id for each in (await store.conversations.page(tag="\\u0000")).conversations] == [conversation.id]
     assert (await store.conversations.get(conversation.id)).tags == ("a\ufffd\ufffdb", "\\\ufffd", "\\u0000")

@@ -11,7 +11,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from app.config.settings import load_settings
 from app.doctor.checks import check_conversations
-from app.domain.storage_health import StorageUnavailableError
+from app.domain.storage_health import SchemaChangedError, StorageUnavailableError
+from app.runs.storage_probe import StorageProbe
 from app.storage.connection import Connection
 from app.storage.errors import DuplicateError, MissingReferenceError, ReadTimeoutError, UnusableDatabaseError
 from app.storage.postgres import database as module
@@ -209,6 +210,24 @@ async def test_earlier_version_refuses_a_later_schema(url: str) -> None:
     await database.close()
     with pytest.raises(UnusableDatabaseError, match="later version"):
         await PostgresDatabase.open(url)
+
+
+@pytest.mark.parametrize(
+    "change", ["UPDATE ebb_schema SET version = version + 1", "DROP TABLE ebb_schema", "CREATE TABLE ebb_copy(a TEXT)"]
+)
+async def test_lost_connection_finds_the_schema_of_another_version(
+    store: Store, url: str, tmp_path: Path, change: str
+) -> None:
+    probe = StorageProbe(store.database, seconds=0.01)
+    probe.begin()
+    end_connections(schema_of(tmp_path))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(change.encode())
+    with pytest.raises(SchemaChangedError):
+        await store.conversations.create({"title": "Tides"})
+    async with asyncio.timeout(20):
+        await probe.lost.wait()
+    await probe.stop()
 
 
 async def test_connection_lost_within_a_transaction_is_an_outage(store: Store, tmp_path: Path) -> None:

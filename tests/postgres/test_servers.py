@@ -349,6 +349,18 @@ async def test_turn_whose_commit_was_in_doubt_begins(first: Server, monkeypatch:
     assert (await end_of(run)).content == WHOLE_ANSWER
 
 
+async def test_deleted_answer_of_a_dead_server_ends(first: Server, second: Server) -> None:
+    run = await first.asked(3)
+    await first.services.store.deletions.hide_conversation(run.answer.conversation_id)
+    await first.expire()
+    await second.lease.renew()
+    assert await second.services.store.database.read("SELECT 1 FROM run") == []
+    [row] = await second.services.store.database.read(
+        "SELECT status, content FROM message WHERE id = ?", (run.answer.id,)
+    )
+    assert row["status"] == "incomplete"
+
+
 async def test_run_unknown_to_its_owner_is_resumed(first: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = await first.services.store.conversations.create({})
     lose_answer_to_commit(monkeypatch, is_away=True)

@@ -114,6 +114,10 @@ class PostgresConnection:
         """Allow work again after `give_up`. No thread may use the connection at that time."""
         self._is_given_up = False
 
+    def look_at(self, statement: str) -> None:
+        """Execute `statement` too after each further connection."""
+        self._setup = (*self._setup, statement)
+
     @contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
         """End the statements inside, and close the connection, once `seconds` have passed."""

@@ -19,7 +19,8 @@ from typing import Any, Final
 from app.storage.connection import Connection
 from app.storage.errors import UnusableDatabaseError
 from app.storage.postgres.connection import PostgresConnection, without_nul
-from app.storage.postgres.database import COPY_TABLE, PostgresDatabase
+from app.storage.postgres.database import PostgresDatabase
+from app.storage.postgres.own_schema import COPY_TABLE
 from app.storage.postgres.text_index import FOUND_INDEX
 from app.storage.sqlite.file_rows import FileRows
 

@@ -15,7 +15,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 from typing import Final, TypeVar
 
 import psycopg
@@ -32,6 +31,7 @@ from app.storage.postgres.doubt import Doubt, forget_old, note_number, settle
 from app.storage.postgres.errors import translated_errors
 from app.storage.postgres.limits import SERVER_NETWORK, Reach
 from app.storage.postgres.listener import Listener
+from app.storage.postgres.own_schema import COPY_TABLE, OUR_WHOLE_SCHEMA, SCHEMA
 from app.storage.postgres.readers import PostgresReaders
 from app.storage.postgres.requirements import missing_requirement
 from app.storage.postgres.text_index import SEARCHING, GinIndex, index_written
@@ -40,12 +40,6 @@ T = TypeVar("T")
 
 READERS: Final = 4
 SEARCHERS: Final = 2
-
-SCHEMA = Path(__file__).with_name("schema")
-"""File n (counted from 1, in the order of their names) brings a database of schema n - 1 to n."""
-
-COPY_TABLE: Final = "ebb_copy"
-"""Table that exists while a file is being copied into the database."""
 
 FROZEN_SECONDS: Final = 3
 """Less than a lease, since no server can renew its lease while another one holds the lock of the transactions."""
@@ -234,6 +228,7 @@ def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresCo
     try:
         if not for_copy:
             _refuse_incomplete_copy(writer)
+            writer.look_at(OUR_WHOLE_SCHEMA)
         return writer, ReaderPools(
             PostgresReaders.open(url, READERS, reach, most_of_one=READERS // 2),
             PostgresReaders.open(url, SEARCHERS, reach, most_of_one=1, settings=SEARCHING),

@@ -17,13 +17,16 @@ from psycopg.errors import (
     UniqueViolation,
 )
 
-from app.domain.storage_health import StorageFullError, StorageUnavailableError
+from app.domain.storage_health import SchemaChangedError, StorageFullError, StorageUnavailableError
 from app.storage.errors import ConstraintError, DatabaseError, DuplicateError, MissingReferenceError
+from app.storage.postgres.own_schema import CHANGED
 from engine.errors import OutageError
 
 
 def outage_of(error: Error) -> OutageError | None:
     """Return the error that clients get for one of PostgreSQL; None for a defect."""
+    if error.sqlstate == CHANGED:
+        return SchemaChangedError()
     match error:
         case DiskFull():
             return StorageFullError("The disk of PostgreSQL is full. Free some space, then try again.")

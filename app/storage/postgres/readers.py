@@ -9,12 +9,14 @@ from psycopg.errors import QueryCanceled
 from app.storage.postgres.connection import PostgresConnection
 from app.storage.postgres.errors import defect_of, outage_of
 from app.storage.postgres.limits import ENDED_WITH_CLIENT, Reach
+from app.storage.postgres.own_schema import OUR_SCHEMA
 from app.storage.readers import Readers
 
 READ_ONLY: Final = (
     "SET default_transaction_read_only = on",
     "SET statement_timeout = '25s'",
     *ENDED_WITH_CLIENT,
+    OUR_SCHEMA,
 )
 """The time limit of PostgreSQL is above those of all reads, which end their statements themselves."""
 

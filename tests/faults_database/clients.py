@@ -161,7 +161,8 @@ class Person(Caller):
                 await self._end(chat, turn, end, reading)
             await reading
         except asyncio.CancelledError:
-            if not reading.cancelled():
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
                 raise
         finally:
             reading.cancel()

@@ -17,6 +17,7 @@ from app.storage.connection import Connection
 from app.storage.errors import DuplicateError, MissingReferenceError, ReadTimeoutError, UnusableDatabaseError
 from app.storage.postgres import database as module
 from app.storage.postgres.database import PostgresDatabase
+from app.storage.postgres.own_schema import SCHEMA
 from app.storage.store import Store
 from tests.on_postgres import SERVER, schema_of, url_of
 from tests.unit.stored_chats import answered
@@ -53,10 +54,12 @@ async def test_servers_and_commands_share_a_database(store: Store, url: str, ser
 
 async def test_settings_of_the_operator_change_no_answer(url: str) -> None:
     given = conninfo_to_dict(url)
-    options = f"{given.get('options', '')} -c default_transaction_isolation=serializable"
+    settings = ("default_transaction_isolation=serializable", "statement_timeout=100", "idle_session_timeout=100")
+    options = " -c ".join([str(given.get("options", "")), *settings])
     store = await Store.open_postgres(make_conninfo(url, options=options, client_encoding="LATIN1"))
     level = await store.database.read("SELECT current_setting('transaction_isolation') AS level")
     assert level[0]["level"] == "read committed"
+    await store.database.write(lambda connection: connection.fetch_all("SELECT pg_sleep(0.2)"))
     await store.conversations.create({"title": "日本"})
     assert [each.title for each in (await store.conversations.page()).conversations] == ["日本"]
     await store.close()
@@ -244,8 +247,8 @@ async def test_connection_lost_within_a_transaction_is_an_outage(store: Store, t
 
 
 async def test_search_index_is_built_after_an_upgrade(url: str) -> None:
-    names = sorted(module.SCHEMA.glob("*.sql"))
-    scripts = names[: names.index(module.SCHEMA / "0017-search-words.sql")]
+    names = sorted(SCHEMA.glob("*.sql"))
+    scripts = names[: names.index(SCHEMA / "0017-search-words.sql")]
     with psycopg.connect(url) as connection:
         for script in scripts:
             connection.execute(script.read_bytes())

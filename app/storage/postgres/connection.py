@@ -15,7 +15,7 @@ from psycopg.pq import TransactionStatus
 
 from app.storage.connection import Parameters, Row
 from app.storage.dialect import Dialect
-from app.storage.postgres.limits import LimitedConnection, Reach
+from app.storage.postgres.limits import NO_OTHER_LIMITS, LimitedConnection, Reach
 from app.storage.postgres.listener import CHANNEL
 
 
@@ -45,7 +45,10 @@ ASK_SECONDS: Final = 2
 SETUP_SECONDS: Final = 10
 """More than a lock of a setup may take."""
 
-OWN_SETTINGS: Final = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED"
+OWN_SETTINGS: Final = (
+    "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED",
+    NO_OTHER_LIMITS,
+)
 """In the stricter levels a transaction's view is older than the lock that it waits for. A database or a role may have
 any of them as its default."""
 
@@ -200,7 +203,7 @@ class PostgresConnection:
         end = monotonic() + SETUP_SECONDS
         raw.is_over = lambda: self._is_over() or monotonic() >= end
         try:
-            for statement in (OWN_SETTINGS, *self._setup):
+            for statement in (*OWN_SETTINGS, *self._setup):
                 raw.execute(_as_query(statement))
         except BaseException:
             raw.close()

@@ -43,6 +43,12 @@ SERVER_NETWORK: Final = (
 )
 """PostgreSQL itself notices within 20 s that the machine of a session is dead, and frees the session's locks."""
 
+NO_OTHER_LIMITS: Final = (
+    "SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN "
+    "('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_session_timeout')"
+)
+"""A database or a role may have limits as its defaults, which would end transactions and connections of Ebb."""
+
 ENDED_WITH_CLIENT: Final = (
     "DO $$ BEGIN SET client_connection_check_interval = '1s'; EXCEPTION WHEN invalid_parameter_value THEN NULL; END $$",
 )

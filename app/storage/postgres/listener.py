@@ -15,7 +15,7 @@ import psycopg
 from psycopg import sql
 
 from app.storage.connection import MISSED
-from app.storage.postgres.limits import CONNECT_SECONDS, with_network_limits
+from app.storage.postgres.limits import CONNECT_SECONDS, NO_OTHER_LIMITS, with_network_limits
 
 CHANNEL: Final = "'ebb_' || md5(current_schema())"
 """Channels are names of the whole database, which may hold several schemas."""
@@ -85,6 +85,7 @@ class Listener:
             with_network_limits(self._url), autocommit=True, connect_timeout=CONNECT_SECONDS
         )
         try:
+            await connection.execute(NO_OTHER_LIMITS.encode())
             cursor = await connection.execute(f"SELECT {CHANNEL}".encode())
             [channel] = await cursor.fetchone() or ("",)
             await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))

@@ -36,11 +36,11 @@ class DirectoryLogins:
             ProviderUnavailableError: the directory does not answer.
         """
         self.failed.check_address(source)
-        entry = await self.turns.run(source.line, lambda: self.directory.find(name))
+        entry = await self.turns.run(source.place, lambda: self.directory.find(name))
         dn = entry.dn if entry is not None else None
         account = f"entry {dn}" if dn is not None else f"unknown {name.lower()}"
         with self.failed.attempt(account, source) as attempt:
-            if not await self.turns.run(source.line, lambda: self.directory.accepts(dn, password)):
+            if not await self.turns.run(source.place, lambda: self.directory.accepts(dn, password)):
                 attempt.is_wrong = True
                 raise WrongLoginError("The name or the password is wrong", code="wrong_password")
         assert entry is not None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.access.key_ring import KeyRing
 from app.accounts.failed_logins import Attempt, FailedLogins, Source
+from app.accounts.login_turns import Place
 from app.accounts.passwords import Passwords, check_password, new_password
 from app.accounts.second_factor import (
     new_recovery_codes,
@@ -65,7 +66,7 @@ class PasswordLogins:
         stored = await self.store.find(name)
         with self.failed.attempt(name.lower(), source) as attempt:
             digest = stored.digest if stored is not None else None
-            if not await self.passwords.matches(password, digest, source.line):
+            if not await self.passwords.matches(password, digest, source.place):
                 attempt.is_wrong = True
                 raise WrongLoginError("The name or the password is wrong", code="wrong_password")
             assert stored is not None
@@ -97,7 +98,9 @@ class PasswordLogins:
         """
         check_password(new, param="new_password")
         await self._check_own(person, old, "old_password", session_id)
-        await self.store.change(person.id, await self.passwords.digest(new, f"logins of {person.id}"), session_id)
+        await self.store.change(
+            person.id, await self.passwords.digest(new, Place(f"logins of {person.id}")), session_id
+        )
         await self.ring.read()
 
     async def begin_factor(self, person: Person, password: str, session_id: str) -> NewFactor:
@@ -155,8 +158,8 @@ class PasswordLogins:
         """Check the password of a person who is logged in. Raises InvalidRequestError, OverloadedError."""
         name = person.identity.subject
         stored = await self.store.find(name)
-        source = Source(f"login {session_id}", f"logins of {person.id}", is_known=True)
+        source = Source(f"login {session_id}", Place(f"logins of {person.id}"), is_known=True)
         with self.failed.attempt(name, source) as attempt:
-            if not await self.passwords.matches(password, stored.digest if stored is not None else None, source.line):
+            if not await self.passwords.matches(password, stored.digest if stored is not None else None, source.place):
                 attempt.is_wrong = True
                 raise InvalidRequestError("This is not your password", param=param, code="wrong_password")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from app.accounts.delays import Delays, Failures
+from app.accounts.login_turns import Place
 from app.tenants.token_bucket import TokenBucket
 from engine.errors import OverloadedError
 
@@ -32,12 +33,12 @@ MAX_ADDRESSES: Final = 16_384
 class Source:
     """Where logins come from.
 
-    line: name of the line in which they wait for their turn.
+    place: where they wait for their turn.
     is_known: whether the account was logged in to there before. Failures at addresses then cause no delay.
     """
 
     name: str
-    line: str
+    place: Place
     is_known: bool = False
 
 

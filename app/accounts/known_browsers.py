@@ -5,9 +5,11 @@ A mark says nothing about the person and opens nothing. Wrong passwords from els
 
 import hmac
 import secrets
+from collections.abc import Callable
 from typing import Final
 
 from app.accounts.failed_logins import Source
+from app.accounts.login_turns import Place
 
 COOKIE: Final = "ebb_browser"
 COOKIE_SECONDS: Final = 365 * 86_400
@@ -25,15 +27,16 @@ class KnownBrowsers:
         browser = secrets.token_urlsafe(ID_BYTES)
         return f"{browser}.{self._digest(browser, name)}"
 
-    def source(self, mark: str | None, name: str, address: str) -> Source:
+    def source(self, mark: str | None, name: str, address: str, stop: Callable[[], None]) -> Source:
         """Return where a login with a name comes from: a browser that the person used, or an address.
 
         mark: value of the cookie; None without one.
+        stop: as in `Place`.
         """
         browser, _, digest = (mark or "").partition(".")
         if hmac.compare_digest(digest.encode(), self._digest(browser, name).encode()):
-            return Source(f"browser {browser}", f"browsers of {name.lower()}", is_known=True)
-        return Source(f"address {address}", f"address {address}")
+            return Source(f"browser {browser}", Place(f"browsers of {name.lower()}", stop), is_known=True)
+        return Source(f"address {address}", Place(f"address {address}", stop))
 
     def _digest(self, browser: str, name: str) -> str:
         return hmac.digest(self._key, f"{browser}\n{name.lower()}".encode(), "sha256").hex()

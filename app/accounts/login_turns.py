@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from engine.errors import OverloadedError
@@ -12,6 +13,22 @@ T = TypeVar("T")
 
 MAX_WAITING: Final = 32
 """Logins in progress. More are refused, so that a flood holds little memory and few connections."""
+
+
+def _stays() -> None:
+    """Continue: the login has no client that may leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Place in which a login waits for its turn.
+
+    line: name of the line.
+    stop: raises ClientDisconnect once the client of the login has left.
+    """
+
+    line: str
+    stop: Callable[[], None] = field(default=_stays, compare=False)
 
 
 class LoginTurns:
@@ -28,13 +45,22 @@ class LoginTurns:
         self._computing = 0
         self._lines: dict[str, deque[asyncio.Future[None]]] = {}
 
-    async def run(self, line: str, compute: Callable[[], T]) -> T:
-        """Return what `compute` returns on a thread, once it is this login's turn. Raises OverloadedError.
+    async def run(self, place: Place, compute: Callable[[], T]) -> T:
+        """Return what `compute` returns on a thread, once it is this login's turn.
 
-        A login that is cancelled gives up its place in the line. A computation that has begun keeps its turn until it
-        ends.
+        A login that is cancelled gives up its place in the line, and one whose client has left gives up its turn. A
+        computation that has begun keeps its turn until it ends.
+
+        Raises:
+            OverloadedError: too many logins wait.
+            ClientDisconnect: the client left before the turn came.
         """
-        await self._turn(line)
+        await self._turn(place.line)
+        try:
+            place.stop()
+        except BaseException:
+            self._pass_on()
+            raise
         computing = asyncio.get_running_loop().run_in_executor(self._threads, compute)
         computing.add_done_callback(self._end)
         return await asyncio.shield(computing)

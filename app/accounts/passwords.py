@@ -10,7 +10,7 @@ from typing import Final
 from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
-from app.accounts.login_turns import LoginTurns
+from app.accounts.login_turns import LoginTurns, Place
 from app.domain.bounds import MAX_PASSWORD, MIN_PASSWORD
 from engine.errors import InvalidRequestError
 
@@ -22,6 +22,8 @@ DIGEST_BYTES: Final = 32
 ITERATIONS: Final = 3
 LANES: Final = 4
 MEMORY_KIB: Final = 64 << 10
+
+ADMINISTRATORS: Final = Place("administrators")
 
 
 class Passwords:
@@ -35,23 +37,23 @@ class Passwords:
         self._memory_kib = memory_kib
         self._turns = LoginTurns(at_once=1)
 
-    async def digest(self, password: str, line: str = "") -> str:
-        """Return the digest of a password, with its salt and its parameters. Raises OverloadedError.
+    async def digest(self, password: str, place: Place = ADMINISTRATORS) -> str:
+        """Return the digest of a password, with its salt and its parameters. Raises as `LoginTurns.run`.
 
-        line: line of the source in which the computation waits for its turn; "" for administrators.
+        place: where the computation waits for its turn.
         """
-        return await self._turns.run(line, lambda: self._argon2().derive_phc_encoded(password.encode()))
+        return await self._turns.run(place, lambda: self._argon2().derive_phc_encoded(password.encode()))
 
-    async def matches(self, password: str, digest: str | None, line: str) -> bool:
-        """Return whether a password has this digest. Raises OverloadedError.
+    async def matches(self, password: str, digest: str | None, place: Place) -> bool:
+        """Return whether a password has this digest. Raises as `LoginTurns.run`.
 
         digest: None for an unknown name, which takes as long as a known one.
-        line: as for `digest`.
+        place: as for `digest`.
         """
         if digest is None:
-            await self.digest(password, line)
+            await self.digest(password, place)
             return False
-        return await self._turns.run(line, lambda: _matches(password, digest))
+        return await self._turns.run(place, lambda: _matches(password, digest))
 
     def _argon2(self) -> Argon2id:
         salt = os.urandom(SALT_BYTES)

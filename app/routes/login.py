@@ -1,6 +1,7 @@
 """/api/login and /api/logout: exchange a key, or a login at a provider, for a cookie that only the own page can use."""
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode
 
@@ -18,11 +19,13 @@ from app.accounts.failed_logins import Source
 from app.accounts.known_browsers import COOKIE as BROWSER_COOKIE
 from app.accounts.known_browsers import COOKIE_SECONDS
 from app.accounts.login_provider import ANSWER, CALLBACK_PATH, SAML_METADATA_PATH, SAML_PATH, LoginProvider
+from app.accounts.login_turns import Place
 from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES, MAX_SAML_BYTES
 from app.domain.rights import RIGHTS
 from app.domain.token_prices import TokenPrices
 from app.http.client_network import network_of
+from app.http.client_presence import stop_if_left
 from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError
 from app.http.request_body import read_bytes
@@ -72,7 +75,8 @@ async def log_in_with_password(request: Request) -> Response:
     fields = parse_body(PasswordLoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
     mark = cookie_of(request.headers.get("cookie", ""), BROWSER_COOKIE)
-    source = services.accounts.browsers.source(mark, fields.name, _address(request))
+    stop = partial(stop_if_left, request.scope)
+    source = services.accounts.browsers.source(mark, fields.name, _address(request), stop)
     person = await _person_with_password(services, fields, source)
     principal = services.ring.people.principal_of(person)
     if principal is None:
@@ -103,7 +107,8 @@ async def receive_answer(request: Request) -> Response:
     try:
         provider = _saml(server_services(request))
         form = parse_qs((await read_bytes(request, MAX_SAML_BYTES)).decode("ascii", "replace"), max_num_fields=8)
-        secret = await provider.receive(form.get("SAMLResponse", [""])[0], _address(request))
+        place = Place(_address(request), partial(stop_if_left, request.scope))
+        secret = await provider.receive(form.get("SAMLResponse", [""])[0], place)
     except (LoginRefusedError, OverloadedError, ValueError) as error:
         logger.warning("a login was refused: %s", error)
         code = _page_code(error)

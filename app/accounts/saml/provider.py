@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from app.accounts.attempts import SECRET_BYTES, Attempt
 from app.accounts.errors import LoginRefusedError
 from app.accounts.login_provider import ANSWER
-from app.accounts.login_turns import LoginTurns
+from app.accounts.login_turns import LoginTurns, Place
 from app.accounts.saml.identity_provider import IdentityProvider
 from app.accounts.saml.response import Assertion, verified_assertion
 from app.accounts.saml.service import SamlService
@@ -79,18 +79,18 @@ class SamlProvider:
         """Return the address at which a person logs in."""
         return self.service.request_url(self._of.provider.login_url, ID_PREFIX + attempt.state)
 
-    async def receive(self, text: str, line: str) -> str:
+    async def receive(self, text: str, place: Place) -> str:
         """Keep the answer that a browser brings, and return the secret with which it comes back.
 
         text: the response in the form in which it is posted.
-        line: line in which the answer waits for its turn to be verified.
+        place: where the answer waits for its turn to be verified.
 
         Raises:
             LoginRefusedError: the answer is not valid, or came before.
             OverloadedError: too many answers wait to be verified.
         """
         now = self._clock()
-        assertion = await self._turns.run(line, lambda: verified_assertion(text, self._of.provider, self.service, now))
+        assertion = await self._turns.run(place, lambda: verified_assertion(text, self._of.provider, self.service, now))
         self._forget_before(now)
         if assertion.id in self._came:
             raise LoginRefusedError("The response of the login provider came before", "expired")

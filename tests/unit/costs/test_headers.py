@@ -86,7 +86,9 @@ def logged(text: str) -> str:
 ROWS: Final = (
     CostRow("cookie with escapes", header("cookie", "\\", f'{COOKIE}="', '"'), shown_login, 2_000, 16_000),
     CostRow("many cookies", header("cookie", "a=b;", after=f"{COOKIE}=c"), shown_login, 1_000, 16_000),
-    CostRow("mark of a browser", repeated("."), lambda mark: BROWSERS.source(mark, "ada", ""), 4_000, 16_000),
+    CostRow(
+        "mark of a browser", repeated("."), lambda mark: BROWSERS.source(mark, "ada", "", lambda: None), 4_000, 16_000
+    ),
     CostRow("Authorization header", header("authorization", " ", "Bearer "), shown_key, 8_000, 32_000),
     CostRow("key of many parts", header("x-api-key", "sk-ebb-"), shown_key, 4_000, 16_000),
     CostRow("Host header", repeated("a."), host_name, 8_000, 16_000),

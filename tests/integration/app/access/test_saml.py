@@ -12,6 +12,7 @@ from lxml import etree
 
 from app.access.authentication import COOKIE
 from app.accounts.accounts import Accounts
+from app.accounts.login_turns import Place
 from app.accounts.rules import GroupRules
 from app.accounts.saml.identity_provider import read_metadata
 from app.accounts.saml.provider import SamlPlan, SamlProvider
@@ -279,7 +280,7 @@ async def test_kept_answer_ends_with_its_first_use(
     provider = server.services.accounts.saml
     assert provider is not None
     answer = await begun(page)
-    secret = await provider.receive(posted(response(answer, keys))["SAMLResponse"], "browser")
+    secret = await provider.receive(posted(response(answer, keys))["SAMLResponse"], Place("browser"))
     [attempt] = [cookie for cookie in page.cookie_jar if cookie.key == "ebb_login_attempt"]
     cookie = {"Cookie": f"ebb_login_attempt={attempt.value}"}
     first = await page.get(f"/login/callback?answer={secret}", headers=cookie, allow_redirects=False)

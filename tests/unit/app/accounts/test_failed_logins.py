@@ -13,10 +13,12 @@ from app.accounts.failed_logins import (
     FailedLogins,
     Source,
 )
+from app.accounts.login_turns import Place
 from engine.errors import OutageError, OverloadedError
 
-HERE, THERE = (Source(f"address 192.0.2.{host}", "") for host in (1, 2))
-KNOWN = Source("browser a", "", is_known=True)
+PLACE = Place("")
+HERE, THERE = (Source(f"address 192.0.2.{host}", PLACE) for host in (1, 2))
+KNOWN = Source("browser a", PLACE, is_known=True)
 
 
 class WrongPasswordError(Exception):
@@ -83,8 +85,8 @@ def test_guesses_elsewhere_do_not_lock_a_person_out(failed: FailedLogins) -> Non
 
 def test_guesses_from_many_addresses_are_delayed(failed: FailedLogins) -> None:
     for each in range(FREE_FAILURES_IN_ALL):
-        fail(failed, "ada", Source(f"address 192.0.2.{each}", ""))
-    assert wait_of(failed, "ada", Source("address 198.51.100.1", "")) == 3
+        fail(failed, "ada", Source(f"address 192.0.2.{each}", PLACE))
+    assert wait_of(failed, "ada", Source("address 198.51.100.1", PLACE)) == 3
     assert wait_of(failed, "ada", KNOWN) == 0
     assert wait_of(failed, "bob", HERE) == 0
 
@@ -127,7 +129,7 @@ def test_made_up_names_do_not_lift_a_delay(clock: Clock, failed: FailedLogins) -
     for _ in range(FREE_FAILURES):
         fail(failed, "ada", HERE)
     for each in range(MAX_KEYS + 1):
-        fail(failed, f"made up {each}", Source(f"address {each}", ""))
+        fail(failed, f"made up {each}", Source(f"address {each}", PLACE))
     assert wait_of(failed, "ada", HERE) == 3
 
 

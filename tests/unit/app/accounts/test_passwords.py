@@ -4,11 +4,13 @@ import asyncio
 
 import pytest
 
-from app.accounts.login_turns import MAX_WAITING
+from app.accounts.login_turns import MAX_WAITING, Place
 from app.accounts.passwords import Passwords
 from app.accounts.second_factor import STEP_SECONDS, new_secret, secret_text, step_of
 from engine.errors import OverloadedError
 from tests.second_factor_device import code_at
+
+PLACE = Place("a")
 
 
 async def test_digests_differ_and_match_their_password_only() -> None:
@@ -16,9 +18,9 @@ async def test_digests_differ_and_match_their_password_only() -> None:
     one, other = [await passwords.digest("zwölf Möwen") for _ in range(2)]
     assert one != other
     assert one.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
-    assert await passwords.matches("zwölf Möwen", one, "")
-    assert not await passwords.matches("zwolf Mowen", one, "")
-    assert not await passwords.matches("zwölf Möwen", None, "")
+    assert await passwords.matches("zwölf Möwen", one, PLACE)
+    assert not await passwords.matches("zwolf Mowen", one, PLACE)
+    assert not await passwords.matches("zwölf Möwen", None, PLACE)
 
 
 async def test_flood_of_logins_is_refused() -> None:

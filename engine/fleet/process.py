@@ -69,6 +69,9 @@ async def _serve(order: ReplicaOrder, connect: Connect, *, is_shared: bool) -> N
     logging.basicConfig(level=order.log_level, format="%(message)s", handlers=[_WireLog(server, loop)])
     await connect(server.admit)
     server.begin()
+    # If the gateway that started this process died before it published the place, none comes, and the next epoch
+    # needs the memory.
+    await server.first_gateway()
     built: asyncio.Future[AsyncLLMEngine] = loop.create_future()
     threading.Thread(target=_build, args=(order, server, loop, built), name="startup", daemon=True).start()
     try:

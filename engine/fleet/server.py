@@ -55,6 +55,7 @@ class ReplicaServer:
         self._unsent: list[Up] = []
         self._sessions: list[GatewaySession] = []
         self._numbers = itertools.count()
+        self._has_gateway = asyncio.Event()
         self._orphaned: asyncio.TimerHandle | None = None
         self._draining: asyncio.Task[None] | None = None
         self._has_ended = False
@@ -73,6 +74,10 @@ class ReplicaServer:
         """Begin to send signs of life. A shared replica that no gateway finds ends by itself."""
         self._beat()
         self._await_gateways()
+
+    async def first_gateway(self) -> None:
+        """Wait until a gateway has proved itself."""
+        await self._has_gateway.wait()
 
     def admit(self) -> Connection:
         """Return the protocol of a connection that a gateway opens."""
@@ -122,6 +127,7 @@ class ReplicaServer:
 
     def on_proven(self, session: GatewaySession) -> None:
         """See SessionOwner."""
+        self._has_gateway.set()
         if self._orphaned is not None:
             self._orphaned.cancel()
             self._orphaned = None

@@ -1,19 +1,24 @@
 """Gateways of one replica that come, prove themselves, fall silent and leave, and the end of its process."""
 
 import asyncio
+import logging
 import socket
+import threading
 from collections.abc import AsyncIterator, Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from engine.fleet import process
 from engine.fleet import server as server_module
 from engine.fleet.connection import Connection
 from engine.fleet.handshake import new_token
 from engine.fleet.link import Link
 from engine.fleet.messages import Beat, Draining, Farewell, Here, decode_up
+from engine.fleet.order import ReplicaOrder
 from engine.fleet.server import ReplicaServer
+from tests.unit.engine.fleet.memory_fleet import CONFIG, settled
 
 TOKEN = new_token()
 BEAT = 0.01
@@ -175,3 +180,26 @@ async def test_drain_of_one_gateway_is_announced_to_all(sockets: Sockets, exited
     assert not first.drained.is_set()
     await asyncio.wait_for(asyncio.gather(first.lost.wait(), second.lost.wait()), 20)
     assert await asyncio.wait_for(exited.get(), 20) == 0
+
+
+async def test_model_is_loaded_for_a_gateway(sockets: Sockets, monkeypatch: pytest.MonkeyPatch) -> None:
+    built, servers = threading.Event(), list[ReplicaServer]()
+
+    async def connect(_: object) -> None: ...
+
+    def build(_: object, server: ReplicaServer, *__: object) -> None:
+        built.set()
+
+    class Opened(ReplicaServer):
+        def begin(self) -> None:
+            servers.append(self)
+
+    monkeypatch.setattr(process, "_build", build)
+    monkeypatch.setattr(process, "ReplicaServer", Opened)
+    order = ReplicaOrder(CONFIG, 0, 1, TOKEN, 0, (), "", logging.INFO, 0.005)
+    serving = asyncio.create_task(process._serve(order, connect, is_shared=True))
+    await settled()
+    assert not built.is_set(), "a process that no gateway has found takes no memory"
+    await sockets.joined(servers[0], 1)
+    assert await asyncio.to_thread(built.wait, 20)
+    serving.cancel()

@@ -58,8 +58,8 @@ class Continuation:
 
         # The engine is already generating: abort the request if the answer cannot be reopened.
         try:
-            run = _reopened(answer, self._store.tenant, stream, run_id)
             record = RunRecord(run_id, answer.id, engine.kv_fingerprint, pack_ids(prompt_ids))
+            run = _reopened(answer, self._store.tenant, stream, record)
             changed = await self._store.runs.reopen(run.answer, record, run.unsaved(), expected)
         except BaseException:
             abort()
@@ -109,7 +109,7 @@ class Continuation:
         return stream
 
 
-def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: str) -> Run:
+def _reopened(answer: Message, tenant: str, stream: GenerationStream, record: RunRecord) -> Run:
     """Make the run of a continued answer, before any token is added."""
     ids = unpack_ids(answer.tokens.ids)
     begun = replace(
@@ -121,7 +121,7 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: st
         error=None,
         usage=None,
         completed_at=None,
-        run_id=run_id,
+        run_id=record.id,
         params=params_to_json(stream.params) | beside_sampling(answer.params or {}),
     )
     # Number the deltas so that the last one has the number implied by the token count. Numbers must increase.
@@ -129,6 +129,6 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, run_id: st
     pieces = [(text, is_thought) for text, is_thought in before if text]
     first = OPENING + len(ids) + 1 - len(pieces)
     deltas = [Delta(number, *piece) for number, piece in enumerate(pieces, first)]
-    run = Run(run_id, tenant, begun, RunLog(run_id, begun, deltas=deltas))
+    run = Run(record.id, tenant, begun, RunLog(record.id, begun, deltas=deltas), record.kv_fingerprint)
     run.token_ids.extend(ids)
     return run

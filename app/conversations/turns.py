@@ -297,6 +297,7 @@ class Turns:
             self._store.tenant,
             answer,
             log,
+            engine.kv_fingerprint,
             remember=draft.remember,
             is_kept=draft.is_kept,
             lines=draft.prompt.lines,

@@ -21,12 +21,15 @@ class Known:
     num_computed: number of those tokens whose KV was computed.
     continuation: tokens that followed the common prefix in the earlier prompt; None if they can no longer be shown.
     used_at: Unix seconds at which the earlier answer ended; None if unknown.
+    kv_fingerprint: beginning of the fingerprint of the KV, or nothing if an earlier version did not record it; None if
+        unknown.
     """
 
     common_prefix_len: int = 0
     num_computed: int = 0
     continuation: tuple[int, ...] | None = None
     used_at: float | None = None
+    kv_fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,13 @@ def _compare(prompt: list[int], tree: Mapping[str, Message], other: Message, tok
     readable = all(_reads_as_stored(tokenizer, message) for message in path[-2:])
     # The KV of an answer's last token is never computed, since no token follows it.
     computed = min(common, len(ids) - 1)
-    return Known(common, computed, tuple(ids[common:]) if readable else None, other.completed_at)
+    continuation = tuple(ids[common:]) if readable else None
+    return Known(common, computed, continuation, other.completed_at, _kv_fingerprint_of(other))
+
+
+def _kv_fingerprint_of(answer: Message) -> str | None:
+    reuse = answer.usage["kv"].get("reuse") if answer.usage is not None else None
+    return reuse.get("kv", "") if reuse is not None else None
 
 
 def _path(tree: Mapping[str, Message], leaf_id: str | None) -> list[Message]:

@@ -262,6 +262,7 @@ def _opened(left: UnfinishedRun) -> Run:
         left.tenant,
         answer,
         log,
+        record.kv_fingerprint,
         saved_ids=len(left.token_ids) // ID_BYTES,
         saved_deltas=len(left.deltas),
         epoch=epoch,

@@ -18,6 +18,9 @@ from cache_tiers import registry
 from cache_tiers.tier import BLOCK_TTL_SECONDS
 from engine.outputs import Reuse
 
+SHOWN_DIGITS = 8
+"""Digits of a fingerprint that are stored and shown."""
+
 CONTEXT = 8
 """Number of tokens shown on either side of the point where two prompts diverge."""
 
@@ -29,6 +32,10 @@ PARTIAL_BLOCK = (
     "The next tokens had been computed before, but do not fill a block, and only full blocks are sure to be kept."
 )
 EXPIRED = "The next tokens had been computed before, but were unused for longer than any tier keeps a block."
+OTHERWISE = (
+    "The next tokens had been computed before, but {computed}. That KV has other bits than the KV of this run: the "
+    "version of Ebb, the model or the way to compute has changed."
+)
 OFF = "No prompt is ever reused: the server runs with --no-prefix-cache."
 NOT_RECORDED = "No receipt was recorded: the run ended before its turn, or the server stopped before the run ended."
 NOT_ENDED = "The run has not ended yet. Its receipt follows when it ends."
@@ -63,6 +70,8 @@ class _Case:
     most: tokens that could be reused at most.
     end: the engine's record of the first block that was not reused; None if there is none.
     unused_seconds: time since the reusable tokens were last used; 0 if unknown.
+    other_kv: fingerprint of the KV of the reusable tokens, if this run cannot use that KV, or nothing if an earlier
+        version did not record the fingerprint; None otherwise.
     """
 
     until: int
@@ -72,11 +81,13 @@ class _Case:
     prompt_changed: bool
     beginning_changed: bool
     unused_seconds: float
+    other_kv: str | None
 
 
-def stored_reuse(reuse: Reuse) -> StoredReuse:
+def stored_reuse(reuse: Reuse, kv_fingerprint: str) -> StoredReuse:
     """Return the reuse record that is stored with a message.
 
+    kv_fingerprint: that of the engine that began the run.
     The continuation of the other prompt is left out: text of one conversation must not enter another.
     """
     end = reuse.end
@@ -84,6 +95,7 @@ def stored_reuse(reuse: Reuse) -> StoredReuse:
         "until": reuse.until,
         "known": reuse.known.num_tokens,
         "end": None if end is None else {"cause": end.cause, "detail": end.detail, "gone_from": list(end.gone_from)},
+        "kv": kv_fingerprint[:SHOWN_DIGITS],
     }
 
 
@@ -118,6 +130,7 @@ def reuse_report(
         prompt_changed=earlier.prompt_changed,
         beginning_changed=earlier.beginning_changed,
         unused_seconds=answer.created_at - known.used_at if known.used_at is not None else 0.0,
+        other_kv=_other_kv(known, kept),
     )
     return {
         **_body(answer, case.until, _judge(case, block_size)),
@@ -165,7 +178,15 @@ def _judge(case: _Case, block_size: int) -> Verdict:
     return Verdict("never_seen", NEVER_SEEN)
 
 
+def _other_kv(known: Known, kept: Mapping[str, Any]) -> str | None:
+    is_other = "kv" in kept and known.kv_fingerprint not in (None, kept["kv"])
+    return known.kv_fingerprint if is_other else None
+
+
 def _lost(case: _Case) -> Verdict:
+    if case.other_kv is not None and (case.end is None or case.end["cause"] == "evicted"):
+        computed = f"with the fingerprint {case.other_kv}" if case.other_kv else "by an earlier version of Ebb"
+        return Verdict("computed_otherwise", OTHERWISE.format(computed=computed))
     if case.end is None:
         return Verdict("evicted", f"{LOST['evicted']}.", ("device",))
     cause, gone_from = case.end["cause"], case.end["gone_from"]

@@ -28,6 +28,7 @@ class Run:
     failure: the reason why there is no answer, or none on disk; None for a cancelled run. Set at the end.
     remember: called with the answer before its end is announced.
     is_kept: False for a run that has no row in the store.
+    kv_fingerprint: that of the engine that began the run.
     lines: volatile lines that were treated in the prompt; unknown for a run that another process began.
     epoch: number of times that another process resumed the run.
     is_lost: whether another server has taken the run over.
@@ -37,6 +38,7 @@ class Run:
     tenant: str
     answer: Message
     log: RunLog
+    kv_fingerprint: str = ""
     token_ids: "array[int]" = field(default_factory=lambda: array("I"))
     abort: Callable[[], None] | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)

@@ -486,7 +486,7 @@ def _message_end(run: Run, last: RequestOutput) -> MessageEnd:
         status="failed" if failure is not None else _status(run, last),
         finish_reason=last.finish_reason,
         token_ids=pack_ids(run.token_ids),
-        usage=message_usage(last.usage, run.lines) if last.usage is not None else None,
+        usage=message_usage(last.usage, run.kv_fingerprint, run.lines) if last.usage is not None else None,
         error=error_body(failure) if failure is not None else None,
         reasoning=run.log.reasoning,
     )

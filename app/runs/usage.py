@@ -136,17 +136,18 @@ def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
     return {**{tier.id: kv.reused[tier.id] for tier in all_tiers()}, **figures}
 
 
-def message_usage(usage: Usage, lines: TreatedLines = UNTREATED) -> bodies.Usage:
+def message_usage(usage: Usage, kv_fingerprint: str, lines: TreatedLines = UNTREATED) -> bodies.Usage:
     """Serialize usage for a stored message: OpenAI's fields, the reuse record, and times.
 
     Times are milliseconds since the request arrived. `tokens_per_second` counts from the first token on.
 
+    kv_fingerprint: that of the engine that began the run.
     lines: as in `openai_usage`.
     """
     seconds = (usage.total_ms - usage.ttft_ms) / 1000
     following = usage.completion_tokens - usage.resumed_tokens - 1
     shown = openai_usage(usage, lines)
-    shown["kv"]["reuse"] = stored_reuse(usage.reuse) if usage.reuse is not None else None
+    shown["kv"]["reuse"] = stored_reuse(usage.reuse, kv_fingerprint) if usage.reuse is not None else None
     return {
         **shown,
         "queue_ms": round(usage.queue_ms, 2),

@@ -37,11 +37,14 @@ class StoredReuse(TypedDict):
     until: number of prompt tokens that were reused.
     known: number of prompt tokens that were known to have been computed before.
     end: why reuse ended there, if more was known.
+    kv: beginning of the fingerprint of the computed KV, which servers whose KV has other bits do not have. Answers of
+        earlier versions lack it.
     """
 
     until: int
     known: int
     end: ReuseEnd | None
+    kv: NotRequired[str]
 
 
 class VolatileLines(TypedDict):

@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from bench.slow_link import FAST, SlowLink
+from cache_tiers.layout import LAYOUT_VERSION
 from cache_tiers.redis.block_commands import KEY_PREFIX
 from engine.async_llm import AsyncLLMEngine
 from engine.offload.prefill_cost import PrefillCost
@@ -190,6 +191,23 @@ async def test_blocks_lost_by_redis_are_evicted_also_after_a_restart(
     assert later["cause"] == "evicted"
     assert later["reusable_tokens"] == later["prompt_tokens"] - 1
     assert "redis" in later["gone_from"]
+
+
+async def test_blocks_of_another_version_are_not_called_evicted(
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
+    async with serving(config, tmp_path) as (http, engine):
+        answer = await say(http, await converse(http), QUESTION)
+        fingerprint = engine.kv_fingerprint[:8]
+        await settled(engine)
+    monkeypatch.setattr("engine.build.LAYOUT_VERSION", LAYOUT_VERSION + 1)
+    async with serving(config, tmp_path) as (http, engine):
+        first = await why(http, await retry(http, answer))
+        assert (first["cause"], first["reused_until"]) == ("computed_otherwise", 0)
+        assert fingerprint in first["explanation"]
+        assert answer["usage"]["kv"]["reuse"]["kv"] == fingerprint != engine.kv_fingerprint[:8]
+        assert (await why(http, await retry(http, answer)))["cause"] == "complete"
 
 
 async def test_damaged_value_is_reported_as_rejected(

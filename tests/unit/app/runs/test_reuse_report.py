@@ -6,8 +6,9 @@ import pytest
 
 from app.domain.records import Message
 from app.prompts.earlier_prompts import Earlier, Known
-from app.runs.reuse_report import reuse_report
+from app.runs.reuse_report import reuse_report, stored_reuse
 from cache_tiers.tier import BLOCK_TTL_SECONDS
+from engine.outputs import KnownPrefix, Reuse
 from tests.unit.fake_engine import FakeTokenizer
 
 NOW = 1_000_000_000.0
@@ -34,6 +35,30 @@ def cause(message: Message, known: Known) -> str | None:
 def test_prefix_unused_longer_than_redis_ttl_has_expired(unused_seconds: float, expected: str) -> None:
     message = answer({"until": 0, "known": 0, "end": GONE})
     assert cause(message, Known(150, 150, used_at=NOW - unused_seconds)) == expected
+
+
+@pytest.mark.parametrize(
+    ("earlier", "expected", "says"),
+    [
+        ("1234abcd", "computed_otherwise", "with the fingerprint 1234abcd"),
+        ("", "computed_otherwise", "by an earlier version of Ebb"),
+        ("5678abcd", "evicted", "no longer in Redis"),
+        (None, "evicted", "no longer in Redis"),
+    ],
+)
+def test_kv_of_other_bits_is_not_reported_as_evicted(earlier: str | None, expected: str, says: str) -> None:
+    known = Known(192, 192, kv_fingerprint=earlier)
+    for end in (GONE, None):
+        message = answer({"until": 0, "known": 0, "end": end, "kv": "5678abcd"})
+        report = reuse_report(message, Earlier(None, known, False), None, FakeTokenizer(), block_size=64)
+        assert report["cause"] == expected
+        assert says in report["explanation"] or end is None
+    stored_by_an_earlier_version = answer({"until": 0, "known": 0, "end": GONE})
+    assert cause(stored_by_an_earlier_version, known) == "evicted"
+
+
+def test_record_names_the_kv_of_the_engine() -> None:
+    assert stored_reuse(Reuse(64, KnownPrefix(66, (1, 2)), None), "0123456789abcdef")["kv"] == "01234567"
 
 
 def test_partial_block_is_not_reported_as_lost() -> None:

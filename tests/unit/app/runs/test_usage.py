@@ -44,7 +44,7 @@ def test_every_field_of_the_receipt_is_described() -> None:
 
 def test_treated_lines_are_in_the_receipt_of_every_api() -> None:
     usage, lines = usage_with(KVReceipt()), TreatedLines(("hash",), ("date", "clock"))
-    for shown in (openai_usage(usage, lines), anthropic_usage(usage, lines), message_usage(usage, lines)):
+    for shown in (openai_usage(usage, lines), anthropic_usage(usage, lines), message_usage(usage, "kv", lines)):
         assert shown["kv"]["volatile_lines"] == {"removed": ["hash"], "moved": ["date", "clock"]}
     assert "volatile_lines" not in openai_usage(usage)["kv"]
 

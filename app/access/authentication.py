@@ -1,6 +1,8 @@
 """Authentication: by a key in a header, by the cookie of a page where the user logged in, or by a trusted proxy."""
 
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
@@ -17,6 +19,8 @@ from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
 from app.http.request_access import STATE
 from app.logs.request_log import CURRENT_REQUEST
+from app.tenants.body_memory import STATE as BODY_MEMORY
+from app.tenants.body_memory import BodyMemory
 from app.tenants.limits import LimitName
 from app.tenants.person import Identity
 from app.tenants.principal import Principal
@@ -49,6 +53,7 @@ class Authentication:
         self._app = app
         self._ring = ring
         self._open_requests = open_requests
+        self._held_by_bodies = Counter[str]()
         self._count_refusal = count_refusal
         self._proxy = proxy
         self._watch = AccessWatch(ring)
@@ -90,7 +95,8 @@ class Authentication:
             self._count_refusal(limit.limit)
             await error_response(limit)(scope, receive, send)
             return
-        with self._open_requests.counted(tenant):
+        with self._open_requests.counted(tenant), closing(BodyMemory(self._held_by_bodies, tenant)) as memory:
+            scope["state"][BODY_MEMORY] = memory
             await self._watched(principal, scope, receive, send)
 
     async def _watched(self, principal: Principal, scope: Scope, receive: Receive, send: Send) -> None:

@@ -69,6 +69,11 @@ class Inflation:
         else:
             self._rest = self._stream.unconsumed_tail
 
+    @property
+    def num_bytes(self) -> int:
+        """Size of what was decompressed so far."""
+        return len(self._whole)
+
     def whole(self) -> bytes:
         """Return the decompressed body."""
         return bytes(self._whole)

@@ -16,6 +16,7 @@ from app.http.inflating import Inflation, is_compressed
 from app.logs.request_log import said
 from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.parsing import CompatibleRequest, RequestModel, parse_body
+from app.tenants.body_memory import STATE, BodyMemory
 from app.tenants.principal import Principal
 from app.tenants.tenant_threads import TenantThreads
 
@@ -36,6 +37,15 @@ async def read_body(request: Request, model: type[Model]) -> Model:
         InvalidRequestError: the body does not match `model`.
     """
     body = await read_bytes(request, MAX_BODY_BYTES)
+    try:
+        return _parsed(request, model, body)
+    finally:
+        # The answer may take long, and needs the body no more.
+        if (memory := _memory(request)) is not None:
+            memory.close()
+
+
+def _parsed(request: Request, model: type[Model], body: bytes) -> Model:
     if request.app.state.strict_fields or not issubclass(model, CompatibleRequest):
         return parse_body(model, body)
     request.state.ignored_fields = unknown = IgnoredFields()
@@ -48,13 +58,14 @@ async def read_body(request: Request, model: type[Model]) -> Model:
 async def read_bytes(request: Request, limit: int) -> bytes:
     """Return the whole body, decompressed. Raises as `read_body` does, BodyTooLargeError for more than `limit` bytes.
 
-    The limit applies to the compressed body and to the decompressed one, which may be much larger.
+    The limit applies to the compressed body and to the decompressed one, which may be much larger. Raises
+    OverloadedError if all bodies of the tenant together take too much memory.
     """
     compressed = is_compressed(request.headers.get("content-encoding", ""))
     stream = request.stream()
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            body = await _whole(stream, request.headers.get("content-length", "0"), limit)
+            body = await _whole(stream, request.headers.get("content-length", "0"), limit, _memory(request))
     except TimeoutError:
         raise TooSlowError(f"The body did not arrive completely within {BODY_SECONDS:g} s") from None
     if body is None:
@@ -67,19 +78,30 @@ async def _inflated(request: Request, body: bytes, limit: int) -> bytes:
     principal: Principal | None = request.state.principal
     tenant = principal.tenant if principal is not None else ""
     threads: TenantThreads = request.app.state.tenant_threads
-    inflation = Inflation(body, limit)
+    inflation, memory = Inflation(body, limit), _memory(request)
     while not inflation.is_done:
         stop_if_left(request.scope)
+        before = inflation.num_bytes
         await threads.run(tenant, inflation.step)
+        if memory is not None:
+            memory.grow(inflation.num_bytes - before)
     return inflation.whole()
 
 
-async def _whole(stream: AsyncIterator[bytes], declared: str, limit: int) -> bytes | None:
+def _memory(request: Request) -> BodyMemory | None:
+    """Return the memory for the body; None for requests of strangers, whose bodies are small."""
+    memory: BodyMemory | None = request.scope.get("state", {}).get(STATE)
+    return memory
+
+
+async def _whole(stream: AsyncIterator[bytes], declared: str, limit: int, memory: BodyMemory | None) -> bytes | None:
     """Return the whole body; None if it is too large."""
     if not declared.isdigit() or int(declared) > limit:
         return None
     body = bytearray()
     async for chunk in stream:
+        if memory is not None:
+            memory.grow(len(chunk))
         body += chunk
         if len(body) > limit:
             return None

@@ -29,7 +29,7 @@ def test_server_and_h11_read_the_same_requests(size: Size) -> None:
     recorder = Recorder()
     with asyncio.Runner() as runner:
 
-        @settings(max_examples=size.pick(small=200, full=20_000), deadline=None, database=None)
+        @settings(max_examples=size.pick(small=200, full=5000), deadline=None, database=None)
         @given(connections())
         def compare(packets: list[bytes]) -> None:
             recorder.seen.clear()

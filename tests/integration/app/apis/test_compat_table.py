@@ -21,6 +21,7 @@ from tests.clients.heavy import test_aider as test_heavy_aider
 from tests.clients.heavy import test_aiperf as test_heavy_aiperf
 from tests.clients.heavy import test_claude_code as test_heavy_claude_code
 from tests.clients.heavy import test_guidellm as test_heavy_guidellm
+from tests.clients.heavy import test_jdk as test_heavy_jdk
 from tests.clients.heavy import test_lm_eval as test_heavy_lm_eval
 from tests.clients.heavy import test_nginx as test_heavy_nginx
 from tests.clients.heavy import test_open_webui as test_heavy_open_webui
@@ -109,6 +110,7 @@ DOCS = Path(__file__).parents[4] / "docs"
                 test_heavy_guidellm,
                 test_heavy_aiperf,
                 test_heavy_nginx,
+                test_heavy_jdk,
             ],
         ),
         ("keys.md", "## Client compatibility", [test_compat_keys]),

@@ -50,7 +50,7 @@ def _formatter(log_format: LogFormat) -> logging.Formatter:
 
 
 class TextLines(logging.Formatter):
-    """Formatter of text lines. Tracebacks follow on lines of their own.
+    """Formatter of text lines. Tracebacks follow on lines of their own, which are indented.
 
     2026-01-02 03:04:05,678 INFO ebb.requests: request method=GET ... request_id=req_1
     """
@@ -61,8 +61,9 @@ class TextLines(logging.Formatter):
         words = [_CONTROL.sub(_escaped, _message_of(record))]
         words += [f"{name}={_bare(value)}" for name, value in _facts_of(record).items()]
         line = f"{self.formatTime(record)} {record.levelname} {record.name}: {' '.join(words)}"
-        trace = _traceback_of(self, record)
-        return _without_secrets(f"{line}\n{trace}" if trace else line)
+        # The message of an error may quote a client, too, and no line of it may look like a record.
+        trace = (f"\n  {_CONTROL.sub(_escaped, each)}" for each in _traceback_of(self, record).splitlines())
+        return _without_secrets(line + "".join(trace))
 
 
 class JsonLines(logging.Formatter):

@@ -5,6 +5,7 @@ import base64
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final
+from urllib.parse import parse_qs
 
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
@@ -91,6 +92,9 @@ ROWS: Final = (
         read_saml,
         500,
         8_000,
+    ),
+    CostRow(
+        "form of an answer", repeated("SAMLResponse=A&"), lambda text: parse_qs(text, max_num_fields=8), 4_000, 64_000
     ),
     CostRow("SAML answer of spaces", repeated("A \n"), read_saml, 4_000, 32_000),
     CostRow("ID token of many groups", id_token(lambda n: {"groups": ["a"] * n}), read_id_token, 2_000, 32_000),

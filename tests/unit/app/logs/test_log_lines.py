@@ -48,6 +48,21 @@ def test_client_input_cannot_forge_a_line() -> None:
     assert len(line.splitlines()) == 1
 
 
+def test_client_input_in_an_error_cannot_forge_a_line() -> None:
+    forged = "2026-01-02 03:04:05,678 INFO ebb.requests: request"
+    try:
+        raise RuntimeError(f"bad value\n{forged}\r{forged}\x1b[2J")
+    except RuntimeError:
+        record = record_of("request failed")
+        record.exc_info = sys.exc_info()
+    text = TextLines().format(record)
+    first, *further = text.splitlines()
+    assert first.endswith("request failed")
+    assert all(line.startswith("  ") for line in further)
+    assert "\r" not in text
+    assert "\x1b" not in text
+
+
 @pytest.mark.parametrize("formatter", FORMATTERS)
 def test_every_line_of_a_request_has_its_id(formatter: logging.Formatter, in_request: RequestRecord) -> None:
     assert "req_1" in formatter.format(record_of("something else"))

@@ -9,7 +9,7 @@ from typing import Final
 
 from prometheus_client.parser import text_string_to_metric_families
 
-_BAD_LINE: Final = re.compile(r"^\S+ \S+ (ERROR|CRITICAL) |^Traceback ")
+_BAD_LINE: Final = re.compile(r"^\S+ \S+ (ERROR|CRITICAL) |^ *Traceback ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -395,7 +395,7 @@ async def test_old_ended_run_is_dropped(services: Services, conversation: Conver
 
 
 async def test_ended_runs_share_one_timer(services: Services, conversation: Conversation) -> None:
-    """A timer for each run would keep its request's context for ten minutes."""
+    # A timer for each run would keep the context of its request for ten minutes.
     runs = RunRegistry(services.store.runs, keep_runs=2)
     turns = Turns(services.host, services.store, runs, services.gates.of("local"))
     for content in ("one", "two", "three", "four"):

@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import asdict
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from app.storage.search_filter import SearchFilter
+from app.storage.search_words import INDEXED_CHARACTERS
 from app.storage.snippets import Snippet
 from app.storage.store import Store
 from tests.on_postgres import url_of
@@ -15,6 +17,10 @@ from tests.postgres.test_copying import copy, store_at
 from tests.unit.stored_chats import answered
 
 LONG: Final = f"{' '.join(f'w{number}' for number in range(20_000))} 北京天气很好 nadelimheuhaufen zwei worte"
+ADLAM: Final = "".join(map(chr, range(0x1E922, 0x1E944)))
+LETTERS: Final = "".join(map(chr, (*range(0x13A0, 0x13F0), *range(0x1200, 0x1240))))
+"""Letters of four and of three bytes."""
+
 REPEATED: Final = f"{'的 ' * 40_000}结束 的事 done"
 
 CHATS: Final = {
@@ -124,6 +130,19 @@ async def test_words_are_found_and_marked_in_every_form(both: tuple[Store, Store
             assert {mark for each in messages for mark in _marks(each.snippet)} == marked, query
         for query in IN_LONG_MESSAGES:
             assert len(await store.search.messages(f"{query} ", limit=20)) == 1, query
+
+
+async def test_messages_of_different_words_alone_are_stored(tmp_path: Path) -> None:
+    """A value of the index has at most a megabyte, and an entry at most 2,046 bytes."""
+    store = await Store.open_postgres(url_of(tmp_path))
+    conversation = await store.conversations.create({})
+    for letters in ("abcdefghijklmnopqrstuvwxyz", "абвгдежзклмнопрст", "अआइईउऊएऐओऔकखगघङचछजझञटठ", ADLAM, LETTERS):
+        for length in (2, 4, 9, 600):
+            words = islice(map("".join, product(letters, repeat=length)), INDEXED_CHARACTERS // (length + 1))
+            await answered(store, conversation, " ".join(words))
+            first = letters[0] * length
+            assert len(await store.search.messages(f"{first} ", limit=5)) == 1, (letters, length)
+    await store.close()
 
 
 def _marks(snippet: Snippet) -> list[str]:

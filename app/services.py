@@ -224,7 +224,7 @@ class Services:
         runs = RunRegistry(store.runs, announce=changes.announce, bus=shared_runs)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
-        turns = Turns(host, store, runs, gate)
+        turns = Turns(host, store, runs, gate, lambda nodes, tenant: erasure.begin(nodes, tenant))
         titles = TitleMaker(host, store, turns, announce=changes.announce) if model_titles else None
         resumption = Resumption(
             host,
@@ -276,7 +276,7 @@ class Services:
         answers = AnswerMemory(store.answers, Owners(tenant_weights))
         prompts = WholePrompts(host, answers, prefix_rules)
         responses = Responses(host, store, runs, turns, prompts, erasure, gate)
-        continuation = Continuation(host, store, runs, gate)
+        continuation = Continuation(host, store, runs, gate, erasure.begin)
         loop_lag = LoopLag(metrics.loop_lag.observe, metrics.loop_blocks.inc, lambda: host.state == "starting")
         tenant_threads = TenantThreads()
         return cls(
@@ -334,13 +334,13 @@ class Services:
 
     def _bind(self, tenant: str) -> "Services":
         store, gate = self.store.of(tenant), self.gates.of(tenant)
-        turns = Turns(self.host, store, self.runs, gate)
+        turns = Turns(self.host, store, self.runs, gate, self.erasure.begin)
         return replace(
             self,
             store=store,
             deletions=self.deletions.of(store),
             turns=turns,
-            continuation=Continuation(self.host, store, self.runs, gate),
+            continuation=Continuation(self.host, store, self.runs, gate, self.erasure.begin),
             chat_prefixes=ChatPrefixes(self.host, store),
             responses=Responses(self.host, store, self.runs, turns, self.prompts, self.erasure, gate),
         )

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from app.conversations.unstored_turn import Erase, erase_turn
 from app.domain.beginning import beginning_of
 from app.domain.deltas import Delta
 from app.domain.ids import new_id
@@ -18,7 +19,7 @@ from app.storage.run_records import RunRecord
 from app.storage.store import Store
 from app.storage.versions import Versions
 from app.tenants.gate import TenantGate
-from engine.errors import ConflictError, InvalidRequestError
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.generate_request import GenerateRequest
 
 GOES_ON = ("incomplete", "cancelled")
@@ -27,8 +28,10 @@ GOES_ON = ("incomplete", "cancelled")
 class Continuation:
     """Continuation of answers in the conversations of the store's tenant."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
+    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate, erase: Erase) -> None:
+        """Prepare for continuations. erase: as in `Turns`."""
         self._host = host
+        self._erase = erase
         self._store = store
         self._runs = runs
         self._gate = gate
@@ -61,8 +64,11 @@ class Continuation:
             record = RunRecord(run_id, answer.id, engine.kv_fingerprint, pack_ids(prompt_ids))
             run = _reopened(answer, self._store.tenant, stream, record)
             changed = await self._store.runs.reopen(run.answer, record, run.unsaved(), expected)
-        except BaseException:
+        except BaseException as error:
             abort()
+            if isinstance(error, NotFoundError):
+                ids = [*prompt_ids, *unpack_ids(answer.tokens.ids)]
+                await erase_turn(self._erase, stream, ids, self._store.tenant)
             raise
         # The existing reasoning and text are sent as the first deltas.
         run.log.open(opening_event(changed, question, replace(run.answer, content="", reasoning=None)))

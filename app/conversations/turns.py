@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from app.conversations.merging import answers_to_merge, merging_ids
 from app.conversations.repeated_requests import RepeatedRequests
+from app.conversations.unstored_turn import Erase, erase_turn
 from app.domain.beginning import Beginning, beginning_of, wanted_beginning
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
@@ -56,8 +57,12 @@ SEED_BITS = 53
 class Turns:
     """Questions, retries and their answers, in the conversations of the store's tenant."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate) -> None:
+    def __init__(
+        self, host: EngineHost, store: Store, runs: RunRegistry, gate: TenantGate, erase: Erase = lambda *_: None
+    ) -> None:
+        """Prepare for turns. erase: begins to erase the KV of a turn whose chat was deleted while it was admitted."""
         self._host = host
+        self._erase = erase
         self._store = store
         self._runs = runs
         self._gate = gate
@@ -287,8 +292,10 @@ class Turns:
             conversation = draft.conversation
             if draft.is_kept:
                 conversation = await self._store.runs.begin(draft.stored_turn(answer, engine.kv_fingerprint))
-        except BaseException:
+        except BaseException as error:
             abort()
+            if isinstance(error, NotFoundError):
+                await erase_turn(self._erase, stream, draft.prompt.ids, self._store.tenant)
             raise
         opening = opening_event(conversation, draft.question, answer)
         log = RunLog(run_id, answer, opening)

@@ -1,19 +1,22 @@
 """Continuing a cut answer in the same message, with the real store and an engine without a model."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.apis.responses.schema import ResponseRequest
+from app.conversations.continuation import Continuation
 from app.domain.records import Message
 from app.host.engine_host import EngineHost
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
-from engine.errors import ConflictError, InvalidRequestError
+from app.storage.messages import MessageStore
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 pytest_plugins = ["tests.services_fixtures"]
@@ -138,3 +141,23 @@ async def test_continuation_leaves_out_what_its_answer_did(services: Services, e
     answer = await ended(await services.continuation.go_on(cut.id))
     assert (answer.content, answer.left_out) == (WHOLE_ANSWER, 2)
     assert engine.requests[-1].prompt == engine.requests[-2].prompt
+
+
+async def test_kv_of_chat_deleted_during_admission_is_erased(services: Services, engine: FakeEngine) -> None:
+    cut = await ended(await asked(services, max_tokens=3))
+
+    class DeletedMeanwhile(MessageStore):
+        async def own_prompt(self, message_id: str) -> bytes | None:
+            found = await super().own_prompt(message_id)
+            await services.store.deletions.remove_conversation(cut.conversation_id)
+            return found
+
+    engine.hold()
+    store = replace(services.store, messages=DeletedMeanwhile(services.store.database, "local"))
+    gate = services.gates.of("local")
+    continuation = Continuation(services.host, store, services.runs, gate, services.erasure.begin)
+    with pytest.raises(NotFoundError):
+        await continuation.go_on(cut.id)
+    assert engine.running == 0
+    [trail] = await engine.until_erased(1)
+    assert trail.ends == (len(engine.requests[0].prompt) + 3,)

@@ -217,10 +217,13 @@ async def test_turn_that_cannot_be_stored_leaves_no_request(
 
     engine.hold()
     store = replace(services.store, messages=DeletedMeanwhile(services.store.database, "local"))
-    turns = Turns(services.host, store, services.runs, services.gates.of("local"))
+    turns = Turns(services.host, store, services.runs, services.gates.of("local"), services.erasure.begin)
     with pytest.raises(NotFoundError):
         await turns.ask(conversation.id, NewMessage(content="one"))
     assert engine.running == 0
+    # The deletion has erased the chat before the engine had the request.
+    [trail] = await engine.until_erased(1)
+    assert (trail.token_ids[:-1], trail.ends) == (list(engine.requests[0].prompt), (len(engine.requests[0].prompt),))
 
 
 async def test_cancelled_run_keeps_text_and_cancel_is_idempotent(

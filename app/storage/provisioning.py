@@ -228,16 +228,20 @@ class ProvisioningStore:
     async def _links(self, end: str, columns: str, ids: Collection[str]) -> dict[str, tuple[Link, ...]]:
         if not ids:
             return {}
-        rows = await self._database.read(
+        sql = (
             f"SELECT scim_member.{end} AS owner, {columns} FROM scim_member "
             f"JOIN scim_group ON scim_group.id = scim_member.group_id "
-            f"WHERE scim_member.{end} IN ({', '.join('?' * len(ids))}) ORDER BY 1, 2",
-            tuple(ids),
+            f"WHERE scim_member.{end} IN ({', '.join('?' * len(ids))}) ORDER BY 1, 2"
         )
-        links: dict[str, list[Link]] = {}
-        for row in rows:
-            links.setdefault(row["owner"], []).append(Link(row["id"], row["name"]))
-        return {owner: tuple(found) for owner, found in links.items()}
+
+        def read(connection: Connection) -> dict[str, tuple[Link, ...]]:
+            # A group may have all people of the server.
+            links: dict[str, list[Link]] = {}
+            for row in connection.iterate(sql, tuple(ids)):
+                links.setdefault(row["owner"], []).append(Link(row["id"], row["name"]))
+            return {owner: tuple(found) for owner, found in links.items()}
+
+        return await self._database.read_together(read)
 
 
 class VersionError(ConflictError):

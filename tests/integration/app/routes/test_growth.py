@@ -71,8 +71,11 @@ READING: Final = (
     Row(("GET", "/v1/conversations/{long}/items/{early}")),
     Row(("GET", "/metrics"), client="root"),
     Row(("GET", "/api/admin/keys"), client="root"),
+    Row(("GET", "/api/admin/keys?q=nobody"), client="root"),
     Row(("GET", "/api/admin/people"), client="root"),
+    Row(("GET", "/api/admin/people?q=nobody"), client="root"),
     Row(("GET", "/api/admin/tenants"), client="root"),
+    Row(("GET", "/api/admin/tenants?q=nobody"), client="root"),
     Row(("GET", "/api/account/former-chats"), client="root"),
 )
 

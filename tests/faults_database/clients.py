@@ -18,6 +18,8 @@ AGAIN_SECONDS: Final = 0.2
 """Pause before a refused request is repeated. The database is away for any length of time."""
 PATIENCE_SECONDS: Final = 40.0
 """Time after which a client gives a request up. A server answers within 30 s."""
+REFUSED: Final = (0, 503, 507)
+"""Statuses after which a client tries again. 0 stands for a connection that broke."""
 STREAM_TOKENS: Final = 1500
 
 WORDS: Final = ("river", "lake", "sea", "tide", "boat", "moon", "shore", "wave")
@@ -60,7 +62,7 @@ class Reply:
 
     @property
     def is_clear(self) -> bool:
-        return self.status not in (0, 503) or (self.status == 503 and self.code != "commit_unknown")
+        return self.status != 0 and self.code != "commit_unknown"
 
 
 class Caller:
@@ -101,7 +103,7 @@ class Caller:
         while (reply := await self.call(method, path, body)).status not in good:
             if reply.status == 404:
                 raise GoneError(path)
-            assert reply.status in (0, 409, 503), (path, reply)
+            assert reply.status in (*REFUSED, 409), (path, reply)
             await asyncio.sleep(AGAIN_SECONDS)
         return reply
 
@@ -138,9 +140,11 @@ class Person(Caller):
             if reply.status == 201:
                 chat.id = reply.body["id"]
                 break
-            assert reply.status in (0, 503), reply
+            assert reply.status in REFUSED, reply
             await asyncio.sleep(AGAIN_SECONDS)
             if not reply.is_clear:
+                # The server has settled its doubt by then.
+                await self.persist("GET", "/ready")
                 page = await self.persist("GET", "/api/conversations?limit=500")
                 if found := [each["id"] for each in page.body["data"] if each["title"] == chat.title]:
                     chat.id = found[0]
@@ -255,7 +259,7 @@ class Reader:
                     return
                 if response.status == 404:
                     raise GoneError(path)
-                assert response.status in (409, 503), (path, response.status, await response.text())
+                assert response.status in (*REFUSED, 409), (path, response.status, await response.text())
         except (aiohttp.ClientError, TimeoutError, OSError):
             self._caller.at += 1
             if not is_answered:

@@ -3,12 +3,17 @@
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import Final
-
-from tests.postgres.cluster import Cluster
+from typing import Final, Protocol
 
 CHATS: Final = "SELECT id, title, deleted_at IS NOT NULL FROM conversation"
 MESSAGES: Final = "SELECT id, conversation_id, parent_id, role, status, content, run_id FROM message"
+
+
+class Rows(Protocol):
+    """A database whose content can be read."""
+
+    def rows(self, statement: str) -> list[tuple[object, ...]]:
+        """Return the rows of a query."""
 
 
 @dataclass(slots=True)
@@ -73,9 +78,9 @@ class Ledger:
         self.chats.append(chat := Chat(title))
         return chat
 
-    def compare(self, cluster: Cluster, window: Window = NO_WINDOW) -> "Comparison":
+    def compare(self, database: Rows, window: Window = NO_WINDOW) -> "Comparison":
         """Compare the promises with the content of the database."""
-        return Comparison(self, cluster, window)
+        return Comparison(self, database, window)
 
 
 class Comparison:
@@ -86,13 +91,13 @@ class Comparison:
     unfinished: answers that are in progress.
     """
 
-    def __init__(self, ledger: Ledger, cluster: Cluster, window: Window) -> None:
+    def __init__(self, ledger: Ledger, database: Rows, window: Window) -> None:
         self.lost: list[str] = []
         self.doubled = list(ledger.garbled)
         self.unfinished: list[str] = []
         self._window = window
-        self._chats = {str(id_): (title, bool(is_deleted)) for id_, title, is_deleted in cluster.rows(CHATS)}
-        self._messages = {str(row[0]): row for row in cluster.rows(MESSAGES)}
+        self._chats = {str(id_): (title, bool(is_deleted)) for id_, title, is_deleted in database.rows(CHATS)}
+        self._messages = {str(row[0]): row for row in database.rows(MESSAGES)}
         self._answers = {row[6]: row for row in self._messages.values() if row[6] is not None}
         self._by_chat: dict[str, list[tuple[object, ...]]] = defaultdict(list)
         for row in self._messages.values():

@@ -3,16 +3,15 @@
 import asyncio
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 import aiohttp
 
 from tests.faults_database.clients import Caller, GoneError, Person, Scene, Streamer, undisturbed
-from tests.faults_database.ledger import NO_WINDOW, Comparison
-from tests.faults_database.stage import Stage, Strike
+from tests.faults_database.ledger import NO_WINDOW, Comparison, Rows, Window
 from tests.integration.sse_events import events
 
 PEOPLE: Final = 6
@@ -66,10 +65,30 @@ class Outcome:
         return [f"{self.fault}, {self.topology}: {each}" for each in found]
 
 
-class Play:
+S = TypeVar("S", bound="Scenery")
+
+
+class Scenery(Protocol):
+    """Servers and their database.
+
+    kind: name of the servers in the table.
+    window: the time in which the last fault may have lost confirmed writes.
+    """
+
+    kind: str
+    window: Window
+
+    def urls(self) -> list[str]:
+        """Return the addresses of the servers."""
+
+    def content(self) -> Rows:
+        """Return the database that the servers use."""
+
+
+class Play(Generic[S]):
     """Plays on a stage, with the same model."""
 
-    def __init__(self, stage: Stage, pace: Pace) -> None:
+    def __init__(self, stage: S, pace: Pace) -> None:
         self._stage = stage
         self._pace = pace
         self._model = ""
@@ -83,7 +102,7 @@ class Play:
         await undisturbed(scene, lambda: Person(scene, 0, random.Random(0)))
         self._expected = scene.expected
 
-    async def play(self, name: str, strike: "Strike", seed: int) -> Outcome:
+    async def play(self, name: str, strike: Callable[[S], Awaitable[None]], seed: int) -> Outcome:
         """Break the database while people chat, and return the effects."""
         scene, self._stage.window = self._scene(), NO_WINDOW
         people = [Person(scene, number, random.Random(f"{seed} {number}")) for number in range(PEOPLE)]
@@ -112,7 +131,7 @@ class Play:
         blocked += [f"{each} is in progress" for each in found.unfinished]
         return Outcome(
             name,
-            self._stage.topology.name,
+            self._stage.kind,
             len(scene.ledger.chats),
             found.lost,
             found.doubled,
@@ -187,7 +206,7 @@ class Play:
     async def _settled(self, scene: Scene, deadline: float) -> Comparison:
         """Return the comparison once it shows nothing in progress, or at the deadline."""
         while True:
-            found = await asyncio.to_thread(scene.ledger.compare, self._stage.cluster, self._stage.window)
+            found = await asyncio.to_thread(scene.ledger.compare, self._stage.content(), self._stage.window)
             if not found.unfinished or time.monotonic() > deadline:
                 return found
             await asyncio.sleep(0.5)

@@ -11,7 +11,7 @@ from typing import Final
 from app import server
 from app.cli.main import main
 from app.storage import database as interface
-from app.storage import readers
+from app.storage import readers, write_queue
 from app.storage.postgres import database, limits, listener
 from tests.unit import fake_engine
 from tests.unit.fake_engine import FakeEngine
@@ -42,7 +42,8 @@ SHORTER: Final[dict[ModuleType, dict[str, float]]] = {
     limits: {"CONNECT_SECONDS": 1},
     listener: {"CONNECT_SECONDS": 1, "ALIVE_SECONDS": 1.0, "ANSWER_SECONDS": 1.0},
     interface: {"READ_SECONDS": 2.0},
-    readers: {"WAIT_SECONDS": 2.0},
+    readers: {"WAIT_SECONDS": 2.0, "STUCK_SECONDS": 1.0},
+    write_queue: {"BEGIN_SECONDS": 2.0, "WRITE_SECONDS": 6.0},
 }
 """Limits of a second instead of half a minute."""
 

@@ -45,7 +45,7 @@ class Stage:
     """
 
     def __init__(self, topology: Topology, clusters: Clusters, cluster: Cluster, proxies: Sequence[Proxy]) -> None:
-        self.topology = topology
+        self.kind = topology.name
         self.clusters = clusters
         self.cluster = cluster
         self.proxies = proxies
@@ -55,6 +55,10 @@ class Stage:
     def urls(self) -> list[str]:
         """Return the addresses of the servers that run."""
         return [each.base_url for each in self.servers if each.base_url is not None]
+
+    def content(self) -> Cluster:
+        """Return the database."""
+        return self.cluster
 
     def lead_to(self, cluster: Cluster) -> None:
         """Lead new connections of all servers to another database."""

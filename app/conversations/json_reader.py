@@ -37,7 +37,10 @@ class JsonReader:
         except UnicodeDecodeError as error:
             raise _invalid(str(error)) from None
         self._at = 0
-        self._decoder = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+        # A large value is read in C, and other threads may run only while it calls functions in Python.
+        self._decoder = json.JSONDecoder(
+            object_hook=_unchanged, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole
+        )
 
     def next_is(self, character: str) -> bool:
         """Return whether the next value begins with `character`: an object with "{", a list with "["."""
@@ -161,6 +164,14 @@ class JsonReader:
 
 def _invalid(reason: str) -> InvalidRequestError:
     return InvalidRequestError(f"The body is not valid JSON: {reason}", code="invalid_json")
+
+
+def _unchanged(value: dict[str, Any]) -> dict[str, Any]:
+    return value
+
+
+def _whole(text: str) -> int:
+    return int(text)
 
 
 def _refuse_constant(name: str) -> Any:

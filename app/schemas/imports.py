@@ -35,7 +35,7 @@ FieldName = Annotated[str, Field(min_length=1, max_length=512)]
 ToolFormatName = Annotated[str, AfterValidator(named_format)]
 Mark = Annotated[str, Field(min_length=1, max_length=128)]
 
-IMPORT_BOUNDS: Final = Bounds(containers=1 << 21, strings=1 << 23, values=1 << 23)
+IMPORT_BOUNDS: Final = Bounds(containers=1 << 20, strings=1 << 22, values=1 << 23)
 """Bounds on a file of 64 MiB, which is parsed message by message: MAX_IMPORTED messages as large as exported ones."""
 
 

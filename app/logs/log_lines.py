@@ -22,6 +22,9 @@ SECRETS = (
 )
 """Patterns of secrets, which no log line may contain, and their replacements."""
 
+MAX_MESSAGE = 16 << 10
+"""Characters of a message that are logged. A message may quote what a stranger sent, such as a refused SAML answer."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BARE = re.compile(r"[^\s\"=\\]+")
 
@@ -94,7 +97,8 @@ def _facts_of(record: logging.LogRecord) -> Mapping[str, Fact]:
 
 
 def _message_of(record: logging.LogRecord) -> str:
-    words = [record.getMessage()]
+    text = record.getMessage()
+    words = [text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}... ({len(text)} characters)"]
     if (outage := _outage_of(record)) is not None:
         words.append(f": {outage.message}")
     if left_out := getattr(record, REPEATS, 0):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.logs.log_lines import JsonLines, TextLines
+from app.logs.log_lines import MAX_MESSAGE, JsonLines, TextLines
 from app.logs.request_log import CURRENT_REQUEST, MAX_LOGGED_BODY, RequestRecord, log_finished, said
 from engine.outputs import KVReceipt, RequestOutput, Usage
 
@@ -46,6 +46,13 @@ def test_client_input_cannot_forge_a_line() -> None:
     line = TextLines().format(record_of("no model named %s", "x\r\n2026-01-01 ERROR forged\x1b[31m\u2028"))
     assert "x\\r\\n2026-01-01 ERROR forged\\x1b[31m\\u2028" in line
     assert len(line.splitlines()) == 1
+
+
+@pytest.mark.parametrize("formatter", FORMATTERS)
+def test_message_that_quotes_a_client_is_bounded(formatter: logging.Formatter) -> None:
+    line = formatter.format(record_of("a login was refused: %s", "x" * 200_000))
+    assert len(line) < MAX_MESSAGE + 500
+    assert "... (200021 characters)" in line
 
 
 def test_client_input_in_an_error_cannot_forge_a_line() -> None:

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
 
 from app.storage.search_words import FOLDED, UNSPACED, VOICING, Phrase, composed, is_unspaced, phrases_of
@@ -88,18 +89,21 @@ class SnippetMaker:
 class _FoldedText:
     """Folded form of a composed text, and the place of each of its characters in the text."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text.translate(FOLDED)
+    def __init__(self, original: str) -> None:
+        self._original = original
+        self.text = original.translate(FOLDED)
+
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        """Place in the folded text of each character of the original, and of its end."""
         # Each ASCII character is folded to one character.
-        self._starts = (
-            None if text.isascii() else list(accumulate((len(FOLDED[ord(each)]) for each in text), initial=0))
-        )
+        if self._original.isascii():
+            return range(len(self._original) + 1)
+        return list(accumulate((len(FOLDED[ord(each)]) for each in self._original), initial=0))
 
     def place_of(self, match: re.Match[str]) -> tuple[int, int]:
         """Return where the text is that was folded to a match. Marks after the last character belong to it."""
         start, end = match.span()
-        if self._starts is None:
-            return start, end
         after = bisect_right(self._starts, end) - 1
         return bisect_right(self._starts, start) - 1, after if self._starts[after] == end else after + 1
 
@@ -123,7 +127,8 @@ def _pattern(phrase: Phrase) -> str:
 
 
 def _pattern_of_word(word: str) -> str:
-    return f"{re.escape(word)}(?![{VOICING}])" if is_unspaced(word) else re.escape(word)
+    is_unmarked = is_unspaced(word) and word[-1] not in VOICING
+    return f"{re.escape(word)}(?![{VOICING}])" if is_unmarked else re.escape(word)
 
 
 def _cut(chunk: str, found: Sequence[_Match], *, is_beginning: bool, is_end: bool) -> Snippet:

@@ -1,7 +1,10 @@
 """Snippets: which piece of a text is shown, and where in it the words of the query are."""
 
+from random import Random
+
 import pytest
 
+from app.storage.search_words import words_of
 from app.storage.snippets import CHARACTERS, SnippetMaker
 
 
@@ -56,6 +59,15 @@ def test_text_without_findings_shows_its_beginning() -> None:
     snippet = SnippetMaker("tide").snippet("word " * 1000)
     assert (snippet.matches, snippet.text.endswith("…"), len(snippet.text) <= CHARACTERS + 1) == ((), True, True)
     assert SnippetMaker("tide").snippet("plain").text == "plain"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_word_of_a_text_is_marked_in_it(seed: int) -> None:
+    letters = Random(seed)
+    pool = "aßẞﬁⅣ①ée\u0301\u0316Σςй東ガカｶﾞｷ\u3099हिन्दी\u0939كِتَابٌภุ한\u1112\u1161\u11abİı™-_ .\0\u00ad😀"
+    text = "".join(letters.choices(pool, k=60))
+    for word in {each for each in words_of(text) if any(map(str.isalnum, each))}:
+        assert marked(f"{word} ", text), (word, text)
 
 
 def test_nul_is_shown_as_replacement_character() -> None:

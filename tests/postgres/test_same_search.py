@@ -133,7 +133,7 @@ async def test_words_are_found_and_marked_in_every_form(both: tuple[Store, Store
 
 
 async def test_messages_of_different_words_alone_are_stored(tmp_path: Path) -> None:
-    """A value of the index has at most a megabyte, and an entry at most 2,046 bytes."""
+    # A value of the index has at most a megabyte, and an entry at most 2,046 bytes.
     store = await Store.open_postgres(url_of(tmp_path))
     conversation = await store.conversations.create({})
     for letters in ("abcdefghijklmnopqrstuvwxyz", "абвгдежзклмнопрст", "अआइईउऊएऐओऔकखगघङचछजझञटठ", ADLAM, LETTERS):

@@ -140,3 +140,25 @@ async def test_every_bad_file_is_listed_with_its_name(chat: ChatPage, tmp_path: 
     await expect(dialog.get_by_role("button", name="Import 1 chat")).to_be_focused()
     await dialog.get_by_role("button", name="Choose another file").click()
     await expect(problems).to_have_count(0)
+
+
+async def test_keys_pass_many_chats_that_are_here_at_once(chat: ChatPage, tmp_path: Path) -> None:
+    chats = [{**open_webui()[0], "id": f"open-webui-{number}"} for number in range(300)]
+    response = await chat.page.request.post("/api/import", data=chats)
+    assert response.status == 200, await response.text()
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps(chats))
+    await chat.page.goto("/")
+    await chat.open_menu_item("Import chats…")
+    dialog = chat.page.get_by_role("dialog", name="Import chats")
+    await dialog.locator("input[type=file]").set_input_files(file)
+    rows = dialog.get_by_role("listitem")
+    await expect(rows).to_have_count(300)
+    # Chromium lays out each row that it skips, and those that are not visible one at a time.
+    assert await rows.last.evaluate("row => getComputedStyle(row).contentVisibility") == "visible"
+    again = dialog.get_by_role("button", name="Choose another file")
+    await again.focus()
+    await chat.page.keyboard.press("Shift+Tab")
+    await expect(again).not_to_be_focused()
+    for each in (await response.json())["imported"]:
+        await chat.page.request.delete(f"/api/conversations/{each}?permanently=true")

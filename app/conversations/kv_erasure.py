@@ -1,20 +1,24 @@
 """Erasure of deleted conversations from the cache tiers, except for prefixes that other conversations share.
 
-Erasure runs after the deletion, which does not wait for it. While a tier or a replica is away, the erasure is repeated.
-Blocks that it misses because the server stops age out like all unused blocks.
+Erasure runs after the deletion, which does not wait for it. While the database, a tier or a replica is away, the
+erasure is repeated. Blocks that it misses because the server stops age out like all unused blocks.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from app.domain.token_history import ID_BYTES, num_common, unpack_ids
 from app.domain.token_trails import TokenNode, trails_of
 from app.host.engine_host import EngineHost
+from app.storage.errors import ReadTimeoutError
 from app.storage.token_index import INDEXED_BYTES, TokenIndex
+from engine.errors import OutageError
 from engine.trail import Trail
 
+T = TypeVar("T")
 Share = Callable[[str, Sequence[Trail]], Awaitable[None]]
 
 FIRST_WAIT: Final = 1.0
@@ -55,18 +59,10 @@ class KVErasure:
         if engine is None:
             return
         try:
-            trails: list[Trail] = []
-            starts: dict[bytes, list[tuple[str, bytes]]] = {}
-            for trail in await asyncio.to_thread(trails_of, deleted):
-                # Branches usually share their beginning.
-                first = trail.ids[:INDEXED_BYTES]
-                if first not in starts:
-                    starts[first] = await self._index.starting_like(first, tenant)
-                num_shared = await self._num_shared(trail.ids, starts[first]) // ID_BYTES
-                trails.append(Trail(unpack_ids(trail.ids), num_shared, trail.ends))
+            trails = await _repeated(partial(self._trails, deleted, tenant))
             is_erased = await engine.erase(trails, tenant=tenant)
             if self._share is not None:
-                await self._share(tenant, trails)
+                await _repeated(partial(self._share, tenant, trails))
             wait = FIRST_WAIT
             while not is_erased:
                 await asyncio.sleep(wait)
@@ -74,6 +70,19 @@ class KVErasure:
                 is_erased = await engine.erase(trails, tenant=tenant)
         except Exception:
             logger.exception("the KV of a deleted conversation could not be erased; it will age out")
+
+    async def _trails(self, deleted: Sequence[TokenNode], tenant: str) -> list[Trail]:
+        """Return the trails of deleted messages, each with the length that stored conversations share."""
+        trails: list[Trail] = []
+        starts: dict[bytes, list[tuple[str, bytes]]] = {}
+        for trail in await asyncio.to_thread(trails_of, deleted):
+            # Branches usually share their beginning.
+            first = trail.ids[:INDEXED_BYTES]
+            if first not in starts:
+                starts[first] = await self._index.starting_like(first, tenant)
+            num_shared = await self._num_shared(trail.ids, starts[first]) // ID_BYTES
+            trails.append(Trail(unpack_ids(trail.ids), num_shared, trail.ends))
+        return trails
 
     async def _num_shared(self, ids: bytes, starts: Sequence[tuple[str, bytes]]) -> int:
         """Return the length, in bytes, of the longest prefix of `ids` that a stored conversation shares.
@@ -86,6 +95,18 @@ class KVErasure:
             longest = max(longest, common)
             level = [(end, message) for end, id_ in whole for message in await self._index.followers(id_)]
         return longest
+
+
+async def _repeated(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Repeat an attempt until the database answers, and return its result."""
+    wait = FIRST_WAIT
+    while True:
+        try:
+            return await attempt()
+        except (OutageError, ReadTimeoutError) as error:
+            logger.warning("the KV of a deleted conversation is erased later: %s", error)
+        await asyncio.sleep(wait)
+        wait = min(2 * wait, LONGEST_WAIT)
 
 
 def _match(ids: bytes, level: Sequence[tuple[int, tuple[str, bytes]]]) -> tuple[int, list[tuple[int, str]]]:

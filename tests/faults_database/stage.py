@@ -19,21 +19,25 @@ from tests.postgres.proxy import Proxy
 
 FLAGS: Final = ("--kv-memory", "64MiB", "--cpu-kv-memory", "0", "--redis-url", "off", "--chat-titles", "first-words")
 SHARED: Final = ("--replicas", "2", "--shared-replicas", "127.0.0.1")
-FAKE: Final = (sys.executable, "-m", "tests.faults_database.serve_fake", "serve")
+FAKE: Final = (sys.executable, "-m", "tests.faults_database.serve_fake")
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The servers in front of a database."""
+    """The servers in front of a database.
+
+    has_model: False for engines without a model. Two models on one machine would wait for each other.
+    """
 
     name: str
     num_servers: int
     flags: tuple[str, ...] = ()
+    has_model: bool = True
 
 
 TOPOLOGIES: Final = (
     Topology("one server", 1),
-    Topology("two servers", 2),
+    Topology("two servers", 2, has_model=False),
     Topology("shared replicas", 2, SHARED),
 )
 
@@ -80,9 +84,12 @@ async def stage(topology: Topology, folder: Path, model: Path | None = None) -> 
 
     model: None for engines without a model, short limits, and a clock of the database that cannot be moved.
     """
-    secret, command = folder / "secret", EBB_SERVE if model is not None else FAKE
+    secret, flags = folder / "secret", (*FLAGS, *topology.flags)
     secret.write_bytes(os.urandom(32))
-    flags = (*FLAGS, *topology.flags, "--secret-file", str(secret), *(("--model", str(model)) if model else ()))
+    flags += ("--secret-file", str(secret))
+    command: Sequence[str] = (*FAKE, "short", "serve") if model is None else (*FAKE, "serve")
+    if model is not None and topology.has_model:
+        command, flags = EBB_SERVE, (*flags, "--model", str(model))
     with Clusters.opened() as clusters, TemporaryDirectory() as sockets, pytest.MonkeyPatch.context() as patch:
         cluster = clusters.new(moves_clock=model is not None)
         async with AsyncExitStack() as stack:

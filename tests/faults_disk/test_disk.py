@@ -48,7 +48,9 @@ async def on_disk(tmp_path: Path) -> AsyncIterator[OnDisk]:
         secret = tmp_path / "secret"
         secret.write_bytes(bytes(range(32)))
         flags = (*FLAGS, "--secret-file", str(secret))
-        async with EbbServer(ServerSettings("on disk", flags), disk.folder / "state", FAKE) as server:
+        async with EbbServer(
+            ServerSettings("on disk", flags), disk.folder / "state", (*FAKE, "short", "serve")
+        ) as server:
             yield OnDisk(server, disk)
 
 

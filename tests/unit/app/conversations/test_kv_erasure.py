@@ -7,10 +7,13 @@ import pytest
 
 from app.conversations import kv_erasure
 from app.domain.records import Message
+from app.domain.storage_health import StorageUnavailableError
 from app.domain.token_history import joined_ids
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
+from app.storage.errors import ReadTimeoutError
+from app.storage.token_index import TokenIndex
 from engine.trail import Trail
 from tests.unit.fake_engine import FakeEngine
 
@@ -133,3 +136,21 @@ async def test_erasure_that_a_tier_misses_is_repeated(
     engine.num_unerased = 3
     [trail] = await erased(services, engine, conversation)
     assert trail.num_shared == 0
+
+
+async def test_erasure_waits_for_a_database_that_is_away(
+    services: Services, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kv_erasure, "FIRST_WAIT", 0.001)
+    conversation = await chat(services, "one")
+    errors: list[Exception] = [StorageUnavailableError("away"), ReadTimeoutError("hangs")]
+    look = TokenIndex.starting_like
+
+    async def fail_first(index: TokenIndex, first: bytes, tenant: str) -> list[tuple[str, bytes]]:
+        if errors:
+            raise errors.pop()
+        return await look(index, first, tenant)
+
+    monkeypatch.setattr(TokenIndex, "starting_like", fail_first)
+    [trail] = await erased(services, engine, conversation)
+    assert (trail.num_shared, errors) == (0, [])

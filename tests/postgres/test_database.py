@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from app.config.settings import load_settings
 from app.doctor.checks import check_conversations
 from app.domain.storage_health import SchemaChangedError, StorageUnavailableError
 from app.runs.storage_probe import StorageProbe
+from app.storage import search_words
 from app.storage.connection import Connection
 from app.storage.errors import DuplicateError, MissingReferenceError, ReadTimeoutError, UnusableDatabaseError
 from app.storage.postgres import database as module
+from app.storage.postgres import text_index
 from app.storage.postgres.database import PostgresDatabase
 from app.storage.postgres.own_schema import SCHEMA
 from app.storage.store import Store
@@ -244,6 +247,28 @@ async def test_connection_lost_within_a_transaction_is_an_outage(store: Store, t
     assert store.database.health.reason is not None
     await store.database.probe()
     assert store.database.health.reason is None
+
+
+async def test_transaction_with_much_to_index_is_not_ended(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat = (await store.conversations.create({})).id
+    find = search_words.segmented
+
+    def find_slowly(text: str) -> str:
+        time.sleep(0.1)
+        return find(text)
+
+    def write(connection: Connection) -> None:
+        connection.execute("SET LOCAL idle_in_transaction_session_timeout = '500ms'")
+        for number in range(10):
+            connection.execute(
+                "INSERT INTO message(id, conversation_id, role, content, status, created_at, token_ids, prompt_key, "
+                "starts_prompt) VALUES (?, ?, 'user', ?, 'complete', 1, '', '', FALSE)",
+                (f"msg_{number}", chat, "wave " * (text_index.PIECE_CHARACTERS // 5 + 1)),
+            )
+
+    monkeypatch.setattr(text_index, "segmented", find_slowly)
+    await store.database.write(write)
+    assert len(await store.database.read("SELECT 1 FROM message WHERE id LIKE 'msg__'")) == 10
 
 
 async def test_search_index_is_built_after_an_upgrade(url: str) -> None:

@@ -12,7 +12,7 @@ the newest rows of its place, which suffices for a frequent word, and asks the i
 
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -24,6 +24,9 @@ from app.storage.search_words import INDEXED_CHARACTERS, Phrase, phrases_of, seg
 
 NEWEST: Final = 12
 """Rows to look through for each row of the result, before the index is asked."""
+
+PIECE_CHARACTERS: Final = 65_536
+"""Characters of text whose words are found between two statements."""
 
 SEARCHING: Final = (
     "SET enable_seqscan = off",
@@ -212,11 +215,26 @@ def index_written(connection: Connection) -> None:
 
 
 def _insert(connection: Connection, rows: Sequence[Row]) -> None:
-    connection.execute_many(
-        "INSERT INTO search_words(number, place, words) VALUES (?, ?, ?) "
-        "ON CONFLICT(number) DO UPDATE SET place = excluded.place, words = excluded.words",
-        [_indexed(row) for row in rows],
-    )
+    # PostgreSQL ends a transaction that sends nothing for a while, and finding the words of many texts takes long.
+    for piece in _pieces(rows):
+        connection.execute_many(
+            "INSERT INTO search_words(number, place, words) VALUES (?, ?, ?) "
+            "ON CONFLICT(number) DO UPDATE SET place = excluded.place, words = excluded.words",
+            piece,
+        )
+
+
+def _pieces(rows: Iterable[Row]) -> Iterator[list[tuple[int, str, str]]]:
+    """Yield the indexed rows in pieces of about PIECE_CHARACTERS."""
+    piece, characters = list[tuple[int, str, str]](), 0
+    for row in rows:
+        piece.append(indexed := _indexed(row))
+        characters += len(indexed[2])
+        if characters >= PIECE_CHARACTERS:
+            yield piece
+            piece, characters = [], 0
+    if piece:
+        yield piece
 
 
 def _indexed(row: Row) -> tuple[int, str, str]:

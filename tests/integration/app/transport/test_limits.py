@@ -165,6 +165,28 @@ async def test_response_over_tls_survives_what_its_client_still_sends(
     assert response.startswith(b"HTTP/1.1 408 ")
 
 
+def send_whole_and_read(port: int, trust: ssl.SSLContext | None) -> bytes:
+    """Send a body that is far too large to its end, and only then read."""
+    with ExitStack() as stack:
+        connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), 20))
+        if trust is not None:
+            connection = stack.enter_context(trust.wrap_socket(connection, server_hostname="localhost"))
+        size = 6 * MAX_BODY_BYTES
+        connection.sendall(b"POST /v1/completions HTTP/1.1\r\n" + HEAD + b"Content-Length: %d\r\n\r\n" % size)
+        connection.sendall(bytes(size))
+        return connection.recv(1 << 16)
+
+
+@pytest.mark.parametrize("secure", [False, True])
+async def test_sender_of_a_large_body_can_read_413(tmp_path: Path, secure: bool) -> None:
+    files = make_tls_files(tmp_path)
+    trust = ssl.create_default_context(cafile=files.authority) if secure else None
+    tls = TlsContext(CertificateFiles(files.certificate, files.key)) if secure else None
+    async with running_server(tmp_path, FakeEngine(), tls=tls) as api:
+        response = await asyncio.to_thread(send_whole_and_read, int(api.url.rpartition(":")[2]), trust)
+    assert response.startswith(b"HTTP/1.1 413 ")
+
+
 async def test_client_that_goes_on_sending_is_closed_in_the_end(short_deadlines: None, client: Client) -> None:
     client.send(b"GET /")
     async with asyncio.timeout(20):

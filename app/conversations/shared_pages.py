@@ -3,8 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from app.domain.records import Message
@@ -15,8 +14,8 @@ from app.tenants.token_bucket import TokenBucket
 if TYPE_CHECKING:
     from app.conversations.shared_page_texts import SharedPageTexts
 
-MAX_KEPT_CHARACTERS: Final = 16 << 20
-"""Characters of all pages that are kept. The page that was read longest ago is dropped first."""
+MAX_KEPT_BYTES: Final = 16 << 20
+"""Bytes of all pages that are kept. The page that was read longest ago is dropped first."""
 
 MAX_COUNTED: Final = 4096
 """Links whose views are counted. The link that was viewed longest ago is forgotten first."""
@@ -28,16 +27,16 @@ _Key = tuple[str, str | None, str]
 class SharedPages:
     """Owner of the rendered pages. All calls come from one event loop.
 
-    A link shows the same messages for its whole life, so each page is rendered once. The work takes the thread of the
-    tenant that made the link.
+    A link shows the same messages for its whole life, so each page is rendered once, and all of its readers share the
+    bytes. The work takes the thread of the tenant that made the link.
     """
 
     def __init__(self, threads: TenantThreads, clock: Callable[[], float] = time.monotonic) -> None:
         self._threads = threads
         self._clock = clock
-        self._kept: OrderedDict[_Key, str] = OrderedDict()
-        self._num_characters = 0
-        self._under_way: dict[_Key, asyncio.Task[str]] = {}
+        self._kept: OrderedDict[_Key, bytes] = OrderedDict()
+        self._num_bytes = 0
+        self._under_way: dict[_Key, asyncio.Task[bytes]] = {}
         self._views: OrderedDict[str, TokenBucket] = OrderedDict()
 
     def seconds_until_view(self, share: Share, per_minute: int) -> float:
@@ -51,8 +50,13 @@ class SharedPages:
             views.add(1, per_minute)
         return wait
 
-    async def page(self, share: Share, messages: Sequence[Message], texts: "SharedPageTexts") -> str:
-        """Return the page of a link. Raises OverloadedError if too much work of the link's tenant waits."""
+    async def page(
+        self, share: Share, messages: Callable[[], Awaitable[Sequence[Message]]], texts: "SharedPageTexts"
+    ) -> bytes:
+        """Return the page of a link in UTF-8. Raises OverloadedError if too much work of the link's tenant waits.
+
+        messages: reads the messages of the link, if the page has to be rendered.
+        """
         key = (share.id, share.title, texts.lang)
         if (page := self._kept.get(key)) is not None:
             self._kept.move_to_end(key)
@@ -65,18 +69,21 @@ class SharedPages:
         # Shielded, because other readers may wait for the same page.
         return await asyncio.shield(rendering)
 
-    async def _render(self, key: _Key, share: Share, messages: Sequence[Message], texts: "SharedPageTexts") -> str:
+    async def _render(
+        self, key: _Key, share: Share, read: Callable[[], Awaitable[Sequence[Message]]], texts: "SharedPageTexts"
+    ) -> bytes:
         # The renderer of Markdown is loaded for the first view, and not at the start.
         from app.conversations.shared_page import shared_page
 
-        page = await self._threads.run(share.tenant, partial(shared_page, share, messages, texts))
+        messages = await read()
+        page = await self._threads.run(share.tenant, lambda: shared_page(share, messages, texts).encode())
         if all(message.status != "in_progress" for message in messages):
             self._keep(key, page)
         return page
 
-    def _keep(self, key: _Key, page: str) -> None:
+    def _keep(self, key: _Key, page: bytes) -> None:
         self._kept[key] = page
-        self._num_characters += len(page)
-        while self._num_characters > MAX_KEPT_CHARACTERS:
+        self._num_bytes += len(page)
+        while self._num_bytes > MAX_KEPT_BYTES:
             _, dropped = self._kept.popitem(last=False)
-            self._num_characters -= len(dropped)
+            self._num_bytes -= len(dropped)

@@ -1,6 +1,7 @@
 """Links to chats: making, listing and deleting them, and the page that they lead to, without any script."""
 
 import time
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -76,7 +77,7 @@ async def shared_chat(request: Request) -> Response:
         headers = {**HEADERS, "Retry-After": str(int(wait) + 1)}
         return HTMLResponse(busy_page(texts), 429, headers=headers)
     try:
-        page = await services.shared_pages.page(share, await services.store.shares.messages(share), texts)
+        page = await services.shared_pages.page(share, partial(services.store.shares.messages, share), texts)
     except OverloadedError as error:
         headers = {**HEADERS, "Retry-After": str(error.retry_after)}
         return HTMLResponse(busy_page(texts), 429, headers=headers)

@@ -29,8 +29,9 @@ from cache_tiers.cpu.growing_memory import GrowingMemory
 from cache_tiers.lower_tier import Block
 from cache_tiers.lower_tiers import LowerTiers
 from cache_tiers.mailbox import Mailbox
+from cache_tiers.numba_stand_in import numba_stand_in
 
-with warnings.catch_warnings():
+with warnings.catch_warnings(), numba_stand_in():
     # LMCache's loggers use APIs that OpenTelemetry deprecates.
     warnings.simplefilter("ignore", DeprecationWarning)
     from lmcache import device_ops, torch_device_type

@@ -155,8 +155,6 @@ def _main(argv: Sequence[str] | None) -> int:
         if choose_device(settings.device) != "npu":
             # torch would load torch_npu, which fails without CANN, only to compute on another device.
             os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
-        # By default numba writes next to the package or into the home. LMCache's import fails if it can do neither.
-        os.environ.setdefault("NUMBA_CACHE_DIR", str(settings.numba_dir))
         return run(settings)
     except EbbError as error:
         print(f"ebb: {error.message}", file=sys.stderr)

@@ -109,11 +109,6 @@ class Settings(
         scheme = "http" if self.tls_certificate is None else "https"
         return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
 
-    @property
-    def numba_dir(self) -> Path:
-        """Directory for the code that numba compiles for LMCache, in the state directory if the cache is read-only."""
-        return (self.cache_dir if _can_write(self.cache_dir) else self.state_dir) / "numba"
-
     def make_directories(self) -> None:
         """Create the state and cache directories, accessible only to their owner.
 
@@ -241,13 +236,6 @@ def _home(environ: Mapping[str, str], variable: str) -> Path:
             f"this user has no home directory: set HOME or {variable}, or give --state-dir and --cache-dir",
             param="HOME",
         ) from error
-
-
-def _can_write(folder: Path) -> bool:
-    """Return whether `folder` can be written, or can be created if it does not exist."""
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return os.access(folder, os.W_OK | os.X_OK)
 
 
 def has_screen() -> bool:

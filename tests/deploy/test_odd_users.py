@@ -34,6 +34,14 @@ exec "$@"
 
 SERVE = "import sys; from app.cli.main import main; sys.exit(main())"
 
+HARDENED = """
+import ctypes, os, sys
+# PR_SET_MDWE, which Linux has since 6.3.
+ctypes.CDLL(None).prctl(65, 1, 0, 0, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Script that denies memory that is writable and executable, as MemoryDenyWriteExecute of a systemd unit does."""
+
 READS = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
 """The right to read everything: the Python of a checkout may be in the home of another user."""
 
@@ -44,8 +52,11 @@ pytestmark = pytest.mark.skipif(
 
 
 @contextmanager
-def confined_server(folder: Path, uid: int, environment: dict[str, str]) -> Iterator[str]:
-    """Run `ebb serve` for user `uid` on a read-only system, and yield its URL."""
+def confined_server(folder: Path, uid: int, environment: dict[str, str], *, hardened: bool = False) -> Iterator[str]:
+    """Run `ebb serve` for user `uid` on a read-only system, and yield its URL.
+
+    hardened: with the limits of a hardened unit too.
+    """
     state, cache = folder / "state", folder / "cache"
     state.mkdir()
     shutil.copytree(CACHE / "models", cache / "models", symlinks=True)
@@ -56,6 +67,8 @@ def confined_server(folder: Path, uid: int, environment: dict[str, str]) -> Iter
     command = [sys.executable, "-c", SERVE, "serve", "--port", str(port), "--redis-url", "off"]
     sizes = ["--kv-memory", "64MiB", "--cpu-kv-memory", "64MiB"]
     user = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *READS]
+    if hardened:
+        user += ["--no-new-privs", sys.executable, "-c", HARDENED]
     variables = ["env", "-i", *(f"{name}={value}" for name, value in given.items())]
     script = ["unshare", "-m", "sh", "-c", CONFINED, "sh", str(state), str(cache)]
     with (folder / "log").open("wb") as log:
@@ -82,6 +95,14 @@ def wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> N
     raise AssertionError(log.read_text())
 
 
+def num_tokens(url: str) -> int:
+    """Complete a text, and return the number of its tokens."""
+    body = json.dumps({"model": "smollm2-135m-instruct", "prompt": "Hello", "max_tokens": 2}).encode()
+    request = urllib.request.Request(f"{url}/v1/completions", body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return int(json.load(response)["usage"]["completion_tokens"])
+
+
 @pytest.mark.parametrize(
     ("uid", "environment"),
     [
@@ -94,7 +115,10 @@ def test_user_without_home_on_read_only_system_gets_answers(
     tmp_path: Path, uid: int, environment: dict[str, str]
 ) -> None:
     with confined_server(tmp_path, uid, environment) as url:
-        body = json.dumps({"model": "smollm2-135m-instruct", "prompt": "Hello", "max_tokens": 2}).encode()
-        request = urllib.request.Request(f"{url}/v1/completions", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=60) as response:
-            assert json.load(response)["usage"]["completion_tokens"] > 0
+        assert num_tokens(url) > 0
+
+
+def test_hardened_unit_gets_answers(tmp_path: Path) -> None:
+    """Serve as a unit with DynamicUser, ProtectSystem=strict, NoNewPrivileges and MemoryDenyWriteExecute does."""
+    with confined_server(tmp_path, 61234, {}, hardened=True) as url:
+        assert num_tokens(url) > 0

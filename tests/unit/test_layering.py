@@ -39,8 +39,8 @@ ORDER = {
         """,
     "cache_tiers": """
         tier block_key owners shares cpu fair_line histogram link_speed layout kv_pool transfer owned_keys recent_keys
-        mailbox config sealed_value lower_tier lower_tiers store fetches redis registry lmcache_adapter lmcache_store
-        load_cost ready_loads warming loads stores manager npu
+        mailbox config sealed_value lower_tier lower_tiers store fetches redis registry numba_stand_in lmcache_adapter
+        lmcache_store load_cost ready_loads warming loads stores manager npu
         """,
     "models": """
         errors folder block_types packed_tensor fingerprint parameter_count stored_weights safetensors_writer

@@ -26,8 +26,8 @@ from engine.sampling_params import SamplingParams
 from models.resolve import find_model
 
 MIB: Final = 1 << 20
-PROMPT: Final = 2000
-ANSWER: Final = 128
+PROMPT: Final = 1000
+ANSWER: Final = 64
 CHATS: Final = 4
 MOST: Final = 1.05
 """Largest ratio of the times."""

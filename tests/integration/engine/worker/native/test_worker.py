@@ -1,13 +1,13 @@
 """The worker with the native step, and the cases in which it falls back to the torch model."""
 
 import logging
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
 import pytest
-import re
 import torch
 
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob

@@ -177,6 +177,8 @@ bench-flood: ## measure how a flood of one tenant's prompts affects another's pr
 bench-forms: ## measure the time to refuse hostile forms and bodies, and the event loop's lag; JSON and table in bench/results
 bench-gpu: ## measure a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
 bench-gpu-server: ## measure a server on a GPU as its clients see it, on a random-weight 4B; JSON and table in bench/results
+bench-growing-memory: ## compare steps and copies in memory that becomes resident with its use with such as is resident at the start
+bench-growth: ## measure whether memory levels off over 30,000 turns and 30,000 stateless requests; JSON and table in bench/results, 40 minutes
 bench-links: ## measure restoring from a Redis behind a slow network; JSON and table in bench/results
 bench-loop: ## measure how hostile clients stall the event loop and delay a stream; JSON and table in bench/results
 bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results

@@ -25,7 +25,8 @@ CONFINED = """
 set -e
 mount --bind "$1" /mnt
 mount --bind "$2" /srv
-mount -t tmpfs -o ro tmpfs /tmp
+mount --bind /tmp /tmp
+mount -o remount,bind,ro /tmp
 mount -o remount,bind,ro /
 shift 2
 exec "$@"

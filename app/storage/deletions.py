@@ -10,7 +10,7 @@ from app.domain.records import Conversation, Message
 from app.domain.token_trails import TokenNode
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.recently_deleted import COMPLETE, KEPT, RESTORABLE
+from app.storage.recently_deleted import COMPLETE, KEPT, RESTORABLE, hide_some
 from app.storage.removals import Removal, Removed, mark, next_removal, remove
 from app.storage.rows import message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
@@ -40,7 +40,7 @@ OLDEST_TEMPORARY = """
     WHERE temporary AND (updated_at <= ? OR deleted_at IS NOT NULL) LIMIT 1
 """
 MARK_BATCH = 500
-"""Maximum number of conversations that one transaction hides or marks."""
+"""Maximum number of conversations that one transaction marks."""
 
 _FIRST: Final = (-1.0, "")
 """Place before all deleted conversations: time of the deletion, and id."""
@@ -59,7 +59,6 @@ class DeletionStore:
 
     async def hide_conversation(self, conversation_id: str, expected: Versions = None) -> None:
         """Hide a conversation, which can then be restored. Raises NotFoundError, VersionMismatchError."""
-
         await self._database.write(lambda connection: self._hide(connection, conversation_id, expected))
 
     async def hide_conversations(self, ids: Sequence[str]) -> list[str]:
@@ -72,7 +71,6 @@ class DeletionStore:
         Raises:
             NotFoundError: the conversation never existed, is being removed or has been removed.
         """
-
         return await self._database.write(lambda connection: self._show(connection, conversation_id))
 
     async def show_conversations(self, ids: Sequence[str]) -> list[str]:
@@ -169,7 +167,7 @@ class DeletionStore:
             connection.execute("DELETE FROM preference WHERE tenant = ?", (self._tenant,))
 
         await self._database.write(clear)
-        while await self._database.write(self._hide_some):
+        while await self._database.write(lambda connection: hide_some(connection, "tenant = ?", (self._tenant,))):
             pass
         removals = await self._mark_all(f"deleted_at IS NOT NULL AND {KEPT}")
         for removal in removals:
@@ -193,13 +191,6 @@ class DeletionStore:
         for row in rows:
             mark(connection, Removal(self._tenant, row["id"], None))
         return [(row["deleted_at"], row["id"]) for row in rows]
-
-    def _hide_some(self, connection: Connection) -> int:
-        return connection.execute(
-            "UPDATE conversation SET deleted_at = ? WHERE id IN "
-            "(SELECT id FROM conversation WHERE tenant = ? AND deleted_at IS NULL LIMIT ?)",
-            (time.time(), self._tenant, MARK_BATCH),
-        )
 
     def _hide(self, connection: Connection, conversation_id: str, expected: Versions = None) -> None:
         about_to_change(connection, self._tenant, conversation_id, expected)

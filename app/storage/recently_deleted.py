@@ -1,6 +1,7 @@
 """Deleted conversations and messages that can still be restored."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.records import Conversation, ConversationSource, Role
@@ -110,7 +111,8 @@ class RecentlyDeletedStore:
     async def hide_all(self, source: ConversationSource) -> list[str]:
         """Delete all conversations of a source, archived ones too. They can be restored. Returns their ids."""
         ids = list[str]()
-        while found := await self._database.write(lambda connection: self._hide_some(connection, source)):
+        of_source = ("tenant = ? AND source = ?", (self._tenant, source))
+        while found := await self._database.write(lambda connection: hide_some(connection, *of_source)):
             ids += found
         return ids
 
@@ -136,10 +138,12 @@ class RecentlyDeletedStore:
         nodes = await self._database.read_as(node_of, CONVERSATION_NODES, {"id": conversation_id}, tenant=tenant)
         return Removed(tenant, nodes)
 
-    def _hide_some(self, connection: Connection, source: ConversationSource) -> list[str]:
-        rows = connection.fetch_all(
-            "UPDATE conversation SET deleted_at = ?, version = version + 1 WHERE id IN "
-            "(SELECT id FROM shown_conversation WHERE tenant = ? AND source = ? LIMIT ?) RETURNING id",
-            (time.time(), self._tenant, source, HIDE_BATCH),
-        )
-        return [row["id"] for row in rows]
+
+def hide_some(connection: Connection, condition: str, parameters: Sequence[object]) -> list[str]:
+    """Hide at most HIDE_BATCH of the shown conversations that meet an SQL condition, and return their ids."""
+    rows = connection.fetch_all(
+        "UPDATE conversation SET deleted_at = ?, version = version + 1 WHERE id IN "
+        f"(SELECT id FROM shown_conversation WHERE {condition} LIMIT ?) RETURNING id",
+        (time.time(), *parameters, HIDE_BATCH),
+    )
+    return [row["id"] for row in rows]

@@ -8,24 +8,17 @@ from app.storage.database import Database
 from app.storage.rows import message_of, no_message
 from engine.errors import NotFoundError
 
-PATH_QUERY = """
-    -- Of a message id and a tenant.
+# From a message of a tenant to the first one of its path.
+_PATH = """
     WITH RECURSIVE path(id, parent_id, depth) AS (
       SELECT id, parent_id, 0 FROM shown_message WHERE id = ? AND tenant = ?
       UNION ALL
       SELECT message.id, message.parent_id, depth + 1 FROM path JOIN message ON message.id = path.parent_id)
-    SELECT message.* FROM path JOIN message USING (id) ORDER BY depth DESC
 """
+PATH_QUERY = f"{_PATH} SELECT message.* FROM path JOIN message USING (id) ORDER BY depth DESC"
 
-PATH_SIZES = """
-    -- Of a message id and a tenant.
-    WITH RECURSIVE path(id, parent_id, depth) AS (
-      SELECT id, parent_id, 0 FROM shown_message WHERE id = ? AND tenant = ?
-      UNION ALL
-      SELECT message.id, message.parent_id, depth + 1 FROM path JOIN message ON message.id = path.parent_id)
-    SELECT message.id, length(content) + length(coalesce(reasoning, '')) AS size
-    FROM path JOIN message USING (id) ORDER BY depth DESC
-"""
+SIZE = "length(content) + length(coalesce(reasoning, '')) AS size"
+PATH_SIZES = f"{_PATH} SELECT message.id, {SIZE} FROM path JOIN message USING (id) ORDER BY depth DESC"
 
 PART_MESSAGES = 256
 PART_CHARACTERS = 1 << 18
@@ -140,10 +133,7 @@ class MessageStore:
 
     async def parts_of(self, conversation_id: str) -> list[list[str]]:
         """Return the ids of all messages of a conversation, the oldest first, in parts that take little memory each."""
-        sql = (
-            "SELECT id, length(content) + length(coalesce(reasoning, '')) AS size FROM shown_message "
-            "WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id"
-        )
+        sql = f"SELECT id, {SIZE} FROM shown_message WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id"
         return _parts(await self._database.read(sql, (conversation_id, self._tenant), tenant=self._tenant))
 
     async def _ids_to(self, message_id: str | None, most: int) -> list[str]:

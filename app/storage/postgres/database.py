@@ -31,7 +31,7 @@ from app.storage.postgres.doubt import Doubt, forget_old, note_number, settle
 from app.storage.postgres.errors import translated_errors
 from app.storage.postgres.limits import SERVER_NETWORK, Reach
 from app.storage.postgres.listener import Listener
-from app.storage.postgres.own_schema import COPY_TABLE, OUR_WHOLE_SCHEMA, SCHEMA
+from app.storage.postgres.own_schema import COPY_TABLE, OUR_WHOLE_SCHEMA, SCHEMA, VERSION
 from app.storage.postgres.readers import PostgresReaders
 from app.storage.postgres.requirements import missing_requirement
 from app.storage.postgres.text_index import SEARCHING, GinIndex, index_written
@@ -250,10 +250,10 @@ def check_database(url: str) -> bool:
         with closing(PostgresConnection(url, COMMAND, reach)) as connection:
             if not connection.fetch_all("SELECT 1 FROM pg_class WHERE oid = to_regclass('ebb_schema')"):
                 return False
-            version, newest = _version(connection), len(list(SCHEMA.glob("*.sql")))
-            _refuse_later_schema(version, newest)
+            version = _version(connection)
+            _refuse_later_schema(version)
             _refuse_incomplete_copy(connection)
-            return version < newest
+            return version < VERSION
     except psycopg.Error as error:
         raise UnusableDatabaseError(refusal(url, error)) from error
 
@@ -275,21 +275,21 @@ def _migrate(writer: PostgresConnection) -> None:
         raw.execute(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'".encode())
         raw.execute("CREATE TABLE IF NOT EXISTS ebb_schema(version INTEGER NOT NULL)")
         version = _version(writer)
-        _refuse_later_schema(version, len(scripts))
-        if version == len(scripts):
+        _refuse_later_schema(version)
+        if version == VERSION:
             return
         # A server of another version would not know the new schema.
         raw.execute(f"SELECT pg_advisory_xact_lock({LOCK})".encode())
         for script in scripts[version:]:
             raw.execute(script)
         raw.execute("DELETE FROM ebb_schema")
-        writer.execute("INSERT INTO ebb_schema(version) VALUES (?)", (len(scripts),))
+        writer.execute("INSERT INTO ebb_schema(version) VALUES (?)", (VERSION,))
 
 
-def _refuse_later_schema(version: int, newest: int) -> None:
-    if version > newest:
+def _refuse_later_schema(version: int) -> None:
+    if version > VERSION:
         raise UnusableDatabaseError(
-            f"The database was written by a later version of Ebb (schema {version}, this one knows {newest}): start "
+            f"The database was written by a later version of Ebb (schema {version}, this one knows {VERSION}): start "
             "that version, or choose another --database-url"
         )
 

@@ -13,7 +13,7 @@ OLDEST: Final = 14
 LOOKS: Final = 3
 """Times that two connections are compared: other clients of a pooler may take the sessions in between."""
 
-LOOK_SECONDS: Final = 10
+CHECK_SECONDS: Final = 10
 
 
 def missing_requirement(url: str, reach: Reach) -> str | None:
@@ -36,7 +36,7 @@ def missing_requirement(url: str, reach: Reach) -> str | None:
 
 @contextmanager
 def _connected(url: str, reach: Reach) -> Iterator[LimitedConnection]:
-    connection, end = reach.connect(url), monotonic() + LOOK_SECONDS
+    connection, end = reach.connect(url), monotonic() + CHECK_SECONDS
     connection.is_over = lambda: monotonic() >= end
     try:
         yield connection

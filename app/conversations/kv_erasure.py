@@ -6,7 +6,7 @@ erasure is repeated. Blocks that it misses because the server stops age out like
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
@@ -63,10 +63,9 @@ class KVErasure:
             is_erased = await engine.erase(trails, tenant=tenant)
             if self._share is not None:
                 await _repeated(partial(self._share, tenant, trails))
-            wait = FIRST_WAIT
+            waits = _waits()
             while not is_erased:
-                await asyncio.sleep(wait)
-                wait = min(2 * wait, LONGEST_WAIT)
+                await asyncio.sleep(next(waits))
                 is_erased = await engine.erase(trails, tenant=tenant)
         except Exception:
             logger.exception("the KV of a deleted conversation could not be erased; it will age out")
@@ -99,13 +98,20 @@ class KVErasure:
 
 async def _repeated(attempt: Callable[[], Awaitable[T]]) -> T:
     """Repeat an attempt until the database answers, and return its result."""
-    wait = FIRST_WAIT
+    waits = _waits()
     while True:
         try:
             return await attempt()
         except (OutageError, ReadTimeoutError) as error:
             logger.warning("the KV of a deleted conversation is erased later: %s", error)
-        await asyncio.sleep(wait)
+        await asyncio.sleep(next(waits))
+
+
+def _waits() -> Iterator[float]:
+    """Yield the seconds between the attempts of an erasure, without an end."""
+    wait = FIRST_WAIT
+    while True:
+        yield wait
         wait = min(2 * wait, LONGEST_WAIT)
 
 

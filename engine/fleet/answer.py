@@ -267,7 +267,7 @@ class RemoteAnswer:
             self._put(RequestOutput(self.request_id, "", (), reason, error=error, retry_after=retry_after))
 
     def _usage_so_far(self) -> Usage:
-        """Return what is known without the replica: the prompt counts as computed, and reasoning as text."""
+        """Return the usage as far as the gateway knows it. The prompt counts as computed, and reasoning as text."""
         now, num_prompt = time.monotonic(), len(self._request.prompt_token_ids)
         first = self._first_token if self._first_token is not None else now
         usage = Usage(

@@ -1,13 +1,14 @@
 """A real directory: OpenLDAP's slapd in a process of its own, with a few people and groups."""
 
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.outside_programs import listens, program
+from tests.redis_server import free_port
 from tests.tls_files import TlsFiles, make_tls_files
 from tests.waiting import until
 
@@ -116,15 +117,15 @@ def running_slapd(folder: Path) -> Iterator[Slapd]:
     configuration.write_text(_configuration(folder, files))
     (folder / "data").mkdir()
     (folder / "content.ldif").write_text(CONTENT)
-    slapadd = [_program("slapadd"), "-f", str(configuration), "-l", str(folder / "content.ldif")]
+    slapadd = [program("slapadd", "slapd"), "-f", str(configuration), "-l", str(folder / "content.ldif")]
     subprocess.run(slapadd, check=True, capture_output=True)
-    plain, tls = _free_port(), _free_port()
+    plain, tls = free_port(), free_port()
     urls = f"ldap://0.0.0.0:{plain} ldaps://0.0.0.0:{tls}"
     process = subprocess.Popen(
-        [_program("slapd"), "-f", str(configuration), "-h", urls, "-d", "0"], stderr=subprocess.DEVNULL
+        [program("slapd", "slapd"), "-f", str(configuration), "-h", urls, "-d", "0"], stderr=subprocess.DEVNULL
     )
     try:
-        until(lambda: _listens(plain) and _listens(tls))
+        until(lambda: listens(plain) and listens(tls))
         yield Slapd(
             f"ldap://127.0.0.1:{plain}", f"ldaps://localhost:{tls}", f"ldap://{socket.gethostname()}:{plain}", files
         )
@@ -153,22 +154,3 @@ directory {folder}/data
 access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact="{SEARCHER}" read by * none
 """
-
-
-def _program(name: str) -> str:
-    """Return the path of a program, which is not on the PATH of every user."""
-    found = shutil.which(name, path="/usr/sbin:/usr/bin:/usr/libexec:/usr/local/sbin:/sbin")
-    assert found is not None, f"{name} is missing: install slapd (Debian, Ubuntu: sudo apt-get install slapd)"
-    return found
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-def _listens(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False

@@ -1,15 +1,15 @@
 """nginx, HAProxy and Caddy, each as an ordinary process with a configuration and ports of its own."""
 
 import os
-import shutil
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.outside_programs import listens, program
+from tests.redis_server import free_port
 from tests.waiting import until
 
 MADE_BY: Final = b"x-made-by"
@@ -74,7 +74,7 @@ http {{
     }}
 }}
 """)
-    return [_program("nginx", "nginx-light"), "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf")]
+    return [program("nginx", "nginx-light"), "-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf")]
 
 
 def haproxy(ports: Ports, folder: Path) -> list[str]:
@@ -102,7 +102,7 @@ backend ebb
     http-reuse always
     server ebb 127.0.0.1:{ports.server} check inter 200ms
 """)
-    return [_program("haproxy", "haproxy"), "-db", "-f", str(folder / "haproxy.cfg")]
+    return [program("haproxy", "haproxy"), "-db", "-f", str(folder / "haproxy.cfg")]
 
 
 def caddy(ports: Ports, folder: Path) -> list[str]:
@@ -129,7 +129,7 @@ http://:{ports.bare} {{
     }}
 }}
 """)
-    return [_program("caddy", "caddy"), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
+    return [program("caddy", "caddy"), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
 
 
 PROXIES: Final[dict[str, Callable[[Ports, Path], list[str]]]] = {"nginx": nginx, "HAProxy": haproxy, "Caddy": caddy}
@@ -138,34 +138,15 @@ PROXIES: Final[dict[str, Callable[[Ports, Path], list[str]]]] = {"nginx": nginx,
 @contextmanager
 def running_proxy(name: str, server: int, folder: Path) -> Iterator[Ports]:
     """Run a proxy in front of the server on port `server` until the block ends."""
-    ports = Ports(server, _free_port(), _free_port())
+    ports = Ports(server, free_port(), free_port())
     command = PROXIES[name](ports, folder)
     homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), str(folder))
     with (folder / "proxy.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **homes})
     try:
-        until(lambda: process.poll() is not None or (_listens(ports.login) and _listens(ports.bare)))
+        until(lambda: process.poll() is not None or (listens(ports.login) and listens(ports.bare)))
         assert process.poll() is None, (folder / "proxy.log").read_text()
         yield ports
     finally:
         process.terminate()
         process.wait(10)
-
-
-def _program(name: str, package: str) -> str:
-    """Return the path of a program, which is not on the PATH of every user."""
-    found = shutil.which(name, path="/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin:/sbin")
-    assert found is not None, f"{name} is missing: install {package} (Debian, Ubuntu: sudo apt-get install {package})"
-    return found
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-def _listens(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-        return True
-    return False

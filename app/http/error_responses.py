@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
+from app.domain.storage_health import CommitUnknownError
 from app.host.engine_host import RETRY_AFTER_SECONDS
 from app.http.anthropic_errors import anthropic_error, is_anthropic
 from app.http.ollama_errors import is_ollama, ollama_error
@@ -104,6 +105,9 @@ def error_response(error: EbbError) -> Response:
         headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     elif isinstance(error, BodyTooLargeError | TooSlowError):
         headers["Connection"] = "close"
+    if isinstance(error, CommitUnknownError):
+        # The clients of OpenAI and Anthropic would repeat the request by themselves, which may double its effect.
+        headers["X-Should-Retry"] = "false"
     if isinstance(error, UnauthorizedError):
         headers["WWW-Authenticate"] = "Bearer"
     if isinstance(error, VersionMismatchError):

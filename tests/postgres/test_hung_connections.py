@@ -158,6 +158,33 @@ async def test_silent_loss_of_the_listener_is_noticed(
         await missed.wait()
 
 
+async def test_hung_listener_is_closed_after_the_loop_has_left_it(
+    store: Store, hole: Hole, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listener, "ALIVE_SECONDS", 0.2)
+    monkeypatch.setattr(listener, "ANSWER_SECONDS", 0.2)
+    loop, ask, close = asyncio.get_running_loop(), listener._ask, psycopg.AsyncConnection[tuple[str]].close
+    descriptors = list[int]()
+    watched: asyncio.Future[bool] = loop.create_future()
+
+    async def asked(connection: psycopg.AsyncConnection[tuple[str]]) -> None:
+        descriptors.append(connection.fileno())
+        await ask(connection)
+
+    async def closed(connection: psycopg.AsyncConnection[tuple[str]]) -> None:
+        if not watched.done():
+            watched.set_result(loop.remove_reader(descriptors[-1]))
+        await close(connection)
+
+    monkeypatch.setattr(listener, "_ask", asked)
+    monkeypatch.setattr(psycopg.AsyncConnection, "close", closed)
+    await store.database.listen(lambda _topic, _text: None)
+    hole.swallow()
+    # A descriptor that is closed while it is watched aborts uvloop, once another connection has got its number.
+    async with asyncio.timeout(20):
+        assert not await watched
+
+
 def test_connections_are_refused_at_once_while_away(tmp_path: Path) -> None:
     now = 0.0
     reach = Reach(lambda: now)

@@ -7,6 +7,8 @@ also looks at the database from time to time.
 import asyncio
 import json
 import logging
+import os
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -96,7 +98,7 @@ class Listener:
 
 
 async def _ask(connection: psycopg.AsyncConnection[tuple[str]]) -> None:
-    """Make sure that PostgreSQL answers on a connection. Raises psycopg.Error, and closes it."""
+    """Make sure that PostgreSQL answers on a connection. Raises psycopg.Error."""
     asking = asyncio.create_task(connection.execute("SELECT 1"))
     try:
         done, _ = await asyncio.wait({asking}, timeout=ANSWER_SECONDS)
@@ -105,6 +107,17 @@ async def _ask(connection: psycopg.AsyncConnection[tuple[str]]) -> None:
         asking.result()
     finally:
         if not asking.done():
-            # A cancel of psycopg alone would ask PostgreSQL to end the statement, and wait for that.
-            await connection.close()
-            asking.cancel()
+            await _end(connection, asking)
+
+
+async def _end(connection: psycopg.AsyncConnection[tuple[str]], asking: "asyncio.Task[object]") -> None:
+    """End a question that PostgreSQL does not answer.
+
+    A cancel of psycopg would ask PostgreSQL to end the statement, and wait for that. Closing the connection would free
+    a descriptor that the event loop watches: with its next owner the loop gets lost, and aborts the process.
+    """
+    with socket.socket(fileno=os.dup(connection.fileno())) as end:
+        end.shutdown(socket.SHUT_RDWR)
+    await asyncio.wait({asking})
+    with suppress(psycopg.Error):
+        asking.result()

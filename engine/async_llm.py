@@ -220,11 +220,11 @@ class AsyncLLMEngine:
             return False
         self._engine.core.erase(keys)
         self._wake.set()
-        while not self._has_ended():
-            if (erased := self._engine.core.erased(keys)) is not None:
-                return erased
+        while (erased := self._engine.core.erased(keys)) is None:
+            if self._has_ended():
+                return False
             await asyncio.sleep(STALLED_POLL_SECONDS)
-        return False
+        return erased
 
     def _has_ended(self) -> bool:
         return self.is_broken or self._closed

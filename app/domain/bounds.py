@@ -65,7 +65,8 @@ MAX_LOGIN_BYTES = 4 << 10
 
 MAX_DISCARDED_BYTES = 128 << 20
 DISCARD_SECONDS = 5.0
-"""Bytes read and time spent to discard a body that is too large, so that its sender sees the response."""
+"""Bytes read and time spent to discard a body that is too large, so that its sender sees the response. A body that no
+route reads may take as long after the response."""
 
 LINGER_SECONDS = 2.0
 """Time for which the server discards what a client sends after its last response."""

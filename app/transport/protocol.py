@@ -5,6 +5,7 @@ silent connection. Here every wait for a client has a deadline:
 
     connection -> HEAD_SECONDS -> head -> BODY_SECONDS -> body -> answer -> KEEP_ALIVE_SECONDS or the next head
                                              WRITE_SECONDS for any progress of a write, DRAIN_SECONDS for all of it
+                                             DISCARD_SECONDS after the answer, for a body that no route reads
                                              LINGER_SECONDS after the last response, for a client that is still sending
 
 Time in which the server itself does not read, because it is answering an earlier request of the connection, does not
@@ -35,7 +36,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from app.domain.bounds import (
-    BODY_SECONDS,
     DISCARD_SECONDS,
     DRAIN_SECONDS,
     EXIT_SECONDS,
@@ -312,10 +312,6 @@ class HttpProtocol(HttpToolsProtocol):
             cycle.scope["state"][REFUSAL] = refusal
             cycle.keep_alive = False
         super()._start_asgi_task(cycle, unframed(app, cycle) if cycle.scope["http_version"] == "1.0" else app)
-        if cycle.more_body:
-            # Routes that read the body have shorter limits and responses of their own. This is for bodies that no route
-            # reads.
-            self._expect(BODY_SECONDS + DISCARD_SECONDS, self.transport.abort)
 
     def on_response_complete(self) -> None:
         """Start the next request of the connection, wait for one, or close the connection (uvicorn)."""
@@ -323,6 +319,9 @@ class HttpProtocol(HttpToolsProtocol):
             self.server_state.total_requests += 1
         else:
             super().on_response_complete()
+            if self.cycle.more_body:
+                # No route has read this body. Routes that read theirs have limits and responses of their own.
+                self._expect(DISCARD_SECONDS, self.transport.abort)
         if not self._answers:
             self._connections.on_response(self)
             if self._half_closed:

@@ -8,6 +8,8 @@ import pytest
 
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.resp import Timeouts
+from engine import async_llm
 from engine.async_llm import AsyncLLMEngine
 from engine.build import build_engine
 from engine.generate_request import GenerateRequest
@@ -26,8 +28,11 @@ LONG = SamplingParams(temperature=0.0, max_tokens=100, ignore_eos=True)
 
 
 @pytest.fixture
-async def engine(shallow_model: Path, tmp_path: Path, redis_server: RedisServer) -> AsyncLLMEngine:
-    """Run an engine with every tier, which the test stops."""
+async def engine(
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> AsyncLLMEngine:
+    """Run an engine with every tier, which the test stops, and which waits for Redis longer than any pause here."""
+    monkeypatch.setattr(Timeouts.__init__, "__defaults__", (SECONDS, SECONDS, SECONDS))
     config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     engine = await asyncio.to_thread(build_engine, config, print)
     await engine.start()
@@ -74,7 +79,9 @@ async def test_erasure_while_answers_end_reaches_every_tier(engine: AsyncLLMEngi
     assert in_redis(redis_server, engine, KEPT) == [True] * 3
 
 
-async def test_block_erased_during_the_flush_is_not_in_redis(engine: AsyncLLMEngine, redis_server: RedisServer) -> None:
+async def test_block_erased_during_the_flush_is_not_in_redis(
+    engine: AsyncLLMEngine, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with redis_server.client() as client:
         client.client_pause(60_000, all=False)
         for prompt in (DELETED, KEPT):
@@ -84,8 +91,11 @@ async def test_block_erased_during_the_flush_is_not_in_redis(engine: AsyncLLMEng
         await asyncio.wait([engine._task])
         # All blocks are on their way to Redis, which takes no writes.
         assert num_pending(engine) >= 6
+        # The erasure looks at its result only after the engine has ended.
+        monkeypatch.setattr(async_llm, "STALLED_POLL_SECONDS", 0.5)
         erasing = asyncio.create_task(engine.erase([Trail(DELETED, 0, [len(DELETED)])]))
         await until(lambda: is_erasing(engine))
+        monkeypatch.setattr(async_llm, "STALLED_POLL_SECONDS", 0.001)
         client.client_unpause()
     await stopping
     assert await erasing

@@ -92,7 +92,7 @@ def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
     The server discards unread bodies for its usual time. Otherwise it would cut off a late body once more, perhaps
     before a busy machine has sent the response to it.
     """
-    for name in ("HEAD_SECONDS", "BODY_SECONDS", "LINGER_SECONDS", "WRITE_SECONDS", "DRAIN_SECONDS"):
+    for name in ("HEAD_SECONDS", "LINGER_SECONDS", "WRITE_SECONDS", "DRAIN_SECONDS"):
         monkeypatch.setattr(protocol, name, 0.2)
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
 

@@ -43,12 +43,13 @@ async def list_conversations(request: Request) -> Response:
 
 
 async def create_conversation(request: Request) -> Response:
-    """Create an empty conversation."""
+    """Create an empty conversation. Repeating the request with its own id changes nothing."""
     fields = await read_body(request, NewChat)
     if fields.temporary:
         check_right(request, "temporary-chats")
     store = services_of(request).store
-    return changed(request, await store.conversations.create(fields.changes(), fields.first_message), 201)
+    made = await store.conversations.create(fields.changes(), fields.first_message, fields.id)
+    return changed(request, made, 201)
 
 
 async def get_conversation(request: Request) -> Response:

@@ -34,6 +34,7 @@ def _tag_name(text: str) -> str:
 TagName = Annotated[str, Field(max_length=MAX_TAG_LENGTH), AfterValidator(_tag_name)]
 Tags = Annotated[list[TagName], Field(max_length=MAX_TAGS)]
 
+ConversationId = Annotated[str, Field(pattern=r"^conv_[0-9a-f]{32}$")]
 MessageId = Annotated[str, Field(pattern=r"^msg_[0-9A-Za-z_-]{16,64}$")]
 
 
@@ -70,14 +71,16 @@ class ConversationFields(RequestModel):
 class NewChat(ConversationFields):
     """Body of a request that creates a conversation.
 
+    id: chosen by the client, so that repeating the request does not create a second conversation.
     first_message: the beginning of the message that will follow. Without a title, the conversation is titled with it.
     """
 
+    id: ConversationId | None = None
     first_message: Annotated[str, Field(max_length=MAX_TITLE_SOURCE)] | None = None
 
     def changes(self) -> dict[str, Any]:
-        """Return the fields as `ConversationFields` does, without the message."""
-        return {name: value for name, value in super().changes().items() if name != "first_message"}
+        """Return the fields as `ConversationFields` does, without the id and the message."""
+        return {name: value for name, value in super().changes().items() if name not in ("id", "first_message")}
 
 
 class NewMessage(UrgencyFields):

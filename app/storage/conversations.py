@@ -11,13 +11,14 @@ from app.domain.records import Conversation, ConversationSource
 from app.domain.titles import title_from
 from app.storage.connection import Connection
 from app.storage.database import Database
+from app.storage.errors import DuplicateError
 from app.storage.folders import check_folder, folder_tree
 from app.storage.folders_inside import INSIDE
 from app.storage.limits import check_size
 from app.storage.rows import conversation_of, dump, dump_tags, insert_conversation, no_conversation
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
-from engine.errors import InvalidRequestError, NotFoundError
+from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 
 CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata", "folder_id", "tags", "temporary")
 MARKS = {"title", "pinned", "archived", "metadata", "folder_id", "tags", "temporary"}
@@ -48,15 +49,23 @@ class ConversationStore:
         self._database = database
         self._tenant = tenant
 
-    async def create(self, given: Mapping[str, Any], first_message: str | None = None) -> Conversation:
-        """Create an empty conversation. Raises InvalidRequestError for an unknown folder, LimitReachedError.
+    async def create(
+        self, given: Mapping[str, Any], first_message: str | None = None, conversation_id: str | None = None
+    ) -> Conversation:
+        """Create an empty conversation.
 
         given: the source, and any of the fields in CHANGEABLE. Without a system prompt, the folder's applies.
         first_message: the beginning of the message that will follow, which gives a title if `given` has none.
+        conversation_id: its id; None for a new one. Repeating the call with the same arguments changes nothing.
+
+        Raises:
+            InvalidRequestError: there is no such folder.
+            ConflictError: another conversation has the id, or the one that this call created has changed since.
+            LimitReachedError: the tenant's limit on conversations or stored bytes is reached.
         """
         now = time.time()
         source = given.get("source", "chat")
-        empty = Conversation(new_id("conv"), None, None, None, {}, now, now, source=source)
+        empty = Conversation(conversation_id or new_id("conv"), None, None, None, {}, now, now, source=source)
         conversation = _changed(empty, given)
         if conversation.title is None and (title := title_from(first_message or "")):
             conversation = replace(conversation, title=title, title_source="first_message")
@@ -67,10 +76,26 @@ class ConversationStore:
             if "system_prompt" not in given and made.folder_id is not None:
                 prompt = folder_tree(connection, self._tenant).system_prompt(made.folder_id)
                 made = replace(made, system_prompt=prompt)
+            found = self._found(connection, conversation_id) if conversation_id is not None else None
+            if found is not None and found == replace(made, created_at=found.created_at, updated_at=found.updated_at):
+                return found
             insert_conversation(connection, self._tenant, made)
             return made
 
-        return await self._database.write(insert)
+        try:
+            return await self._database.write(insert)
+        except DuplicateError:
+            raise ConflictError(
+                f"Another conversation with the id {conversation_id} already exists, or this one has changed since it "
+                "was created",
+                param="id",
+                code="conversation_exists",
+            ) from None
+
+    def _found(self, connection: Connection, conversation_id: str) -> Conversation | None:
+        sql = "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?"
+        row = connection.fetch_one(sql, (conversation_id, self._tenant))
+        return conversation_of(row) if row is not None else None
 
     async def page(
         self,

@@ -50,19 +50,10 @@ class Scene:
 
 @dataclass(slots=True)
 class Reply:
-    """The status and the body of a response. is_clear: whether the server cannot have done what it was asked for."""
+    """The status and the body of a response."""
 
     status: int
     body: Any
-
-    @property
-    def code(self) -> str | None:
-        error = self.body.get("error") if isinstance(self.body, dict) else None
-        return error.get("code") if isinstance(error, dict) else None
-
-    @property
-    def is_clear(self) -> bool:
-        return self.status != 0 and self.code != "commit_unknown"
 
 
 class Caller:
@@ -134,22 +125,10 @@ class Person(Caller):
                 pass
 
     async def create(self, chat: Chat) -> None:
-        """Create the chat, and look for it wherever the answer of the server does not say whether it exists."""
-        while True:
-            reply = await self.call("POST", "/api/conversations", {"title": chat.title})
-            if reply.status == 201:
-                chat.id = reply.body["id"]
-                break
-            assert reply.status in REFUSED, reply
-            await asyncio.sleep(AGAIN_SECONDS)
-            if not reply.is_clear:
-                # The server has settled its doubt by then.
-                await self.persist("GET", "/ready")
-                page = await self.persist("GET", "/api/conversations?limit=500")
-                if found := [each["id"] for each in page.body["data"] if each["title"] == chat.title]:
-                    chat.id = found[0]
-                    break
-        chat.created_at = now()
+        """Create the chat, with an id of its own, so that a repeated request creates it once."""
+        chat_id = new_id("conv")
+        await self.persist("POST", "/api/conversations", {"id": chat_id, "title": chat.title})
+        chat.id, chat.created_at = chat_id, now()
 
     async def turn(self, chat: Chat, end: str) -> None:
         """Ask, and read the answer to its end, or cancel or leave it, or delete the chat."""

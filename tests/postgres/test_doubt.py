@@ -7,6 +7,7 @@ import pytest
 
 from app.access.daily_use import DailyUse
 from app.access.use_keeper import UseKeeper
+from app.domain.ids import new_id
 from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
 from app.storage.connection import Connection
 from app.storage.store import Store
@@ -64,6 +65,15 @@ async def test_doubt_is_settled_by_the_next_write(store: Store, monkeypatch: pyt
     assert not raised.value.is_stored.done()
     await store.database.probe()
     assert raised.value.is_stored.result()
+
+
+async def test_repeated_creation_in_doubt_makes_one_chat(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    chat = new_id("conv")
+    lose_answer_to_commit(monkeypatch, is_away=True)
+    with pytest.raises(CommitUnknownError):
+        await store.conversations.create({"title": "Tides"}, conversation_id=chat)
+    again = await store.conversations.create({"title": "Tides"}, conversation_id=chat)
+    assert (again.id, await titles(store)) == (chat, ["Tides"])
 
 
 async def test_doubt_about_a_lost_write_is_settled_too(

@@ -1,6 +1,6 @@
 import { ApiClient } from "../src/services/api/client";
 import { ApiError } from "../src/services/api/errors";
-import type { Conversation, ConversationWithMessages, Health, Message, NewMessage, Retry } from "../src/services/api/types";
+import type { Conversation, ConversationWithMessages, Health, Message, NewChat, NewMessage, Retry } from "../src/services/api/types";
 
 /** Event stream that a test writes: numbered events, then an end, a break, or neither. */
 export class Wire {
@@ -56,7 +56,7 @@ export class FakeApi extends ApiClient {
     return Promise.resolve(this.stored);
   }
 
-  override createConversation(): Promise<Conversation> {
+  override createConversation(_chat: NewChat): Promise<Conversation> {
     return Promise.resolve(conversation());
   }
 

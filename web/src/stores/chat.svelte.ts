@@ -4,8 +4,8 @@ import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import { ApiError, describeError, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
-import type { ChatSettings, Conversation, Rating, Retry } from "../services/api/types";
-import { newMessageId } from "../services/chat/ids";
+import type { ChatSettings, Conversation, NewChat, Rating, Retry } from "../services/api/types";
+import { newConversationId, newMessageId } from "../services/chat/ids";
 import type { HealthStore } from "./health.svelte";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
 import type { Router } from "./router.svelte";
@@ -71,6 +71,8 @@ export class Chat {
   private readonly rated = new Map<string, Promise<unknown>>();
   /** Version of the conversation whose messages are shown; null if an answer was still being written, or none are. */
   private version: number | null = null;
+  /** Id of the chat that was last to be created, its first question and its fields. The server may have it without having said so. */
+  private begun = { id: "", by: "" };
 
   constructor(
     private readonly api: ApiClient,
@@ -365,7 +367,7 @@ export class Chat {
     try {
       await this.run(answer, signal, async () => {
         await before;
-        chatId ??= await this.create(content, signal, onCreated);
+        chatId ??= await this.create(question, signal, onCreated);
         const given = { id, content, ...(branches && { parent_id }), ...(left_out !== null && { left_out }), ...(summary !== null && { summary }) };
         return this.api.sendMessage(chatId, given, new AbortController().signal);
       });
@@ -467,16 +469,19 @@ export class Chat {
     this.lost = false;
   }
 
-  private async create(content: string, signal: AbortSignal, onCreated?: (id: string) => void): Promise<string> {
+  private async create(question: ShownMessage, signal: AbortSignal, onCreated?: (id: string) => void): Promise<string> {
     const { system_prompt, params } = this.settings ?? NO_SETTINGS;
-    const conversation = await this.api.createConversation({
+    const fields: NewChat = {
       // Without a system prompt, the server would take the folder's.
       ...((system_prompt !== null || this.folderId !== null) && { system_prompt }),
       ...(this.folderId !== null && !this.temporary && { folder_id: this.folderId }),
       ...(params !== null && { params }),
       ...(this.temporary && { temporary: true }),
-      first_message: content.slice(0, TITLED_CHARACTERS),
-    });
+      first_message: question.content.slice(0, TITLED_CHARACTERS),
+    };
+    const by = JSON.stringify([question.id, fields]);
+    if (this.begun.by !== by) this.begun = { id: newConversationId(), by };
+    const conversation = await this.api.createConversation({ id: this.begun.id, ...fields });
     onCreated?.(conversation.id);
     if (!signal.aborted) this.id = conversation.id;
     this.onConversation(conversation, signal.aborted ? "changed" : "created");

@@ -149,6 +149,35 @@ describe("the open conversation", () => {
     expect(chat.phase).toBe("answering");
   });
 
+  it("is created once, however often its question is sent", async () => {
+    const doubt = new ApiError(503, { message: "The change may be stored or not", code: "commit_unknown" });
+    const created = vi.spyOn(api, "createConversation").mockRejectedValueOnce(doubt).mockRejectedValueOnce(doubt);
+    api.sent = [new Wire().response, new Wire().response];
+
+    await chat.send("hello");
+    await chat.sendAgain(chat.messages[0]!);
+    await chat.sendAgain(chat.messages[0]!);
+    await chat.open(null);
+    await chat.send("hello");
+
+    const [first, second, third, other] = created.mock.calls.map(([{ id }]) => id);
+    expect(first).toMatch(/^conv_[0-9a-f]{32}$/);
+    expect([second, third]).toEqual([first, first]);
+    expect(other).not.toBe(first);
+  });
+
+  it("gets another id when its settings change before it is created", async () => {
+    const doubt = new ApiError(503, { message: "The change may be stored or not", code: "commit_unknown" });
+    const created = vi.spyOn(api, "createConversation").mockRejectedValueOnce(doubt);
+    api.sent = [new Wire().response];
+
+    await chat.send("hello");
+    await chat.saveSettings({ system_prompt: "Be brief.", params: null });
+    await chat.sendAgain(chat.messages[0]!);
+
+    expect(new Set(created.mock.calls.map(([{ id }]) => id)).size).toBe(2);
+  });
+
   it("stops a run whose id was unknown when Stop was pressed", async () => {
     const wire = new Wire();
     let answer!: (response: Response) => void;

@@ -3,6 +3,11 @@ export function newMessageId(): string {
   return `msg_${randomDigits()}`;
 }
 
+/** Return an id for a chat. The page chooses it, so that creating a chat twice makes one. */
+export function newConversationId(): string {
+  return `conv_${randomDigits()}`;
+}
+
 /** Return 32 random hexadecimal digits. */
 export function randomDigits(): string {
   // Browsers offer no randomUUID to a page loaded over plain HTTP from another machine.

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Sedert hierdie boodskap bevat die prompt nie meer die klets se eerste boodskappe nie, of bevat dit hulle weer.",
   evicted: "Die res was bereken, maar is uit die kasgeheue verdring.",
   expired: "Die res was bereken, maar is te lank nie gebruik nie en het verval.",
+  computed_otherwise: "Die res was bereken, maar met ’n ander weergawe van Ebb, ’n ander model of ’n ander berekeningsmanier.",
   rejected: "Die res was bereken, maar die data is beskadig, behoort aan ’n ander model of is nie met hierdie bediener se sleutel geskryf nie.",
   breaker_open: "Die res was bereken, maar ’n vlak van die kasgeheue reageer nie en word tans nie gebruik nie.",
   not_worth_loading: "Die res was bereken, maar om dit weer te bereken, is waarskynlik vinniger.",

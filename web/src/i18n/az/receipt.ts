@@ -8,6 +8,7 @@ const CAUSES: Causes = {
   messages_left_out: "Bu mesajdan etibarən promptda söhbətin ilk mesajları daha yoxdur və ya yenidən var.",
   evicted: "Qalan hissə hesablanmışdı, amma keşdən çıxarıldı.",
   expired: "Qalan hissə hesablanmışdı, amma uzun müddət istifadə olunmadığı üçün vaxtı bitdi.",
+  computed_otherwise: "Qalan hissə hesablanmışdı, amma Ebb-in başqa versiyası, başqa model və ya başqa hesablama üsulu ilə.",
   rejected: "Qalan hissə hesablanmışdı, amma məlumatları zədələnib, başqa modelə aiddir və ya bu serverin açarı ilə yazılmayıb.",
   breaker_open: "Qalan hissə hesablanmışdı, amma keşin bir səviyyəsi cavab vermir və müvəqqəti ötürülür.",
   not_worth_loading: "Qalan hissə hesablanmışdı, amma onu yenidən hesablamağın daha sürətli olacağı gözlənilir.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Des d’aquest missatge, la indicació ja no conté els primers missatges del xat, o els torna a contenir.",
   evicted: "La resta estava calculada, però s’ha expulsat de la memòria cau.",
   expired: "La resta estava calculada, però ha passat massa temps sense fer-se servir i ha caducat.",
+  computed_otherwise: "La resta estava calculada, però amb una altra versió d’Ebb, un altre model o una altra manera de calcular.",
   rejected: "La resta estava calculada, però les dades estan malmeses, són d’un altre model o no es van escriure amb la clau d’aquest servidor.",
   breaker_open: "La resta estava calculada, però un nivell de la memòria cau no respon i ara mateix no es fa servir.",
   not_worth_loading: "La resta estava calculada, però tornar-la a calcular hauria de ser més ràpid.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Od této zprávy prompt už neobsahuje první zprávy chatu, nebo je znovu obsahuje.",
   evicted: "Zbytek byl vypočten, ale byl z mezipaměti vytlačen.",
   expired: "Zbytek byl vypočten, ale příliš dlouho se nepoužíval a jeho platnost vypršela.",
+  computed_otherwise: "Zbytek byl vypočten, ale jinou verzí Ebb, jiným modelem nebo jiným způsobem výpočtu.",
   rejected: "Zbytek byl vypočten, ale jeho data jsou poškozená, patří jinému modelu nebo nebyla zapsána klíčem tohoto serveru.",
   breaker_open: "Zbytek byl vypočten, ale jedna z úrovní mezipaměti neodpovídá a dočasně se vynechává.",
   not_worth_loading: "Zbytek byl vypočten, ale vypočítat ho znovu bude pravděpodobně rychlejší.",

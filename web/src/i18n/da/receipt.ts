@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Fra denne besked indeholder prompten ikke længere chattens første beskeder, eller den gør det igen.",
   evicted: "Resten var beregnet, men blev fortrængt.",
   expired: "Resten var beregnet, men blev ikke brugt i for lang tid og er udløbet.",
+  computed_otherwise: "Resten var beregnet, men med en anden version af Ebb, en anden model eller en anden beregningsmåde.",
   rejected: "Resten var beregnet, men dens data er beskadigede, hører til en anden model eller er ikke skrevet med denne servers nøgle.",
   breaker_open: "Resten var beregnet, men et niveau i cachen svarer ikke og springes midlertidigt over.",
   not_worth_loading: "Resten var beregnet, men det går formentlig hurtigere at beregne den igen.",

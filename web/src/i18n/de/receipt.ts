@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Seit dieser Nachricht enthält der Prompt die ersten Nachrichten des Chats nicht mehr, oder wieder.",
   evicted: "Der Rest war berechnet, wurde aber verdrängt.",
   expired: "Der Rest war berechnet, wurde aber zu lange nicht benutzt und ist abgelaufen.",
+  computed_otherwise: "Der Rest war berechnet, aber mit einer anderen Version von Ebb, einem anderen Modell oder auf andere Weise.",
   rejected: "Der Rest war berechnet, aber seine Daten sind beschädigt, gehören zu einem anderen Modell oder sind nicht mit dem Schlüssel dieses Servers geschrieben.",
   breaker_open: "Der Rest war berechnet, aber eine Ebene des Caches antwortet nicht und wird vorübergehend übergangen.",
   not_worth_loading: "Der Rest war berechnet, aber ihn neu zu berechnen geht voraussichtlich schneller.",

@@ -56,6 +56,7 @@ type Cause =
   | "messages_left_out"
   | "evicted"
   | "expired"
+  | "computed_otherwise"
   | "rejected"
   | "breaker_open"
   | "not_worth_loading"

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Desde este mensaje, el prompt ya no contiene los primeros mensajes del chat, o vuelve a contenerlos.",
   evicted: "El resto estaba calculado, pero fue expulsado de la caché.",
   expired: "El resto estaba calculado, pero llevaba demasiado tiempo sin usarse y caducó.",
+  computed_otherwise: "El resto estaba calculado, pero con otra versión de Ebb, otro modelo u otra forma de calcular.",
   rejected: "El resto estaba calculado, pero sus datos están dañados, son de otro modelo o no se escribieron con la clave de este servidor.",
   breaker_open: "El resto estaba calculado, pero un nivel de la caché no responde y de momento no se usa.",
   not_worth_loading: "El resto estaba calculado, pero se espera que volver a calcularlo sea más rápido.",

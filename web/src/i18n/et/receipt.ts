@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Sellest sõnumist alates ei sisalda viip enam vestluse esimesi sõnumeid või sisaldab neid taas.",
   evicted: "Ülejäänu oli arvutatud, kuid tõrjuti vahemälust välja.",
   expired: "Ülejäänu oli arvutatud, kuid seisis liiga kaua kasutamata ja aegus.",
+  computed_otherwise: "Ülejäänu oli arvutatud, kuid Ebbi teise versiooni, teise mudeli või teise arvutusviisiga.",
   rejected: "Ülejäänu oli arvutatud, kuid selle andmed on kahjustatud, kuuluvad teisele mudelile või pole kirjutatud selle serveri võtmega.",
   breaker_open: "Ülejäänu oli arvutatud, kuid üks vahemälu tase ei vasta ja jäetakse ajutiselt vahele.",
   not_worth_loading: "Ülejäänu oli arvutatud, kuid uuesti arvutamine on eeldatavasti kiirem.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Mezu honetatik aurrera, promptak ez ditu txataren lehen mezuak, edo berriro baditu.",
   evicted: "Gainerakoa kalkulatuta zegoen, baina cachetik kanporatu da.",
   expired: "Gainerakoa kalkulatuta zegoen, baina luzaroegi egon da erabili gabe eta iraungi egin da.",
+  computed_otherwise: "Gainerakoa kalkulatuta zegoen, baina Ebb-en beste bertsio batekin, beste eredu batekin edo beste kalkulu-modu batekin.",
   rejected: "Gainerakoa kalkulatuta zegoen, baina datuak hondatuta daude, beste eredu batenak dira edo ez dira zerbitzari honen gakoarekin idatzi.",
   breaker_open: "Gainerakoa kalkulatuta zegoen, baina cachearen maila batek ez du erantzuten eta une honetan ez da erabiltzen.",
   not_worth_loading: "Gainerakoa kalkulatuta zegoen, baina berriro kalkulatzea azkarragoa izango dela uste da.",

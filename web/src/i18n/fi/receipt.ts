@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Tästä viestistä alkaen kehotteessa ei enää ole keskustelun ensimmäisiä viestejä, tai ne ovat siinä taas.",
   evicted: "Loppuosa oli laskettu, mutta se syrjäytettiin.",
   expired: "Loppuosa oli laskettu, mutta sitä ei käytetty liian pitkään aikaan ja se vanheni.",
+  computed_otherwise: "Loppuosa oli laskettu, mutta Ebbin toisella versiolla, toisella mallilla tai toisella laskentatavalla.",
   rejected: "Loppuosa oli laskettu, mutta sen tiedot ovat vioittuneet, kuuluvat toiselle mallille tai niitä ei ole kirjoitettu tämän palvelimen avaimella.",
   breaker_open: "Loppuosa oli laskettu, mutta yksi välimuistin taso ei vastaa, ja se ohitetaan tilapäisesti.",
   not_worth_loading: "Loppuosa oli laskettu, mutta sen laskeminen uudelleen on luultavasti nopeampaa.",

@@ -8,6 +8,7 @@ const CAUSES: Causes = {
   messages_left_out: "Mula sa mensaheng ito, wala na sa prompt, o nasa prompt na ulit, ang mga unang mensahe ng chat.",
   evicted: "Na-compute na ang natitira, pero inalis ito sa cache.",
   expired: "Na-compute na ang natitira, pero masyadong matagal na hindi ginamit at nag-expire.",
+  computed_otherwise: "Na-compute na ang natitira, pero sa ibang bersyon ng Ebb, ibang model, o ibang paraan ng pag-compute.",
   rejected: "Na-compute na ang natitira, pero sira ang data nito, sa ibang model ito, o hindi ito isinulat gamit ang key ng server na ito.",
   breaker_open: "Na-compute na ang natitira, pero hindi tumutugon ang isang antas ng cache at pansamantala itong nilalaktawan.",
   not_worth_loading: "Na-compute na ang natitira, pero inaasahang mas mabilis kung iko-compute ito ulit.",

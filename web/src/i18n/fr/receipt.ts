@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Depuis ce message, le prompt ne contient plus les premiers messages de la conversation, ou les contient de nouveau.",
   evicted: "La suite avait été calculée, mais elle a été évincée du cache.",
   expired: "La suite avait été calculée, mais elle a expiré faute d’utilisation.",
+  computed_otherwise: "La suite avait été calculée, mais avec une autre version d’Ebb, un autre modèle ou un autre mode de calcul.",
   rejected: "La suite avait été calculée, mais ses données sont endommagées, appartiennent à un autre modèle ou n’ont pas été écrites avec la clé de ce serveur.",
   breaker_open: "La suite avait été calculée, mais un niveau du cache ne répond pas et n’est pas utilisé pour l’instant.",
   not_worth_loading: "La suite avait été calculée, mais la recalculer devrait être plus rapide.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Desde esta mensaxe, o prompt xa non contén as primeiras mensaxes do chat, ou volve contelas.",
   evicted: "O resto estaba calculado, pero foi expulsado da caché.",
   expired: "O resto estaba calculado, pero pasou demasiado tempo sen usarse e caducou.",
+  computed_otherwise: "O resto estaba calculado, pero con outra versión de Ebb, outro modelo ou outra forma de calcular.",
   rejected: "O resto estaba calculado, pero os datos están danados, son doutro modelo ou non se escribiron coa clave deste servidor.",
   breaker_open: "O resto estaba calculado, pero un nivel da caché non responde e agora mesmo non se usa.",
   not_worth_loading: "O resto estaba calculado, pero calculalo de novo debería ser máis rápido.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Od ove poruke prompt više ne sadrži prve poruke razgovora ili ih ponovno sadrži.",
   evicted: "Ostatak je bio izračunat, ali je istisnut iz predmemorije.",
   expired: "Ostatak je bio izračunat, ali se predugo nije upotrebljavao i istekao je.",
+  computed_otherwise: "Ostatak je bio izračunat, ali drugom verzijom Ebba, drugim modelom ili drugim načinom računanja.",
   rejected: "Ostatak je bio izračunat, ali su njegovi podaci oštećeni, pripadaju drugom modelu ili nisu zapisani ključem ovog poslužitelja.",
   breaker_open: "Ostatak je bio izračunat, ali jedna razina predmemorije ne odgovara i privremeno se preskače.",
   not_worth_loading: "Ostatak je bio izračunat, ali će ga ponovno izračunati vjerojatno biti brže.",

@@ -8,6 +8,7 @@ const CAUSES: Causes = {
   messages_left_out: "Ettől az üzenettől a prompt már nem tartalmazza a csevegés első üzeneteit, vagy újra tartalmazza őket.",
   evicted: "A többi ki volt számítva, de kiszorult a gyorsítótárból.",
   expired: "A többi ki volt számítva, de túl sokáig nem használták, és lejárt.",
+  computed_otherwise: "A többi ki volt számítva, de az Ebb másik verziójával, másik modellel vagy más számítási móddal.",
   rejected: "A többi ki volt számítva, de az adatai sérültek, más modellhez tartoznak, vagy nem ennek a kiszolgálónak a kulcsával íródtak.",
   breaker_open: "A többi ki volt számítva, de a gyorsítótár egyik szintje nem válaszol, ezért átmenetileg kihagyjuk.",
   not_worth_loading: "A többi ki volt számítva, de az újraszámítás várhatóan gyorsabb.",

@@ -8,6 +8,7 @@ const CAUSES: Causes = {
   messages_left_out: "Sejak pesan ini, prompt tidak lagi memuat, atau kembali memuat, pesan pertama obrolan.",
   evicted: "Sisanya sudah dihitung, tetapi tergusur dari cache.",
   expired: "Sisanya sudah dihitung, tetapi terlalu lama tidak dipakai dan kedaluwarsa.",
+  computed_otherwise: "Sisanya sudah dihitung, tetapi dengan versi Ebb lain, model lain, atau cara penghitungan lain.",
   rejected: "Sisanya sudah dihitung, tetapi datanya rusak, milik model lain, atau tidak ditulis dengan kunci server ini.",
   breaker_open: "Sisanya sudah dihitung, tetapi satu tingkat cache tidak merespons dan untuk sementara dilewati.",
   not_worth_loading: "Sisanya sudah dihitung, tetapi menghitung ulang diperkirakan lebih cepat.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Frá og með þessum skilaboðum eru fyrstu skilaboð spjallsins ekki lengur í kvaðningunni, eða eru þar aftur.",
   evicted: "Afgangurinn hafði verið reiknaður en vék úr skyndiminninu.",
   expired: "Afgangurinn hafði verið reiknaður en var ónotaður of lengi og rann út.",
+  computed_otherwise: "Afgangurinn hafði verið reiknaður en með annarri útgáfu af Ebb, öðru líkani eða annarri reikniaðferð.",
   rejected: "Afgangurinn hafði verið reiknaður en gögnin eru skemmd, tilheyra öðru líkani eða eru ekki skrifuð með lykli þessa þjóns.",
   breaker_open: "Afgangurinn hafði verið reiknaður en eitt þrep skyndiminnisins svarar ekki og er tímabundið sniðgengið.",
   not_worth_loading: "Afgangurinn hafði verið reiknaður en líklega er fljótlegra að reikna hann aftur.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Da questo messaggio in poi, il prompt non contiene più i primi messaggi della chat, o li contiene di nuovo.",
   evicted: "Il resto era stato calcolato, ma è stato rimosso dalla cache.",
   expired: "Il resto era stato calcolato, ma è rimasto inutilizzato troppo a lungo ed è scaduto.",
+  computed_otherwise: "Il resto era stato calcolato, ma con un’altra versione di Ebb, un altro modello o un altro metodo di calcolo.",
   rejected: "Il resto era stato calcolato, ma i suoi dati sono danneggiati, appartengono a un altro modello o non sono stati scritti con la chiave di questo server.",
   breaker_open: "Il resto era stato calcolato, ma un livello della cache non risponde e al momento non viene usato.",
   not_worth_loading: "Il resto era stato calcolato, ma ricalcolarlo dovrebbe essere più rapido.",

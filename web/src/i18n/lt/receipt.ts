@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Nuo šios žinutės raginime nebėra pirmųjų pokalbio žinučių arba jos vėl yra.",
   evicted: "Likusi dalis buvo apskaičiuota, bet išstumta iš podėlio.",
   expired: "Likusi dalis buvo apskaičiuota, bet per ilgai nenaudota ir nustojo galioti.",
+  computed_otherwise: "Likusi dalis buvo apskaičiuota, bet kita „Ebb“ versija, kitu modeliu arba kitu skaičiavimo būdu.",
   rejected: "Likusi dalis buvo apskaičiuota, bet jos duomenys sugadinti, priklauso kitam modeliui arba įrašyti ne su šio serverio raktu.",
   breaker_open: "Likusi dalis buvo apskaičiuota, bet vienas iš podėlio lygių neatsako ir laikinai praleidžiamas.",
   not_worth_loading: "Likusi dalis buvo apskaičiuota, bet apskaičiuoti ją iš naujo tikriausiai bus greičiau.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "No šīs ziņas uzvednē vairs nav tērzēšanas pirmo ziņu, vai arī tās tur atkal ir.",
   evicted: "Turpinājums bija aprēķināts, bet ir izspiests no kešatmiņas.",
   expired: "Turpinājums bija aprēķināts, bet ilgi netika lietots, un tā termiņš ir beidzies.",
+  computed_otherwise: "Turpinājums bija aprēķināts, bet ar citu Ebb versiju, citu modeli vai citu aprēķina veidu.",
   rejected: "Turpinājums bija aprēķināts, bet tā dati ir bojāti, pieder citam modelim vai nav rakstīti ar šī servera atslēgu.",
   breaker_open: "Turpinājums bija aprēķināts, bet viens no kešatmiņas līmeņiem neatbild un pagaidām netiek izmantots.",
   not_worth_loading: "Turpinājums bija aprēķināts, bet, visticamāk, ātrāk ir to aprēķināt no jauna.",

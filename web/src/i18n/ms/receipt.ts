@@ -8,6 +8,7 @@ const CAUSES: Causes = {
   messages_left_out: "Sejak mesej ini, gesaan tidak lagi mengandungi, atau kembali mengandungi, mesej pertama sembang.",
   evicted: "Bakinya telah dikira, tetapi disingkirkan daripada cache.",
   expired: "Bakinya telah dikira, tetapi terlalu lama tidak digunakan dan tamat tempoh.",
+  computed_otherwise: "Bakinya telah dikira, tetapi dengan versi Ebb lain, model lain atau cara pengiraan lain.",
   rejected: "Bakinya telah dikira, tetapi datanya rosak, milik model lain atau tidak ditulis dengan kunci pelayan ini.",
   breaker_open: "Bakinya telah dikira, tetapi satu peringkat cache tidak memberi respons dan dilangkau buat sementara.",
   not_worth_loading: "Bakinya telah dikira, tetapi mengira semula dijangka lebih pantas.",

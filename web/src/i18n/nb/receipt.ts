@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Fra denne meldingen inneholder ledeteksten ikke lenger de første meldingene i chatten, eller den gjør det igjen.",
   evicted: "Resten var beregnet, men ble fortrengt.",
   expired: "Resten var beregnet, men ble ikke brukt på for lenge og er utløpt.",
+  computed_otherwise: "Resten var beregnet, men med en annen versjon av Ebb, en annen modell eller en annen beregningsmåte.",
   rejected: "Resten var beregnet, men dataene er skadet, hører til en annen modell eller er ikke skrevet med nøkkelen til denne serveren.",
   breaker_open: "Resten var beregnet, men et nivå i hurtigbufferen svarer ikke og hoppes midlertidig over.",
   not_worth_loading: "Resten var beregnet, men det går trolig raskere å beregne den på nytt.",

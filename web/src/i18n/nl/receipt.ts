@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Sinds dit bericht bevat de prompt de eerste berichten van de chat niet meer, of juist weer wel.",
   evicted: "De rest was berekend, maar is verdrongen.",
   expired: "De rest was berekend, maar is te lang niet gebruikt en daarom verlopen.",
+  computed_otherwise: "De rest was berekend, maar met een andere versie van Ebb, een ander model of een andere rekenwijze.",
   rejected: "De rest was berekend, maar de gegevens zijn beschadigd, horen bij een ander model of zijn niet met de sleutel van deze server geschreven.",
   breaker_open: "De rest was berekend, maar een laag van de cache reageert niet en wordt tijdelijk overgeslagen.",
   not_worth_loading: "De rest was berekend, maar opnieuw berekenen gaat naar verwachting sneller.",

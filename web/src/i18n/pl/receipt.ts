@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Od tej wiadomości prompt nie zawiera już pierwszych wiadomości czatu albo znów je zawiera.",
   evicted: "Resztę obliczono, ale została usunięta, aby zwolnić miejsce.",
   expired: "Resztę obliczono, ale zbyt długo nie była używana i wygasła.",
+  computed_otherwise: "Resztę obliczono, ale w innej wersji Ebb, innym modelem lub innym sposobem obliczania.",
   rejected: "Resztę obliczono, ale jej dane są uszkodzone, należą do innego modelu lub nie zapisano ich kluczem tego serwera.",
   breaker_open: "Resztę obliczono, ale jeden z poziomów pamięci podręcznej nie odpowiada i jest tymczasowo pomijany.",
   not_worth_loading: "Resztę obliczono, ale ponowne obliczenie będzie prawdopodobnie szybsze.",

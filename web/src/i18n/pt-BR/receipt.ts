@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Desde esta mensagem, o prompt não contém mais as primeiras mensagens da conversa, ou voltou a contê-las.",
   evicted: "O resto estava calculado, mas foi removido do cache.",
   expired: "O resto estava calculado, mas ficou tempo demais sem uso e expirou.",
+  computed_otherwise: "O resto estava calculado, mas com outra versão do Ebb, outro modelo ou outra forma de calcular.",
   rejected: "O resto estava calculado, mas os dados estão danificados, pertencem a outro modelo ou não foram gravados com a chave deste servidor.",
   breaker_open: "O resto estava calculado, mas um nível do cache não responde e não é usado no momento.",
   not_worth_loading: "O resto estava calculado, mas calculá-lo de novo deve ser mais rápido.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Desde esta mensagem, o prompt deixou de conter as primeiras mensagens da conversa, ou voltou a contê-las.",
   evicted: "O resto estava calculado, mas foi removido da cache.",
   expired: "O resto estava calculado, mas ficou demasiado tempo sem ser utilizado e expirou.",
+  computed_otherwise: "O resto estava calculado, mas com outra versão do Ebb, outro modelo ou outra forma de calcular.",
   rejected: "O resto estava calculado, mas os dados estão danificados, pertencem a outro modelo ou não foram escritos com a chave deste servidor.",
   breaker_open: "O resto estava calculado, mas um nível da cache não responde e, de momento, não é utilizado.",
   not_worth_loading: "O resto estava calculado, mas calculá-lo de novo deve ser mais rápido.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "De la acest mesaj, promptul nu mai conține primele mesaje ale chatului sau le conține din nou.",
   evicted: "Restul era calculat, dar a fost evacuat din cache.",
   expired: "Restul era calculat, dar nu a fost folosit prea mult timp și a expirat.",
+  computed_otherwise: "Restul era calculat, dar cu altă versiune de Ebb, alt model sau alt mod de calcul.",
   rejected: "Restul era calculat, dar datele sunt deteriorate, aparțin altui model sau nu au fost scrise cu cheia acestui server.",
   breaker_open: "Restul era calculat, dar un nivel al cache-ului nu răspunde și momentan nu este folosit.",
   not_worth_loading: "Restul era calculat, dar recalcularea ar trebui să fie mai rapidă.",

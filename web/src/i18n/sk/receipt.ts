@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Od tejto správy prompt už neobsahuje prvé správy chatu alebo ich znova obsahuje.",
   evicted: "Zvyšok bol vypočítaný, ale z vyrovnávacej pamäte bol vytlačený.",
   expired: "Zvyšok bol vypočítaný, ale príliš dlho sa nepoužíval a jeho platnosť uplynula.",
+  computed_otherwise: "Zvyšok bol vypočítaný, ale inou verziou Ebb, iným modelom alebo iným spôsobom výpočtu.",
   rejected: "Zvyšok bol vypočítaný, ale jeho dáta sú poškodené, patria inému modelu alebo neboli zapísané kľúčom tohto servera.",
   breaker_open: "Zvyšok bol vypočítaný, ale jedna z úrovní vyrovnávacej pamäte neodpovedá a dočasne sa vynecháva.",
   not_worth_loading: "Zvyšok bol vypočítaný, ale vypočítať ho znova bude pravdepodobne rýchlejšie.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Od tega sporočila poziv ne vsebuje več prvih sporočil klepeta ali pa jih znova vsebuje.",
   evicted: "Preostanek je bil izračunan, vendar je bil izrinjen iz predpomnilnika.",
   expired: "Preostanek je bil izračunan, vendar predolgo ni bil uporabljen in je potekel.",
+  computed_otherwise: "Preostanek je bil izračunan, vendar z drugo različico Ebb, drugim modelom ali drugim načinom računanja.",
   rejected: "Preostanek je bil izračunan, vendar so njegovi podatki poškodovani, pripadajo drugemu modelu ali niso zapisani s ključem tega strežnika.",
   breaker_open: "Preostanek je bil izračunan, vendar se ena od ravni predpomnilnika ne odziva in se začasno izpušča.",
   not_worth_loading: "Preostanek je bil izračunan, vendar bo ponovni izračun verjetno hitrejši.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Që nga ky mesazh, prompti nuk i përmban më mesazhet e para të bisedës ose i përmban përsëri.",
   evicted: "Pjesa tjetër ishte llogaritur, por u nxor nga memoria cache.",
   expired: "Pjesa tjetër ishte llogaritur, por nuk u përdor për një kohë të gjatë dhe skadoi.",
+  computed_otherwise: "Pjesa tjetër ishte llogaritur, por me një version tjetër të Ebb, një model tjetër ose një mënyrë tjetër llogaritjeje.",
   rejected: "Pjesa tjetër ishte llogaritur, por të dhënat e saj janë të dëmtuara, i përkasin një modeli tjetër ose nuk janë shkruar me çelësin e këtij serveri.",
   breaker_open: "Pjesa tjetër ishte llogaritur, por një nivel i memories cache nuk përgjigjet dhe përkohësisht anashkalohet.",
   not_worth_loading: "Pjesa tjetër ishte llogaritur, por llogaritja nga e para pritet të jetë më e shpejtë.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Från och med det här meddelandet innehåller prompten inte längre chattens första meddelanden, eller gör det igen.",
   evicted: "Resten var beräknad men har trängts undan.",
   expired: "Resten var beräknad men har inte använts på länge och har upphört att gälla.",
+  computed_otherwise: "Resten var beräknad, men med en annan version av Ebb, en annan modell eller ett annat beräkningssätt.",
   rejected: "Resten var beräknad, men dess data är skadade, hör till en annan modell eller är inte skrivna med den här serverns nyckel.",
   breaker_open: "Resten var beräknad, men en nivå i cachen svarar inte och hoppas tillfälligt över.",
   not_worth_loading: "Resten var beräknad, men att beräkna om den väntas gå snabbare.",

@@ -11,6 +11,7 @@ const CAUSES: Causes = {
   messages_left_out: "Tangu ujumbe huu, kidokezo hakina tena, au kina tena, ujumbe wa kwanza wa gumzo.",
   evicted: "Sehemu iliyobaki ilikokotolewa, lakini iliondolewa kwenye akiba.",
   expired: "Sehemu iliyobaki ilikokotolewa, lakini haikutumika kwa muda mrefu na ikaisha muda.",
+  computed_otherwise: "Sehemu iliyobaki ilikokotolewa, lakini kwa toleo jingine la Ebb, modeli nyingine, au njia nyingine ya ukokotoaji.",
   rejected: "Sehemu iliyobaki ilikokotolewa, lakini data yake imeharibika, ni ya modeli nyingine, au haikuandikwa kwa ufunguo wa seva hii.",
   breaker_open: "Sehemu iliyobaki ilikokotolewa, lakini tabaka moja la akiba halijibu na linarukwa kwa muda.",
   not_worth_loading: "Sehemu iliyobaki ilikokotolewa, lakini inatarajiwa kuwa haraka zaidi kuikokotoa upya.",

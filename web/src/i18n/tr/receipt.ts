@@ -8,6 +8,7 @@ const CAUSES: Causes = {
   messages_left_out: "Bu mesajdan itibaren istem, sohbetin ilk mesajlarını artık içermiyor veya yeniden içeriyor.",
   evicted: "Geri kalanı hesaplanmıştı ama önbellekten çıkarıldı.",
   expired: "Geri kalanı hesaplanmıştı ama uzun süre kullanılmadığı için süresi doldu.",
+  computed_otherwise: "Geri kalanı hesaplanmıştı ama Ebb’in başka bir sürümüyle, başka bir modelle veya başka bir hesaplama yöntemiyle.",
   rejected: "Geri kalanı hesaplanmıştı ama verileri bozuk, başka bir modele ait veya bu sunucunun anahtarıyla yazılmamış.",
   breaker_open: "Geri kalanı hesaplanmıştı ama önbelleğin bir katmanı yanıt vermiyor ve geçici olarak atlanıyor.",
   not_worth_loading: "Geri kalanı hesaplanmıştı ama yeniden hesaplamanın daha hızlı olacağı öngörüldü.",

@@ -8,6 +8,7 @@ const CAUSES: Causes = {
   messages_left_out: "Shu xabardan boshlab promptda chatning dastlabki xabarlari yoʻq yoki ular yana qoʻshilgan.",
   evicted: "Qolgani hisoblangan edi, lekin keshdan siqib chiqarilgan.",
   expired: "Qolgani hisoblangan edi, lekin uzoq vaqt ishlatilmay, muddati tugagan.",
+  computed_otherwise: "Qolgani hisoblangan edi, lekin Ebbning boshqa versiyasi, boshqa model yoki boshqa hisoblash usuli bilan.",
   rejected: "Qolgani hisoblangan edi, lekin maʼlumotlari buzilgan, boshqa modelga tegishli yoki shu server kaliti bilan yozilmagan.",
   breaker_open: "Qolgani hisoblangan edi, lekin keshning bir darajasi javob bermayapti va vaqtincha chetlab oʻtilmoqda.",
   not_worth_loading: "Qolgani hisoblangan edi, lekin uni qayta hisoblash tezroq boʻlsa kerak.",

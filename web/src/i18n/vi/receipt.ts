@@ -8,6 +8,7 @@ const CAUSES: Causes = {
   messages_left_out: "Từ tin nhắn này, prompt không còn chứa, hoặc chứa trở lại, những tin nhắn đầu tiên của đoạn chat.",
   evicted: "Phần còn lại đã được tính nhưng bị loại khỏi bộ nhớ đệm.",
   expired: "Phần còn lại đã được tính nhưng lâu không dùng nên đã hết hạn.",
+  computed_otherwise: "Phần còn lại đã được tính, nhưng bằng một phiên bản Ebb khác, mô hình khác hoặc cách tính khác.",
   rejected: "Phần còn lại đã được tính, nhưng dữ liệu bị hỏng, thuộc về mô hình khác hoặc không được ghi bằng khóa của máy chủ này.",
   breaker_open: "Phần còn lại đã được tính, nhưng một tầng của bộ nhớ đệm không phản hồi và tạm thời bị bỏ qua.",
   not_worth_loading: "Phần còn lại đã được tính, nhưng tính lại được dự đoán là nhanh hơn.",

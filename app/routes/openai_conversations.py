@@ -64,7 +64,11 @@ async def list_items(request: Request) -> Response:
     listing = Listing.parse(request.query_params)
     conversation = await services.store.conversations.get(request.path_params["id"])
     part = await services.store.messages.path_part(
-        conversation.head_id, since=listing.since, newest_first=listing.newest_first, most=listing.num_messages
+        conversation.id,
+        conversation.head_id,
+        since=listing.since,
+        newest_first=listing.newest_first,
+        most=listing.num_messages,
     )
     shown = await services.turns.as_they_are(part)
     return JSONResponse(listing.page([item for message in shown for item in items_json(message)]))
@@ -76,10 +80,8 @@ async def get_item(request: Request) -> Response:
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
     item_id = request.path_params["item_id"]
-    part = await services.store.messages.path_part(
-        conversation.head_id, since=message_id_of_item(item_id), newest_first=True, most=1
-    )
-    for message in await services.turns.as_they_are(part):
+    found = await services.store.messages.on_path(conversation.head_id, message_id_of_item(item_id))
+    for message in await services.turns.as_they_are([found] if found is not None else []):
         for item in items_json(message):
             if item["id"] == item_id:
                 return JSONResponse(item)

@@ -116,7 +116,11 @@ async def list_input_items(request: Request) -> Response:
     services, listing = services_of(request), Listing.parse(request.query_params)
     response = await services.responses.get(request.path_params["id"])
     messages = await services.store.messages.path_part(
-        response.answer.parent_id, since=listing.since, newest_first=listing.newest_first, most=listing.num_messages
+        response.answer.conversation_id,
+        response.answer.parent_id,
+        since=listing.since,
+        newest_first=listing.newest_first,
+        most=listing.num_messages,
     )
     return JSONResponse(listing.page([item for message in messages for item in items_json(message)]))
 

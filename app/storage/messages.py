@@ -1,6 +1,6 @@
 """The messages of a tenant's conversations, without those that were deleted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from app.domain.records import Message
 from app.storage.connection import Row
@@ -27,10 +27,10 @@ PART_CHARACTERS = 1 << 18
 # A queue: each message comes before the one that it follows. Columns before the text are read without it.
 PATH_IDS = """
     WITH RECURSIVE path(id, parent_id) AS (
-      SELECT id, parent_id FROM shown_message WHERE id = ? AND tenant = ?
+      SELECT id, parent_id FROM shown_message WHERE id = :end AND tenant = :tenant AND conversation_id = :conversation
       UNION ALL
       SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
-    SELECT id FROM path LIMIT ?
+    SELECT id FROM path LIMIT :most
 """
 
 # From a message to the end of the path, the oldest first. A path that lacks the message is read from its beginning.
@@ -41,6 +41,23 @@ PATH_IDS_FROM = """
       SELECT message.id, message.parent_id, depth + 1 FROM path JOIN message ON message.id = path.parent_id
       WHERE path.id <> :since)
     SELECT id FROM path ORDER BY depth DESC LIMIT :most
+"""
+
+# Down from a message, or from the only root, to the end or to the first message that has several following it.
+UNDIVIDED_IDS = """
+    WITH RECURSIVE below(id) AS (
+      SELECT id FROM shown_message WHERE conversation_id = :conversation AND tenant = :tenant AND {first}
+      UNION ALL
+      SELECT next.id FROM below JOIN message AS next ON next.parent_id = below.id
+      WHERE below.id <> :end AND next.deleted_at IS NULL AND NOT EXISTS (
+        SELECT 1 FROM message AS other WHERE other.parent_id = below.id AND other.id <> next.id
+          AND other.deleted_at IS NULL))
+    SELECT id FROM below LIMIT :most
+"""
+ONLY_ROOT = """
+    parent_id IS NULL AND NOT EXISTS (
+      SELECT 1 FROM message AS other WHERE other.conversation_id = :conversation AND other.parent_id IS NULL
+        AND other.id <> shown_message.id AND other.deleted_at IS NULL)
 """
 
 
@@ -97,27 +114,36 @@ class MessageStore:
         return await self._database.read_as(message_of, PATH_QUERY, (message_id, self._tenant), tenant=self._tenant)
 
     async def path_part(
-        self, message_id: str | None, *, since: str | None, newest_first: bool, most: int
+        self, conversation_id: str, message_id: str | None, *, since: str | None, newest_first: bool, most: int
     ) -> list[Message]:
         """Return at most `most` messages of the path to `message_id`, the oldest first.
 
+        Takes steps for these messages alone, and along the path only where it has branches.
+
         newest_first: select from the end of the path towards its root instead of from the root.
-        since: first message to select; None selects from the start. The result is empty if `since` is not on the path.
-        Not even the ids of other messages leave the database, since a path may have many thousands.
+        since: first message to select; None selects from the start. A message of another branch is followed by those of
+            its own, as far as there is one way only. A message of another conversation selects nothing.
         """
-        if newest_first and since is not None:
-            is_there = await self._ids_from(since, message_id, most=1) == [since]
-            ids = await self._ids_to(since, most) if is_there else []
-        elif newest_first:
-            ids = await self._ids_to(message_id, most)
-        else:
-            ids = await self._ids_from(since, message_id, most)
-            if since is not None and ids[:1] != [since]:
-                ids = []
-        return await self.some(ids[::-1] if newest_first else ids)
+        place = {"conversation": conversation_id, "tenant": self._tenant, "since": since, "most": most}
+        if newest_first:
+            return (await self.some(await self._ids(PATH_IDS, place, end=since or message_id)))[::-1]
+        first = "id = :since" if since is not None else ONLY_ROOT
+        ids = await self._ids(UNDIVIDED_IDS.format(first=first), place, end=message_id)
+        if (ids or since is None) and len(ids) < most and ids[-1:] != [message_id]:
+            exact = await self._ids(PATH_IDS_FROM, {**place, "since": since or ""}, end=message_id)
+            ids = exact if since in (None, *exact[:1]) else ids
+        return await self.some(ids)
+
+    async def on_path(self, message_id: str | None, sought: str) -> Message | None:
+        """Return a message of the path to `message_id`; None if it is not on that path."""
+        place = {"tenant": self._tenant, "since": sought, "most": 1}
+        is_there = await self._ids(PATH_IDS_FROM, place, end=message_id) == [sought]
+        return await self.find(sought) if is_there else None
 
     async def some(self, ids: Sequence[str]) -> list[Message]:
         """Return the messages with these ids, in this order, without those that are not there."""
+        if not ids:
+            return []
         found = await self._database.read_as(
             message_of,
             f"SELECT * FROM shown_message WHERE id IN ({', '.join('?' * len(ids))}) AND tenant = ?",
@@ -136,15 +162,9 @@ class MessageStore:
         sql = f"SELECT id, {SIZE} FROM shown_message WHERE conversation_id = ? AND tenant = ? ORDER BY created_at, id"
         return _parts(await self._database.read(sql, (conversation_id, self._tenant), tenant=self._tenant))
 
-    async def _ids_to(self, message_id: str | None, most: int) -> list[str]:
-        """Return the last ids of the path to a message, that one first."""
-        given = (message_id, self._tenant, most)
-        return [row["id"] for row in await self._database.read(PATH_IDS, given, tenant=self._tenant)]
-
-    async def _ids_from(self, since: str | None, message_id: str | None, most: int) -> list[str]:
-        """Return the first ids of PATH_IDS_FROM; those of the whole path without `since`."""
-        given = {"end": message_id, "tenant": self._tenant, "since": since or "", "most": most}
-        return [row["id"] for row in await self._database.read(PATH_IDS_FROM, given, tenant=self._tenant)]
+    async def _ids(self, sql: str, given: Mapping[str, object], *, end: str | None) -> list[str]:
+        # Not even the ids of other messages leave the database, since a path may have many thousands.
+        return [row["id"] for row in await self._database.read(sql, {**given, "end": end}, tenant=self._tenant)]
 
 
 def _parts(rows: Sequence[Row]) -> list[list[str]]:

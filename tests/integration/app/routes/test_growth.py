@@ -68,6 +68,7 @@ READING: Final = (
     Row(("GET", "/api/account/usage")),
     Row(("GET", "/v1/conversations/{long}/items")),
     Row(("GET", "/v1/conversations/{long}/items?order=asc&after={early}")),
+    Row(("GET", "/v1/conversations/{long}/items?after={middle}")),
     Row(("GET", "/v1/conversations/{long}/items/{early}")),
     Row(("GET", "/metrics"), client="root"),
     Row(("GET", "/api/admin/keys"), client="root"),
@@ -199,6 +200,7 @@ def _names(made: ManyChats) -> dict[str, Any]:
     return {
         "long": made.long,
         "early": messages[2],
+        "middle": messages[len(messages) // 2],
         "last": messages[-1],
         "some": made.chats[:500],
         "few": made.chats[:100],

@@ -37,7 +37,7 @@ from app.storage.path_ends import UNNEEDED
 from app.storage.postgres.connection import PostgresConnection
 from app.storage.postgres.database import BEGIN, COMMAND
 from app.storage.postgres.limits import Reach
-from app.storage.postgres.text_index import FIND_MESSAGES, NEWEST, WantedRows, place_of_messages
+from app.storage.postgres.text_index import LOOKED_THROUGH, NEWEST, WantedWords, place_of_messages
 from app.storage.removals import BATCH_MESSAGES
 from app.storage.search import BEYOND_ALL
 from app.storage.store import Store
@@ -54,6 +54,8 @@ MESSAGES: Final = 40
 TOKENS: Final = MessageTokens(bytes(600), "key")
 SHOWN: Final = 20
 """Number of chats whose paths one query reads."""
+LISTED: Final = 63
+"""Numbers in the first list of a search."""
 ROWS: Final = 10
 """Number of rows that the longer transaction changes, one by one."""
 CALLS: Final = 40
@@ -224,14 +226,13 @@ async def _filled(url: str) -> tuple[list[Work], float]:
         await store.close()
     ids = [chat.conversation.id for chat in chats[:SHOWN]]
     row = (chats[0].messages[0].id, LOCAL)
-    wanted = WantedRows(words.all[0], place_of_messages(LOCAL), BEYOND_ALL)
-    matching, place = wanted.in_newest(NEWEST * 21)
-    search = (*place, 1000, "chat", LOCAL, 21)
+    wanted = WantedWords(words.all[0])
+    search = (*wanted.parts, place_of_messages(LOCAL), BEYOND_ALL, NEWEST * LISTED)
     works = [
         _work("read a row", [Statement("SELECT * FROM shown_message WHERE id = ? AND tenant = ?", row)]),
         _work("read 20 paths", [Statement(HEADS_QUERY.format(names=", ".join("?" * SHOWN)), (*ids, LOCAL))]),
         _work("find unneeded", [Statement(UNNEEDED, {"id": chats[-1].messages[-1].id, "most": BATCH_MESSAGES})]),
-        _work("search", [Statement(FIND_MESSAGES.format(matching=matching, within=""), search)]),
+        _work("search", [Statement(LOOKED_THROUGH.format(phrases=wanted.contained()), search)]),
         _work("change a row", _transaction(ids[:1])),
         _work(f"change {ROWS} rows", _transaction(ids[:ROWS])),
     ]

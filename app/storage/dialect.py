@@ -22,6 +22,8 @@ class Dialect:
     json_count: returns the expression for a number below 10**13 in a JSON object, given as a column and the names
         on the way; 0 if there is no whole one there that is not negative.
     whole: returns the expression for the largest integer that is at most a positive number.
+    beginning: function that returns a text's first characters, of the text and their number.
+    characters: function that counts the characters of a text.
     """
 
     same: str
@@ -34,3 +36,5 @@ class Dialect:
     json_integer: Callable[[int], str]
     json_count: Callable[[str, tuple[str, ...]], str]
     whole: Callable[[str], str]
+    beginning: str
+    characters: str

@@ -10,7 +10,9 @@ from app.storage.connection import Connection, Row
 from app.storage.database import SEARCH_SECONDS, Database
 from app.storage.errors import ReadTimeoutError
 from app.storage.search_filter import ANYTHING, SearchFilter
+from app.storage.search_rows import SearchRows
 from app.storage.search_typos import spellings
+from app.storage.search_walk import newest
 from app.storage.search_words import INDEXED_CHARACTERS, may_be_unfinished, phrases_of, query_pieces, segmented
 from app.storage.snippets import Snippet, SnippetMaker
 from engine.errors import ClientError
@@ -25,6 +27,12 @@ MOST_REPLACED = 3
 MOST_CORRECTIONS = 3
 
 BEYOND_ALL = (1 << 63) - 1
+
+MESSAGE_COLUMNS = """
+    searchable.number, message.id, role, message.created_at, message.conversation_id, conversation.title, archived,
+    {dialect.beginning}(message.content, ?) AS beginning, {dialect.characters}(message.content) AS characters
+"""
+TITLE_COLUMNS = "searchable.number, conversation.id, conversation.title, archived, updated_at"
 
 Found = TypeVar("Found")
 
@@ -96,17 +104,11 @@ class SearchStore:
 
         def find(connection: Connection) -> list[FoundMessage]:
             maker = SnippetMaker(query)
-            rows = self._database.text_index.messages(
-                connection,
-                query,
-                tenant=self._tenant,
-                source=source,
-                within=within,
-                before=before,
-                limit=limit,
-                beginning=looked_through,
-            )
-            return [_found_message(row, maker) for row in rows]
+            rows = SearchRows(connection, "message", self._tenant, source, within)
+            columns = MESSAGE_COLUMNS.format(dialect=connection.dialect)
+            numbers = newest(self._database.text_index, query, rows, before, limit)
+            found = rows.contents(columns, (looked_through,), numbers)
+            return [_found_message(row, maker) for row in found]
 
         return await self._in_time(find)
 
@@ -123,10 +125,10 @@ class SearchStore:
 
         def find(connection: Connection) -> list[FoundTitle]:
             maker = SnippetMaker(query)
-            rows = self._database.text_index.titles(
-                connection, query, tenant=self._tenant, source=source, within=within, limit=limit
-            )
-            return [FoundTitle(**_values(row), snippet=maker.snippet(row["title"])) for row in rows]
+            rows = SearchRows(connection, "title", self._tenant, source, within)
+            numbers = newest(self._database.text_index, query, rows, BEYOND_ALL, limit)
+            found = rows.contents(TITLE_COLUMNS, (), numbers)
+            return [_found_title(row, maker) for row in found]
 
         return await self._in_time(find)
 
@@ -178,6 +180,12 @@ def _found_message(row: Row, maker: SnippetMaker) -> FoundMessage:
     values = _values(row)
     snippet = maker.snippet(values.pop("beginning"), whole_length=values.pop("characters"))
     return FoundMessage(**values, snippet=snippet)
+
+
+def _found_title(row: Row, maker: SnippetMaker) -> FoundTitle:
+    values = _values(row)
+    del values["number"]
+    return FoundTitle(**values, snippet=maker.snippet(row["title"]))
 
 
 def _values(row: Row) -> dict[str, Any]:

@@ -34,13 +34,18 @@ class SearchFilter:
         """Return the SQL of the conditions on the table conversation, and its parameters. The role is no condition."""
         return _joined(self._dated("conversation.updated_at") + self._of_conversation(dialect))
 
+    def of_chats(self, dialect: Dialect) -> tuple[str, Parameters]:
+        """Return the SQL of the conditions on a conversation apart from its time, and its parameters."""
+        return _joined(self._of_conversation(dialect))
+
     def _dated(self, column: str) -> list[tuple[str, object]]:
         return [(f"{column} >= ?", self.since), (f"{column} < ?", self.until)]
 
     def _of_conversation(self, dialect: Dialect) -> list[tuple[str, object]]:
         return [
             (f"conversation.folder_id IN {INSIDE}", self.folder_id),
-            (f"? IN ({dialect.json_strings('conversation.tags')})", self.tag),
+            # Most chats have no tags, and JSON takes long to read.
+            (f"tags IS NOT NULL AND ? IN ({dialect.json_strings('conversation.tags')})", self.tag),
             ("archived = ?", self.archived),
         ]
 

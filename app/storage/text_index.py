@@ -5,50 +5,28 @@ and triggers of the schema add each one to the index. The newest have the highes
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from app.domain.records import ConversationSource
-from app.storage.connection import Connection, Row
-from app.storage.search_filter import SearchFilter
+from app.storage.connection import Connection
+
+Indexed = Literal["message", "title"]
 
 
 class TextIndex(Protocol):
     """The full-text index of a database. Has no state: each call works on the connection that it receives."""
 
-    def messages(
-        self,
-        connection: Connection,
-        query: str,
-        *,
-        tenant: str,
-        source: ConversationSource,
-        within: SearchFilter,
-        before: int,
-        limit: int,
-        beginning: int,
-    ) -> Iterator[Row]:
-        """Yield the tenant's messages that contain every word of `query`, the newest first.
+    def newest(
+        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, before: int, first: int
+    ) -> Iterator[list[int]]:
+        """Yield the numbers below `before` of the tenant's rows with every word of `query`, the greatest first.
 
-        Their columns are number, id, role, created_at, conversation_id, title, archived, beginning and characters.
-        The last two are the beginning of the text, at most `beginning` characters, and the length of the text.
-
-        before: number that all numbers of the messages are below.
+        They come in lists, of which the first has about `first` numbers and each one more than the one before it.
+        Rows of deleted chats may be among them.
         """
 
-    def titles(
-        self,
-        connection: Connection,
-        query: str,
-        *,
-        tenant: str,
-        source: ConversationSource,
-        within: SearchFilter,
-        limit: int,
-    ) -> Iterator[Row]:
-        """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first.
-
-        Their columns are id, title, archived and updated_at.
-        """
+    def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:
+        """Return those of `numbers` whose rows, of the kind that is searched, have every word of `query`."""
 
     def known(
         self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool

@@ -37,6 +37,8 @@ POSTGRES: Final = Dialect(
     json_integer=lambda index: f"CAST(value ->> {index} AS integer)",
     json_count=_json_count,
     whole=lambda number: f"CAST(floor({number}) AS bigint)",
+    beginning="left",
+    characters="length",
 )
 
 ASK_SECONDS: Final = 2

@@ -7,23 +7,25 @@ that wrote them indexes them before it is committed. Rows go with their messages
 A row has its words in their order, between spaces, so that a phrase is a part of that text, however long a message is.
 The GIN index has every word with the mark of its place (tenant, and title or message) before it, so that a look-up of
 a word reads rows of its tenant alone. That index cannot return the newest rows first. A search therefore looks through
-the newest rows of its place, which suffices for a frequent word, and asks the index about a rare one.
+some of the newest rows of its place, then through more, which suffices for frequent words. Only then it asks the index.
 """
 
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Final
 
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection, Row
 from app.storage.index_batches import next_batch
-from app.storage.search_filter import SearchFilter
 from app.storage.search_words import INDEXED_CHARACTERS, Phrase, phrases_of, segmented
+from app.storage.text_index import Indexed
 
-NEWEST: Final = 12
-"""Rows to look through for each row of the result, before the index is asked."""
+NEWEST: Final = 4
+"""Rows to look through at first for each number of the first list."""
+GROWTH: Final = 8
+"""Growth of the rows to look through before the index is asked, and of the lists of numbers."""
 
 PIECE_CHARACTERS: Final = 65_536
 """Characters of text whose words are found between two statements."""
@@ -45,38 +47,24 @@ FOUND_INDEX: Final = (
 )
 """The GIN index of the schema."""
 
-IN_NEWEST: Final = """
-    SELECT number FROM (
-      SELECT number, words FROM search_words WHERE place = ? AND number < ? ORDER BY number DESC LIMIT ?) AS newest
-    WHERE {phrases}
+LOOKED_THROUGH: Final = """
+    SELECT min(number) AS least, count(*) AS rows, string_agg(CASE WHEN {phrases} THEN CAST(number AS text) END, ',')
+      AS numbers
+    FROM (SELECT number, words FROM search_words WHERE place = ? AND number < ? ORDER BY number DESC LIMIT ?) AS newest
 """
 # The addition keeps PostgreSQL from a walk along the numbers.
 IN_INDEX: Final = """
-    SELECT number FROM search_words
-    WHERE placed_words(place, words) @@ CAST(? AS tsquery) AND number + 0 < ? AND {phrases}
+    SELECT string_agg(CAST(number AS text), ',') AS numbers FROM search_words
+    WHERE placed_words(place, words) @@ CAST(? AS tsquery) AND number + 0 < ?{phrases}
+"""
+AMONG: Final = """
+    SELECT number FROM jsonb_array_elements(CAST(? AS jsonb)) AS item(value) CROSS JOIN search_words
+    WHERE number = CAST(value AS bigint) AND {phrases}
 """
 CONVERSATION: Final = """
     CROSS JOIN LATERAL (SELECT * FROM conversation WHERE id = searchable.conversation_id OFFSET 0) AS conversation
 """
 # OFFSET keeps PostgreSQL from another order of the look-ups, and from other indexes.
-FIND_MESSAGES: Final = f"""
-    WITH matching AS MATERIALIZED ({{matching}})
-    SELECT matching.number, message.id, role, message.created_at, message.conversation_id, conversation.title,
-      archived, substr(message.content, 1, ?) AS beginning, length(message.content) AS characters
-    FROM (SELECT number FROM matching ORDER BY number DESC OFFSET 0) AS matching
-    JOIN searchable ON searchable.number = matching.number JOIN message ON message.id = message_id {CONVERSATION}
-    WHERE message.deleted_at IS NULL AND conversation.deleted_at IS NULL AND NOT temporary
-      AND source = ? AND conversation.tenant = ?{{within}}
-    ORDER BY matching.number DESC LIMIT ?
-"""
-FIND_TITLES: Final = f"""
-    WITH matching AS MATERIALIZED ({{matching}})
-    SELECT conversation.id, conversation.title, archived, updated_at
-    FROM (SELECT number FROM matching ORDER BY number DESC OFFSET 0) AS matching
-    JOIN searchable ON searchable.number = matching.number {CONVERSATION}
-    WHERE conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?{{within}}
-    ORDER BY matching.number DESC LIMIT ?
-"""
 KNOWN: Final = f"""
     SELECT asked.word FROM jsonb_to_recordset(CAST(? AS jsonb)) AS asked(word text, query text)
     CROSS JOIN LATERAL (
@@ -94,44 +82,39 @@ TEXTS: Final = """
     FROM searchable JOIN conversation ON conversation.id = searchable.conversation_id
     LEFT JOIN message ON message.id = message_id
 """
-BEYOND_ALL: Final = (1 << 63) - 1
 
 
 class GinIndex:
     """Implementation of `app.storage.text_index.TextIndex`."""
 
-    def messages(
-        self,
-        connection: Connection,
-        query: str,
-        *,
-        tenant: str,
-        source: ConversationSource,
-        within: SearchFilter,
-        before: int,
-        limit: int,
-        beginning: int,
-    ) -> Iterator[Row]:
-        """Yield the tenant's messages that contain every word of `query`, the newest first."""
-        condition, values = within.of_messages(connection.dialect)
-        wanted = WantedRows(query, place_of_messages(tenant), before)
-        rest = (beginning, source, tenant, *values, limit)
-        return _found(connection, FIND_MESSAGES, condition, wanted, rest, limit)
+    def newest(
+        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, before: int, first: int
+    ) -> Iterator[list[int]]:
+        """Yield the numbers of the tenant's rows with every word of `query`, the greatest first, in lists."""
+        wanted, place = WantedWords(query), PLACES[kind](tenant)
+        for rows in (NEWEST * first, GROWTH * NEWEST * first):
+            [row] = connection.fetch_all(
+                LOOKED_THROUGH.format(phrases=wanted.contained()), (*wanted.parts, place, before, rows)
+            )
+            yield _numbers(row)
+            if row["rows"] < rows:
+                return
+            before = row["least"]
+        phrases = wanted.contained(longer=True)
+        [row] = connection.fetch_all(
+            IN_INDEX.format(phrases=f" AND {phrases}" if phrases else ""),
+            (wanted.tsquery(place), before, *wanted.longer),
+        )
+        numbers, size = _numbers(row), GROWTH * first
+        while numbers:
+            yield numbers[:size]
+            numbers, size = numbers[size:], GROWTH * size
 
-    def titles(
-        self,
-        connection: Connection,
-        query: str,
-        *,
-        tenant: str,
-        source: ConversationSource,
-        within: SearchFilter,
-        limit: int,
-    ) -> Iterator[Row]:
-        """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first."""
-        condition, values = within.of_titles(connection.dialect)
-        wanted = WantedRows(query, place_of_titles(tenant), BEYOND_ALL)
-        return _found(connection, FIND_TITLES, condition, wanted, (source, tenant, *values, limit), limit)
+    def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:
+        """Return those of `numbers` whose rows have every word of `query`."""
+        wanted = WantedWords(query)
+        rows = connection.fetch_all(AMONG.format(phrases=wanted.contained()), (json.dumps(numbers), *wanted.parts))
+        return [row["number"] for row in rows]
 
     def known(
         self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
@@ -173,36 +156,30 @@ class GinIndex:
         return False
 
 
-class WantedRows:
-    """The phrases of a query as conditions on rows of a place."""
+class WantedWords:
+    """The phrases of a query as conditions on rows.
 
-    def __init__(self, query: str, place: str, before: int) -> None:
-        phrases = phrases_of(query)
-        self._place = place
-        self._before = before
-        self._parts = [_part(each) for each in phrases]
-        self._conditions = " AND ".join("strpos(words, ?) > 0" for _ in phrases)
-        self._tsquery = " & ".join(_terms(place, each) for each in phrases)
+    parts: the part of a row's words that contains each phrase.
+    longer: the same for phrases of several words, which the index does not find by itself.
+    """
 
-    def in_newest(self, rows: int) -> tuple[str, tuple[object, ...]]:
-        """Return the statement, and its parameters, that looks through so many of the newest rows."""
-        return IN_NEWEST.format(phrases=self._conditions), (self._place, self._before, rows, *self._parts)
+    def __init__(self, query: str) -> None:
+        self._phrases = phrases_of(query)
+        self.parts = [_part(each) for each in self._phrases]
+        self.longer = [_part(each) for each in self._phrases if len(each.words) > 1]
 
-    def in_index(self) -> tuple[str, tuple[object, ...]]:
-        """Return the statement, and its parameters, that asks the index."""
-        return IN_INDEX.format(phrases=self._conditions), (self._tsquery, self._before, *self._parts)
+    def contained(self, *, longer: bool = False) -> str:
+        """Return the condition that a row contains all parts, which follow as parameters, or the longer ones."""
+        return " AND ".join("strpos(words, ?) > 0" for _ in (self.longer if longer else self.parts))
+
+    def tsquery(self, place: str) -> str:
+        """Return the tsquery for rows of a place that have all words."""
+        return " & ".join(_terms(place, each) for each in self._phrases)
 
 
-def _found(
-    connection: Connection, find: str, condition: str, wanted: WantedRows, rest: tuple[object, ...], limit: int
-) -> Iterator[Row]:
-    """Return the rows of the statement `find`, with further conditions and the parameters after those of the rows."""
-    matching, place = wanted.in_newest(NEWEST * limit)
-    rows = connection.fetch_all(find.format(matching=matching, within=condition), (*place, *rest))
-    if len(rows) < limit:
-        matching, place = wanted.in_index()
-        rows = connection.fetch_all(find.format(matching=matching, within=condition), (*place, *rest))
-    return iter(rows)
+def _numbers(row: Row) -> list[int]:
+    """Return the numbers that the database put into one text, the greatest first."""
+    return sorted((int(number) for number in (row["numbers"] or "").split(",") if number), reverse=True)
 
 
 def index_written(connection: Connection) -> None:
@@ -251,6 +228,9 @@ def place_of_messages(tenant: str) -> str:
 def place_of_titles(tenant: str) -> str:
     """Return the mark of the tenant's titles in the index."""
     return f"{_mark(tenant)}t"
+
+
+PLACES: Final[dict[Indexed, Callable[[str], str]]] = {"message": place_of_messages, "title": place_of_titles}
 
 
 def _mark(tenant: str) -> str:

@@ -32,6 +32,8 @@ SQLITE: Final = Dialect(
     json_integer=_json_element,
     json_count=_json_count,
     whole=lambda number: f"CAST({number} AS INTEGER)",
+    beginning="beginning",
+    characters="characters",
 )
 
 

@@ -18,14 +18,15 @@ again.
 import json
 import time
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from app.domain.records import ConversationSource
-from app.storage.connection import Connection, Row
+from app.storage.connection import Connection
 from app.storage.index_batches import next_batch
-from app.storage.search_filter import SearchFilter
 from app.storage.search_words import phrases_of
 from app.storage.sqlite.former_index import clear_former_index
+from app.storage.text_index import Indexed
 
 MERGE_SECONDS: Final = 0.02
 """Time after which a transaction merges no further page."""
@@ -33,24 +34,16 @@ REBUILT_ROWS: Final = 1000
 REBUILT_CHARACTERS: Final = 1 << 20
 """Size of the texts up to which the index is written again instead of merged."""
 
-# CROSS JOIN forces SQLite to start with the index.
-FIND_MESSAGES: Final = """
-    SELECT number, message.id, role, message.created_at, message.conversation_id, conversation.title, archived,
-      beginning(message.content, ?) AS beginning, characters(message.content) AS characters
-    FROM search_words CROSS JOIN searchable ON number = search_words.rowid
-    CROSS JOIN message ON message.id = message_id
-    CROSS JOIN conversation ON conversation.id = message.conversation_id
-    WHERE search_words MATCH ? AND search_words.rowid < ? AND message.deleted_at IS NULL
-      AND conversation.deleted_at IS NULL AND NOT temporary AND source = ? AND conversation.tenant = ?{within}
-    ORDER BY search_words.rowid DESC LIMIT ?
+GROWTH: Final = 8
+"""Growth of the lists of numbers of a search."""
+COLUMNS: Final[dict[Indexed, str]] = {"message": "content", "title": "title"}
+
+NEWEST: Final = """
+    SELECT rowid FROM search_words WHERE search_words MATCH ? AND rowid < ? ORDER BY rowid DESC
 """
-FIND_TITLES: Final = """
-    SELECT conversation.id, conversation.title, archived, updated_at
-    FROM search_words CROSS JOIN searchable ON number = search_words.rowid
-    CROSS JOIN conversation ON conversation.id = conversation_id
-    WHERE search_words MATCH ? AND conversation.deleted_at IS NULL AND NOT temporary
-      AND source = ? AND conversation.tenant = ?{within}
-    ORDER BY search_words.rowid DESC LIMIT ?
+# CROSS JOIN forces SQLite to start with the numbers, or with the index.
+AMONG: Final = """
+    SELECT value FROM json_each(?) CROSS JOIN search_words WHERE search_words MATCH ? AND search_words.rowid = value
 """
 KNOWN: Final = """
     SELECT value FROM json_each(?) WHERE EXISTS (
@@ -65,38 +58,21 @@ KNOWN: Final = """
 class Fts5Index:
     """Implementation of `app.storage.text_index.TextIndex`."""
 
-    def messages(
-        self,
-        connection: Connection,
-        query: str,
-        *,
-        tenant: str,
-        source: ConversationSource,
-        within: SearchFilter,
-        before: int,
-        limit: int,
-        beginning: int,
-    ) -> Iterator[Row]:
-        """Yield the tenant's messages that contain every word of `query`, the newest first."""
-        expression = rows_expression("content", query, tenant)
-        condition, values = within.of_messages(connection.dialect)
-        place = (beginning, expression, before, source, tenant, *values, limit)
-        return connection.iterate(FIND_MESSAGES.format(within=condition), place)
+    def newest(
+        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, before: int, first: int
+    ) -> Iterator[list[int]]:
+        """Yield the numbers of the tenant's rows with every word of `query`, the greatest first, in lists."""
+        expression, size = rows_expression(COLUMNS[kind], query, tenant), first
+        # One statement for all lists: the beginning of a frequent word takes long to look up.
+        rows = iter(connection.iterate(NEWEST, (expression, before)))
+        while numbers := [row["rowid"] for row in islice(rows, size)]:
+            yield numbers
+            size *= GROWTH
 
-    def titles(
-        self,
-        connection: Connection,
-        query: str,
-        *,
-        tenant: str,
-        source: ConversationSource,
-        within: SearchFilter,
-        limit: int,
-    ) -> Iterator[Row]:
-        """Yield the tenant's conversations whose titles contain every word of `query`, the newest titles first."""
-        condition, values = within.of_titles(connection.dialect)
-        place = (rows_expression("title", query, tenant), source, tenant, *values, limit)
-        return connection.iterate(FIND_TITLES.format(within=condition), place)
+    def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:
+        """Return those of `numbers` whose rows have every word of `query`."""
+        found = connection.iterate(AMONG, (json.dumps(numbers), match_expression(query)))
+        return [row["value"] for row in found]
 
     def known(
         self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool

@@ -13,17 +13,19 @@ import pytest
 
 from app.domain.records import Message
 from app.storage import readers as module
-from app.storage.connection import Connection, Row
+from app.storage import search_walk
+from app.storage.connection import Connection, Parameters, Row
 from app.storage.database import Database
 from app.storage.errors import ReadTimeoutError
-from app.storage.messages import PATH_IDS
 from app.storage.rows import message_of
-from app.storage.search import SearchStore, SearchTooSlowError
+from app.storage.search import BEYOND_ALL, SearchStore, SearchTooSlowError
+from app.storage.search_filter import ANYTHING, SearchFilter
+from app.storage.search_rows import SearchRows
+from app.storage.search_walk import newest
 from app.storage.sqlite import text_index
 from app.storage.sqlite.connection import SqliteConnection
 from app.storage.sqlite.database import SEARCHERS, SqliteDatabase
 from app.storage.sqlite.readers import SqliteReaders
-from app.storage.sqlite.text_index import FIND_MESSAGES, rows_expression
 from app.storage.store import Store
 from tests.sizes import Size
 from tests.unit.stored_chats import answered, imported
@@ -135,7 +137,7 @@ async def test_keys_are_read_while_every_other_reader_is_held(store: Store) -> N
 
 async def test_search_over_its_time_is_refused_with_words(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     await store.imports.add([imported("conv_1", ["tide"])], duplicates=False)
-    monkeypatch.setattr("app.storage.sqlite.text_index.FIND_MESSAGES", f"{ENDLESS} WHERE ? + ? + ? + ? + ? + ?")
+    monkeypatch.setattr("app.storage.sqlite.text_index.NEWEST", f"{ENDLESS} WHERE ? + ?")
     with pytest.raises(SearchTooSlowError, match="rarer or longer words") as caught:
         await SearchStore(store.database, store.tenant, seconds=0.05).messages("tide", limit=5)
     assert (caught.value.status, caught.value.param) == (422, "q")
@@ -160,7 +162,9 @@ def bytes_below(folder: Path) -> bytes:
     return b"".join(each.read_bytes() for each in folder.iterdir())
 
 
-async def search_steps(database: Database, tenant: str, query: str) -> int:
+async def search_steps(
+    database: Database, tenant: str, query: str, within: SearchFilter = ANYTHING, limit: int = 20
+) -> int:
     """Count the steps of SQLite's machine that a search takes."""
     steps = 0
 
@@ -171,8 +175,8 @@ async def search_steps(database: Database, tenant: str, query: str) -> int:
     def find(connection: Connection) -> None:
         assert isinstance(connection, SqliteConnection)
         connection.raw.set_progress_handler(count, 10)
-        expression = rows_expression("content", query, tenant)
-        connection.fetch_all(FIND_MESSAGES.format(within=""), (100, expression, 1 << 62, "chat", tenant, 20))
+        rows = SearchRows(connection, "message", tenant, "chat", within)
+        assert not newest(database.text_index, query, rows, BEYOND_ALL, limit)
         connection.raw.set_progress_handler(None, 0)
 
     await database.search(find, tenant=tenant, seconds=600)
@@ -190,6 +194,18 @@ async def test_search_reads_no_other_tenants_messages(store: Store, size: Size) 
         steps.append(await search_steps(store.database, "bob", "tide "))
     assert await bob.search.messages("tide ", limit=5) == []
     assert steps[-1] <= steps[0] + 200, steps
+
+
+@pytest.mark.parametrize("within", [SearchFilter(archived=True), SearchFilter(tag="none"), SearchFilter(folder_id="f")])
+async def test_filter_that_no_chat_meets_reads_few_messages(
+    store: Store, monkeypatch: pytest.MonkeyPatch, within: SearchFilter
+) -> None:
+    monkeypatch.setattr(search_walk, "MANY", 20)
+    steps = list[int]()
+    for number in range(2):
+        await store.imports.add([imported(f"conv_{number}", ["the tide is high"] * 400)], duplicates=False)
+        steps.append(await search_steps(store.database, store.tenant, "tide ", within, 1))
+    assert steps[-1] < 1.2 * steps[0], steps
 
 
 async def test_list_reads_no_conversations_of_the_api(store: Store) -> None:
@@ -273,6 +289,7 @@ async def test_page_of_path_reads_its_own_messages_alone(store: Store, monkeypat
     ):
         made.clear()
         part = await store.messages.path_part(
+            conversation.id,
             conversation.head_id,
             since=path[since].id if since is not None else None,
             newest_first=newest_first,
@@ -280,38 +297,71 @@ async def test_page_of_path_reads_its_own_messages_alone(store: Store, monkeypat
         )
         assert part == path[first : first + length]
         assert len(made) == length
-    beside, _ = await answered(store, conversation, "beside", path[3])
-    for unseen in (beside.id, "msg_none"):
-        for newest_first in (True, False):
-            assert not await store.messages.path_part(
-                conversation.head_id, since=unseen, newest_first=newest_first, most=5
-            )
 
 
-async def test_newest_page_of_a_path_takes_steps_for_itself_alone(store: Store) -> None:
-    steps = list[int]()
+async def test_page_after_message_of_another_branch_stays_on_it(store: Store) -> None:
+    texts = [f"text {number}" for number in range(10)]
+    await store.imports.add([imported("conv_1", texts), imported("conv_2", texts, title="Other")], duplicates=False)
+    both = {each.title: each for each in (await store.conversations.page()).conversations}
+    other = both.pop("Other")
+    [conversation] = both.values()
+    path = await store.messages.path(conversation.head_id)
+    beside, answer = await answered(store, conversation, "beside", path[3])
+
+    async def part(head: str | None, since: str | None, *, newest_first: bool, most: int = 20) -> list[str]:
+        found = await store.messages.path_part(conversation.id, head, since=since, newest_first=newest_first, most=most)
+        return [message.id for message in found]
+
+    ids = [message.id for message in path]
+    for since, head, below in ((ids[5], answer.id, ids[5:]), (beside.id, ids[-1], [beside.id, answer.id])):
+        assert await part(head, since, newest_first=False) == below
+    assert await part(ids[-1], beside.id, newest_first=True, most=3) == [*ids[2:4], beside.id]
+    for head, whole in ((ids[-1], ids), (answer.id, [*ids[:4], beside.id, answer.id])):
+        assert await part(head, None, newest_first=False) == whole
+        assert await part(head, ids[1], newest_first=False) == whole[1:]
+        assert await part(head, ids[3], newest_first=False, most=2) == whole[3:5]
+        assert await store.messages.on_path(head, ids[2]) == path[2]
+    assert await store.messages.on_path(ids[-1], beside.id) is None
+    assert other.head_id is not None
+    for unseen in (other.head_id, "msg_none"):
+        assert not await part(ids[-1], unseen, newest_first=True)
+        assert not await part(ids[-1], unseen, newest_first=False)
+
+
+async def test_page_of_path_takes_steps_for_itself_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for source, length in (("short", 20), ("long", 600)):
         await store.imports.add([imported(source, ["text"] * length, title=source)], duplicates=False)
-    for conversation in (await store.conversations.page()).conversations:
+    taken = 0
 
-        def count(connection: Connection, head: str | None = conversation.head_id) -> None:
+    def step() -> None:
+        nonlocal taken
+        taken += 1
+
+    async def counted(sql: str, parameters: Parameters, *, tenant: str) -> list[Row]:
+        def read(connection: Connection) -> list[Row]:
             assert isinstance(connection, SqliteConnection)
-            taken = 0
-
-            def step() -> None:
-                nonlocal taken
-                taken += 1
-
             # Preparing the statement for the first time reads the schema.
-            connection.fetch_all(PATH_IDS, (head, store.tenant, 5))
+            connection.fetch_all(sql, parameters)
             connection.raw.set_progress_handler(step, 1)
-            assert len(connection.fetch_all(PATH_IDS, (head, store.tenant, 5))) == 5
+            rows = connection.fetch_all(sql, parameters)
             connection.raw.set_progress_handler(None, 0)
-            steps.append(taken)
+            return rows
 
-        await store.database.search(count, tenant=store.tenant)
-    assert len(steps) == 2
-    assert max(steps) < 1.1 * min(steps)
+        return await store.database.search(read, tenant=tenant)
+
+    conversations = (await store.conversations.page()).conversations
+    paths = [await store.messages.path(each.head_id) for each in conversations]
+    monkeypatch.setattr(store.database, "read", counted)
+    for newest_first, since in ((True, None), (True, 10), (False, None), (False, 10)):
+        steps = list[int]()
+        for conversation, path in zip(conversations, paths, strict=True):
+            taken, first = 0, path[since].id if since is not None else None
+            part = await store.messages.path_part(
+                conversation.id, conversation.head_id, since=first, newest_first=newest_first, most=5
+            )
+            assert len(part) == 5
+            steps.append(taken)
+        assert max(steps) < 1.1 * min(steps), (newest_first, since)
 
 
 @pytest.mark.parametrize("share_left", [0.0, 0.25])

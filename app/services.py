@@ -18,8 +18,10 @@ from app.access.daily_use import DailyUse
 from app.access.directory_logins import DirectoryLogins
 from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
+from app.access.saml_logins import SamlLogins
 from app.access.use_keeper import UseKeeper
 from app.accounts.accounts import Accounts
+from app.accounts.login_provider import LoginProvider
 from app.accounts.scim_plan import ScimPlan
 from app.apis.responses.service import Responses
 from app.conversations.chat_prefixes import ChatPrefixes
@@ -76,6 +78,7 @@ class Services:
     replica_directory: None unless the servers of the database share replicas of the engine.
     provisioning: None on a server without SCIM.
     directory_logins: None without a directory of people.
+    saml_logins: None without a SAML provider.
     titles: None where chats are titled with words of the first message.
     share_links: whether people can make links to chats that anyone can read.
     shared_pages: the pages of such links, of all tenants.
@@ -114,6 +117,7 @@ class Services:
     accounts: Accounts
     password_logins: PasswordLogins
     directory_logins: DirectoryLogins | None
+    saml_logins: SamlLogins | None
     provisioning: "Provisioning | None"
     documents: DocumentReader
     tenant_threads: TenantThreads
@@ -312,6 +316,7 @@ class Services:
             accounts,
             PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
             DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
+            SamlLogins(accounts.saml, store.saml_answers) if accounts.saml is not None else None,
             _provisioning(accounts.scim, store, ring) if accounts.scim is not None else None,
             DocumentReader(),
             tenant_threads,
@@ -319,6 +324,11 @@ class Services:
             SharedPages(tenant_threads),
             token_prices,
         )
+
+    @property
+    def login_provider(self) -> LoginProvider | None:
+        """The OpenID or the SAML provider; None without one."""
+        return self.saml_logins or self.accounts.provider
 
     def of(self, tenant: str) -> "Services":
         """Bind the services to `tenant`.

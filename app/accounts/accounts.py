@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 class Accounts:
     """Logins of people.
 
-    provider: None without an OpenID or SAML provider.
+    provider: None without an OpenID provider.
     proxy: None without a proxy that authenticates people.
     directory: None without a directory of people.
-    saml: the provider, if its protocol is SAML.
+    saml: None without a SAML provider.
     scim: None unless a provider provisions people.
     login_seconds: length of a login of a person.
     secret: source of the keys of cookies from before a login, which servers of one database share.
@@ -62,7 +62,7 @@ def accounts_of(settings: Settings) -> Accounts:
     roles = cast("Mapping[str, Scope]", settings.login_groups)
     saml = _saml(settings) if settings.saml_metadata_file is not None else None
     return Accounts(
-        _provider(settings) if settings.oidc_issuer else saml,
+        _provider(settings) if settings.oidc_issuer else None,
         _proxy(settings) if settings.proxy_user_header else None,
         _directory(settings) if settings.ldap_url else None,
         GroupRules(

@@ -13,6 +13,8 @@ SAML_PATH: Final = "/login/saml"
 """Path to which the page of a SAML provider has the browser post its answer. Also the name of this server."""
 SAML_METADATA_PATH: Final = "/login/saml/metadata"
 
+STATE: Final = "state"
+"""Parameter of the callback: the state of the attempt that an answer belongs to."""
 ANSWER: Final = "answer"
 """Parameter of the callback: the secret of a SAML answer that was posted."""
 
@@ -27,11 +29,8 @@ class LoginProvider(Protocol):
     async def authorization_url(self, attempt: Attempt) -> str:
         """Return the address at which a person logs in. Raises ProviderUnavailableError."""
 
-    def state_of(self, query: Mapping[str, str]) -> str:
-        """Return the state of the attempt that an answer belongs to; "" if it names none."""
-
     async def identity_of(self, query: Mapping[str, str], attempt: Attempt) -> Identity:
-        """Return the person of an answer to an attempt. Raises LoginRefusedError, ProviderUnavailableError."""
+        """Return the person of an answer to an attempt. Raises LoginRefusedError, OutageError."""
 
     async def end_session_url(self) -> str | None:
         """Return the address that ends the session at the provider; None if it has none, or does not answer."""

@@ -93,10 +93,6 @@ class OidcProvider:
             )
         return str(url)
 
-    def state_of(self, query: Mapping[str, str]) -> str:
-        """Return the state of the attempt that an answer belongs to; "" if it names none."""
-        return query.get("state", "")
-
     async def identity_of(self, query: Mapping[str, str], attempt: Attempt) -> Identity:
         """Exchange the code of an answer for the identity of the person that logged in.
 

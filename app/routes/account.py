@@ -28,7 +28,7 @@ async def show(request: Request) -> Response:
     """Return the caller's account."""
     services, principal = server_services(request), principal_of(request)
     person = services.ring.people.by_id.get(principal.person_id or "")
-    provider = services.accounts.provider
+    provider = services.login_provider
     ends_there = provider is not None and principal.session_id is not None
     body: bodies.Account = {
         "tenant": principal.tenant,

@@ -2,7 +2,6 @@
 
 import logging
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlencode
 
 from starlette.datastructures import Headers
@@ -13,12 +12,13 @@ from starlette.routing import Route
 from app.access.authentication import COOKIE, shown_login
 from app.access.key_ring import LOGIN_SECONDS
 from app.access.middleware import is_same_origin
+from app.access.saml_logins import SamlLogins
 from app.accounts.attempts import ATTEMPT_SECONDS, new_attempt
 from app.accounts.errors import LoginRefusedError
 from app.accounts.failed_logins import Source
 from app.accounts.known_browsers import COOKIE as BROWSER_COOKIE
 from app.accounts.known_browsers import COOKIE_SECONDS
-from app.accounts.login_provider import ANSWER, CALLBACK_PATH, SAML_METADATA_PATH, SAML_PATH, LoginProvider
+from app.accounts.login_provider import CALLBACK_PATH, SAML_METADATA_PATH, SAML_PATH, STATE, LoginProvider
 from app.accounts.login_turns import Place
 from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES, MAX_SAML_BYTES
@@ -36,9 +36,6 @@ from app.services import Services, server_services
 from app.tenants.person import OWN, Person
 from app.tenants.principal import Principal
 from engine.errors import NotFoundError, OutageError, OverloadedError
-
-if TYPE_CHECKING:
-    from app.accounts.saml.provider import SamlProvider
 
 ATTEMPT_COOKIE = "ebb_login_attempt"
 PASSWORD_PATH = "/api/login/password"
@@ -91,11 +88,11 @@ async def start(request: Request) -> Response:
     """Begin a login at the provider. The response names the address that the page opens."""
     _check_origin(request)
     fields = parse_body(LoginStartFields, await read_bytes(request, MAX_LOGIN_BYTES))
-    accounts = server_services(request).accounts
-    provider = _provider(accounts.provider)
+    services = server_services(request)
+    provider = _provider(services.login_provider)
     attempt = new_attempt(parse_own_path(fields.next))
     response = JSONResponse(bodies.LoginStart(url=await provider.authorization_url(attempt)))
-    _set_attempt(request, response, accounts.sealer.seal(attempt), ATTEMPT_SECONDS)
+    _set_attempt(request, response, services.accounts.sealer.seal(attempt), ATTEMPT_SECONDS)
     return response
 
 
@@ -105,26 +102,28 @@ async def receive_answer(request: Request) -> Response:
     The browser sends no cookie with such a request, so it is sent on to the callback.
     """
     try:
-        provider = _saml(server_services(request))
+        logins = _saml(server_services(request))
         form = parse_qs((await read_bytes(request, MAX_SAML_BYTES)).decode("ascii", "replace"), max_num_fields=8)
         place = Place(_address(request), partial(stop_if_left, request.scope))
-        secret = await provider.receive(form.get("SAMLResponse", [""])[0], place)
-    except (LoginRefusedError, OverloadedError, ValueError) as error:
+        parameters = await logins.receive(form.get("SAMLResponse", [""])[0], place)
+    except (LoginRefusedError, OverloadedError, OutageError, ValueError) as error:
         logger.warning("a login was refused: %s", error)
         code = _page_code(error)
         return RedirectResponse(f"/?login={code}", 303)
-    return RedirectResponse(f"{CALLBACK_PATH}?{urlencode({ANSWER: secret})}", 303)
+    return RedirectResponse(f"{CALLBACK_PATH}?{urlencode(parameters)}", 303)
 
 
 async def describe_service(request: Request) -> Response:
     """Return the SAML metadata of this server."""
-    return Response(_saml(server_services(request)).service.metadata(), media_type="application/samlmetadata+xml")
+    return Response(
+        _saml(server_services(request)).provider.service.metadata(), media_type="application/samlmetadata+xml"
+    )
 
 
 async def callback(request: Request) -> Response:
     """Complete a login with the provider's answer, and return to the page."""
     services = server_services(request)
-    provider = _provider(services.accounts.provider)
+    provider = _provider(services.login_provider)
     try:
         path, secret = await _complete(request, services, provider)
     except (LoginRefusedError, OutageError) as error:
@@ -153,11 +152,11 @@ async def log_out(request: Request) -> Response:
 async def _complete(request: Request, services: Services, provider: LoginProvider) -> tuple[str, str]:
     """Return the path to return to and the secret of the new login.
 
-    Raises LoginRefusedError, and ProviderUnavailableError as an OutageError.
+    Raises LoginRefusedError, OutageError.
     """
     cookie = cookie_of(request.headers.get("cookie", ""), ATTEMPT_COOKIE)
     query = request.query_params
-    attempt = services.accounts.sealer.open(cookie, provider.state_of(query))
+    attempt = services.accounts.sealer.open(cookie, query.get(STATE, ""))
     identity = await provider.identity_of(query, attempt)
     person = await services.ring.meet(identity)
     if services.ring.people.role_of(person) is None:
@@ -208,10 +207,10 @@ def _provider(provider: LoginProvider | None) -> LoginProvider:
     return provider
 
 
-def _saml(services: Services) -> "SamlProvider":
-    if services.accounts.saml is None:
+def _saml(services: Services) -> SamlLogins:
+    if services.saml_logins is None:
         raise NotFoundError("This server has no SAML provider", code="no_login_provider")
-    return services.accounts.saml
+    return services.saml_logins
 
 
 def _check_origin(request: Request) -> None:
@@ -258,13 +257,13 @@ def _is_secure(request: Request) -> bool:
     # A proxy on another machine is not trusted to report the scheme. If the Host header that it passes on names an
     # https `public_url`, the browser opened the page under that URL. The provider sends people to no other one.
     public_url = request.app.state.public_url
-    if server_services(request).accounts.provider is not None and public_url.startswith("https:"):
+    if server_services(request).login_provider is not None and public_url.startswith("https:"):
         return True
     return request.url.scheme == "https" or f"https://{request.headers.get('host', '')}" == public_url
 
 
 async def _login(services: Services, principal: Principal | None) -> bodies.Login:
-    provider = services.accounts.provider
+    provider = services.login_provider
     return bodies.Login(
         demands_keys=services.ring.requires_keys,
         principal=await _shown(services, principal),

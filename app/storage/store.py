@@ -33,6 +33,7 @@ from app.storage.ratings import RatingStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
+from app.storage.saml_answers import SamlAnswerStore
 from app.storage.saved_prompts import SavedPromptStore
 from app.storage.search import SearchStore
 from app.storage.server_clock import ServedTime
@@ -51,8 +52,8 @@ from app.tenants.name import LOCAL
 @dataclass(frozen=True, slots=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `access`, `keys`, `people`,
-    `passwords`, `provisioning`, `limits`, `tenants`, `owed_use`, `daily_use`, `answers`, `due_titles`, `servers`,
-    `erasures`, `tenant_deletions` and `upkeep` are the server's."""
+    `passwords`, `saml_answers`, `provisioning`, `limits`, `tenants`, `owed_use`, `daily_use`, `answers`, `due_titles`,
+    `servers`, `erasures`, `tenant_deletions` and `upkeep` are the server's."""
 
     database: Database
     tenant: str
@@ -81,6 +82,7 @@ class Store:
     keys: KeyStore
     people: PersonStore
     passwords: PasswordStore
+    saml_answers: SamlAnswerStore
     provisioning: ProvisioningStore
     limits: LimitStore
     tenants: TenantStore
@@ -153,6 +155,7 @@ class Store:
             keys=KeyStore(database),
             people=PersonStore(database),
             passwords=PasswordStore(database),
+            saml_answers=SamlAnswerStore(database),
             provisioning=ProvisioningStore(database),
             limits=LimitStore(database),
             tenants=TenantStore(database),

@@ -7,6 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Route, expect
 
+from app.access.saml_logins import SamlLogins
 from app.accounts.accounts import Accounts
 from app.accounts.saml.identity_provider import read_metadata
 from app.accounts.saml.provider import SamlPlan, SamlProvider
@@ -30,8 +31,8 @@ async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
     ) as server:
         url = f"{server.url}/login/saml"
         saml = SamlProvider(SamlPlan(read_metadata(tmp_path / "metadata.xml"), SamlService(url, url)))
-        object.__setattr__(server.services.accounts, "provider", saml)
-        object.__setattr__(server.services.accounts, "saml", saml)
+        logins = SamlLogins(saml, server.services.store.saml_answers)
+        object.__setattr__(server.services, "saml_logins", logins)
         yield server
 
 

@@ -62,7 +62,7 @@ def respond(folder: Path) -> Iterator[Respond]:
 @pytest.fixture
 async def server(respond: Respond, folder: Path, tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
     saml = SamlProvider(SamlPlan(read_metadata(folder / "idp.xml"), SERVICE))
-    accounts = Accounts(saml, rules=GroupRules({"staff": "user", "ops": "admin"}), saml=saml)
+    accounts = Accounts(rules=GroupRules({"staff": "user", "ops": "admin"}), saml=saml)
     async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server:
         yield server
 

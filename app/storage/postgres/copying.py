@@ -54,6 +54,7 @@ TABLES: Final = {
     "person_session": "id",
     "password": "person_id",
     "second_factor": "person_id",
+    "saml_answer": "id",
     "scim_user": "id",
     "scim_group": "id",
     "scim_member": "group_id, user_id",

@@ -52,7 +52,7 @@ def strangers() -> SamlKeys:
 async def server(keys: SamlKeys, tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
     (tmp_path / "metadata.xml").write_text(keys.metadata())
     provider = SamlProvider(SamlPlan(read_metadata(tmp_path / "metadata.xml"), SERVICE))
-    accounts = Accounts(provider, rules=RULES, saml=provider)
+    accounts = Accounts(rules=RULES, saml=provider)
     async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server:
         yield server
 
@@ -277,15 +277,15 @@ async def test_answer_works_once_and_in_one_browser(
 async def test_kept_answer_ends_with_its_first_use(
     server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys
 ) -> None:
-    provider = server.services.accounts.saml
-    assert provider is not None
+    logins = server.services.saml_logins
+    assert logins is not None
     answer = await begun(page)
-    secret = await provider.receive(posted(response(answer, keys))["SAMLResponse"], Place("browser"))
+    parameters = await logins.receive(posted(response(answer, keys))["SAMLResponse"], Place("browser"))
     [attempt] = [cookie for cookie in page.cookie_jar if cookie.key == "ebb_login_attempt"]
     cookie = {"Cookie": f"ebb_login_attempt={attempt.value}"}
-    first = await page.get(f"/login/callback?answer={secret}", headers=cookie, allow_redirects=False)
+    first = await page.get("/login/callback", params=parameters, headers=cookie, allow_redirects=False)
     assert (first.headers["Location"], COOKIE in first.cookies) == ("/", True)
-    again = await page.get(f"/login/callback?answer={secret}", headers=cookie, allow_redirects=False)
+    again = await page.get("/login/callback", params=parameters, headers=cookie, allow_redirects=False)
     assert (again.headers["Location"], COOKIE in again.cookies) == ("/?login=expired", False)
 
 

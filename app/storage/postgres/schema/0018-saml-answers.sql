@@ -1,0 +1,11 @@
+-- Verified answers of a SAML provider, each accepted once: see app/storage/saml_answers.py.
+-- id, secret: hashes. identity: JSON; NULL once a browser has taken the answer.
+CREATE TABLE saml_answer(
+  id BYTEA PRIMARY KEY,
+  secret BYTEA NOT NULL UNIQUE,
+  state TEXT COLLATE "C" NOT NULL,
+  identity TEXT COLLATE "C",
+  kept_until DOUBLE PRECISION NOT NULL,
+  expires_at DOUBLE PRECISION NOT NULL);
+CREATE INDEX saml_answer_expiry ON saml_answer(expires_at);
+CREATE INDEX saml_answer_kept ON saml_answer(kept_until) WHERE identity IS NOT NULL;

@@ -16,6 +16,7 @@ Piece = tuple[float, bytes]
 """Time of arrival (time.perf_counter) and bytes."""
 
 _EVENT = b"data"
+_END_OF_HEAD = b"\r\n\r\n"
 
 
 class _Arrivals(asyncio.Protocol):
@@ -105,19 +106,21 @@ class _Reader:
     def __init__(self) -> None:
         self.status = 0
         self._chunked = False
-        self._rest = b""
+        self._unread = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        self._rest += data
+        self._unread += data
         if self.status == 0:
-            head, end, rest = self._rest.partition(b"\r\n\r\n")
-            if not end:
+            # A part of the mark may have come with the data before.
+            end = self._unread.find(_END_OF_HEAD, max(0, len(self._unread) - len(data) - len(_END_OF_HEAD)))
+            if end < 0:
                 return b""
-            self._rest = rest
-            self._read_head(head)
+            self._read_head(bytes(self._unread[:end]))
+            del self._unread[: end + len(_END_OF_HEAD)]
         if self._chunked:
             return self._chunks()
-        body, self._rest = self._rest, b""
+        body = bytes(self._unread)
+        self._unread.clear()
         return body
 
     def _read_head(self, head: bytes) -> None:
@@ -129,14 +132,15 @@ class _Reader:
         self._chunked = any(field.lower().replace(b" ", b"") == b"transfer-encoding:chunked" for field in fields)
 
     def _chunks(self) -> bytes:
-        whole: list[bytes] = []
-        while True:
-            size_line, end, rest = self._rest.partition(b"\r\n")
-            size = int(size_line.partition(b";")[0], 16) if end else 0
-            if size == 0 or len(rest) < size + 2:
-                return b"".join(whole)
-            whole.append(rest[:size])
-            self._rest = rest[size + 2 :]
+        whole, at = list[bytes](), 0
+        while (end := self._unread.find(b"\r\n", at)) >= 0:
+            size, begin = int(self._unread[at:end].partition(b";")[0], 16), end + 2
+            if size == 0 or len(self._unread) < begin + size + 2:
+                break
+            whole.append(bytes(self._unread[begin : begin + size]))
+            at = begin + size + 2
+        del self._unread[:at]
+        return b"".join(whole)
 
 
 def _request(path: str, host: str, body: Mapping[str, object], headers: Mapping[str, str]) -> bytes:

@@ -27,6 +27,10 @@ from app.version import VERSION
 from cache_tiers.registry import all_tiers
 from engine.outputs import RequestOutput, Usage
 
+MAX_STATE = 512
+"""Characters of `tracestate`, of which longer ones are left out (W3C Trace Context, section 3.3.1.5). The library takes
+time in proportion to the square of their number."""
+
 NS_PER_MS = 1_000_000
 SERVER_ERROR = 500
 
@@ -51,7 +55,7 @@ class Tracing:
         """Begin the span of a request. Returns None for routes that are polled every few seconds."""
         if scope["path"] in PROBES:
             return None
-        parent = TraceContextTextMapPropagator().extract(dict(Headers(scope=scope)), Context())
+        parent = trace_of(Headers(scope=scope))
         span = self._tracer.start_span(record.method, parent, SpanKind.SERVER, {"http.request.method": record.method})
         return RequestSpan(self._tracer, span, self._model)
 
@@ -123,6 +127,13 @@ class RequestSpan:
             begun = until
         if usage.completion_tokens:
             self._tracer.start_span("decode", inside, start_time=begun).end(max(begun, end))
+
+
+def trace_of(headers: Headers) -> Context:
+    """Return the trace that a client's headers name; an empty one if they name none (W3C Trace Context)."""
+    given = {name: headers.get(name, "") for name in ("traceparent", "tracestate")}
+    named = {name: value for name, value in given.items() if 0 < len(value) <= MAX_STATE}
+    return TraceContextTextMapPropagator().extract(named, Context())
 
 
 def _inside(span: Span) -> Context:

@@ -20,6 +20,9 @@ _TAB, _TAB_BYTE = "\t", "<0x09>"
 _MISTRAL_MARK: Final = "[INST]"
 """Control token of Mistral's vocabularies of 2024, which have a space before the text alone, not after each token."""
 
+MAX_PIECE: Final = 256
+"""Characters of a piece. SentencePiece makes pieces of at most 16 by default. All pairs that make a piece are tried."""
+
 _KEEPS_SPACES: Final = frozenset({"<unk>", "<s>", "<|endoftext|>"})
 """Tokens of Phi-3 that keep white space after them. All its other added tokens drop it, which files do not state."""
 
@@ -27,7 +30,8 @@ _KEEPS_SPACES: Final = frozenset({"<unk>", "<s>", "<|endoftext|>"})
 class SentencePieceVocabulary:
     """A BPE vocabulary of SentencePiece, in which each merge makes the piece with the highest score.
 
-    The constructor raises ConversionError for settings that would change the text before it is split.
+    The constructor raises ConversionError for settings that would change the text before it is split, and for pieces
+    beyond MAX_PIECE.
     """
 
     adds_bos = True
@@ -41,6 +45,8 @@ class SentencePieceVocabulary:
         self._scores: list[float] = metadata.items("tokenizer.ggml.scores", float)
         if len(self._scores) != len(tokens.texts):
             raise ConversionError(f"the file has {len(tokens.texts)} tokens, but {len(self._scores)} scores")
+        if (longest := max(map(len, self._texts), default=0)) > MAX_PIECE:
+            raise ConversionError(f"the file has a token of {longest} characters; {MAX_PIECE} are supported")
         self._adds_space = metadata.get("tokenizer.ggml.add_space_prefix", True) is not False
         self._is_phi3 = metadata.text("general.architecture") == "phi3"
 

@@ -7,23 +7,33 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from app.apis.anthropic.messages_schema import MessagesRequest
+from app.apis.anthropic.references import ToolReferenceBlock, text_of_references
 from app.apis.anthropic.tool_search import find_tools
 from app.apis.ollama.chat_schema import OllamaChatRequest
 from app.apis.ollama.embed_schema import OllamaEmbedRequest
+from app.apis.ollama.generate_schema import OllamaGenerateRequest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.embeddings_schema import EmbeddingsRequest
+from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.apis.responses.compaction import open_summary, seal_summary
+from app.apis.responses.conversations_schema import NewConversation
 from app.apis.responses.schema import ResponseRequest
 from app.domain.tags import tag_name
 from app.domain.titles import title_by_model, title_from
+from app.host.hidden_folders import without_folders
 from app.http.inflating import Inflation
+from app.prompts.answer_seal import Dialogue, seals_of_answers
 from app.prompts.tool_offer import in_name_order
 from app.prompts.volatile_lines import KNOWN_LINES, treat
+from app.schemas.admin import NewKey
+from app.schemas.bulk import BulkFields
 from app.schemas.conversations import ConversationFields, NewMessage
 from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.json_bounds import check_bounds
+from app.schemas.kept_files import KeptFileFields
 from app.schemas.parsing import RequestModel, parse_body
+from app.storage.search_typos import spellings
 from app.storage.search_words import segmented
 from app.storage.snippets import SnippetMaker
 from models.call_syntax.fields import json_fields
@@ -69,6 +79,16 @@ def anthropic_turns_of(body: bytes) -> object:
 def tool(size: int, description: str = "") -> dict[str, Any]:
     parameters = {"type": "object", "properties": {f"a{each}": {"type": "integer"} for each in range(size)}}
     return {"name": "f", "description": description, "parameters": parameters}
+
+
+def references_in(names: list[str]) -> object:
+    """Describe tools that a conversation names for the first time."""
+    blocks = [ToolReferenceBlock(type="tool_reference", tool_name=name) for name in names]
+    return text_of_references(blocks, {name: {"name": name, "parameters": {}} for name in names})
+
+
+def names(size: int) -> list[str]:
+    return [f"a{each}" for each in range(size)]
 
 
 def nested(size: int) -> bytes:
@@ -117,6 +137,47 @@ ROWS: Final = (
     CostRow("prompts of a completion", listed("prompt", "a"), reader(CompletionRequest), 1_000, 4_000),
     CostRow("texts to embed", listed("input", "a"), reader(EmbeddingsRequest), 1_000, 4_000),
     CostRow("texts to embed for Ollama", listed("input", "a"), reader(OllamaEmbedRequest), 1_000, 4_000),
+    CostRow(
+        "options for Ollama",
+        lambda n: json.dumps({"model": "m", "prompt": "a", "options": dict.fromkeys(names(n), 1)}).encode(),
+        reader(OllamaGenerateRequest),
+        500,
+        8_000,
+    ),
+    CostRow(
+        "biased tokens",
+        lambda n: json.dumps({"model": "m", "messages": [ASKED], "logit_bias": {str(i): 1 for i in range(n)}}).encode(),
+        reader(ChatCompletionRequest),
+        250,
+        8_000,
+    ),
+    CostRow(
+        "metadata",
+        lambda n: json.dumps({"model": "m", "messages": [ASKED], "metadata": dict.fromkeys(names(n), "a")}).encode(),
+        reader(ChatCompletionRequest),
+        500,
+        8_000,
+    ),
+    CostRow(
+        "ids of tokens", lambda n: json.dumps({"tokens": [1] * n}).encode(), reader(DetokenizeRequest), 4_000, 64_000
+    ),
+    CostRow("messages to tokenize", listed("messages", ASKED), reader(TokenizeRequest), 200, 900),
+    CostRow("items of a conversation", listed("items", ASKED), reader(NewConversation), 1_000, 4_000),
+    CostRow(
+        "selected conversations",
+        lambda n: json.dumps({"conversation_ids": ["a"] * n}).encode(),
+        reader(BulkFields),
+        1_000,
+        8_000,
+    ),
+    CostRow(
+        "text of a kept file",
+        lambda n: json.dumps({"name": "a", "text": "\n" * n}).encode(),
+        reader(KeptFileFields),
+        16_000,
+        250_000,
+    ),
+    CostRow("name of a key", lambda n: json.dumps({"name": "a " * n}).encode(), reader(NewKey), 4_000, 64_000),
     CostRow("messages for Ollama", listed("messages", ASKED), reader(OllamaChatRequest), 200, 900),
     CostRow("items of a response", listed("input", ASKED), reader(ResponseRequest), 200, 900),
     CostRow(
@@ -174,6 +235,14 @@ ROWS: Final = (
         8,
         10,
     ),
+    CostRow("references to tools", names, references_in, 250, 4_000),
+    CostRow(
+        "answers of a whole conversation",
+        lambda n: [Message("assistant", "a")] * n,
+        lambda messages: seals_of_answers(Dialogue(b"salt", "identity"), messages),
+        250,
+        4_000,
+    ),
     CostRow("parameters that are JSON", lambda n: [tool(n)], json_fields, 500, 8_000),
     CostRow(
         "tools in the order of names",
@@ -201,6 +270,8 @@ ROWS: Final = (
     CostRow("text of combining marks", repeated("\u0301\u0316", "a"), segmented, 450, 16_000),
     CostRow("text of an unspaced script", repeated("\u4e00"), segmented, 2_000, 64_000),
     CostRow("text without spaces", repeated("\u00e9"), segmented, 4_000, 64_000),
+    CostRow("mistyped word", repeated("a"), spellings, 4_000, 64_000),
+    CostRow("message with folders", repeated("-/a"), without_folders, 2_000, 64_000),
     CostRow("text that a search shows", repeated("a b "), SnippetMaker("ab cd").snippet, 2_000, 64_000),
     CostRow("text of marks that a search shows", repeated("\u0301"), SnippetMaker("ab cd").snippet, 4_000, 64_000),
 )

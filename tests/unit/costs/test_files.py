@@ -1,5 +1,6 @@
 """Files: models of strangers, settings of operators, stored tokens, and what clients read of a server."""
 
+import asyncio
 import json
 import struct
 from collections.abc import Callable
@@ -11,20 +12,33 @@ import pytest
 from app.cli.chat_answer import printable
 from app.config.group_rules import parse_group_limits, parse_group_rights, parse_roles
 from app.config.line_patterns import parse_line_patterns
+from app.config.model_aliases import parse_aliases
 from app.config.networks import parse_networks
 from app.config.origins import parse_origins
+from app.config.replica_roles import parse_roles as parse_replica_roles
 from app.config.settings import load_settings
 from app.config.sizes import parse_size
+from app.config.tenant_weights import parse_weights
 from app.config.token_prices import parse_token_prices
 from app.domain.token_history import num_common, pack_ids, unpack_ids
+from app.load.http_stream import read_response
+from app.load.prometheus import parse_metrics
 from app.load.sse import SSEParser
+from app.runs.place_log import PlaceLog
 from app.storage.sqlite.restoration import complete_restore
+from cache_tiers.redis.watcher import _parse_memory
+from engine.fleet.connection import Connection
 from models.block_types import METADATA_KEY, stored_types
 from models.errors import ModelError
 from models.folder import ModelFolder
+from models.gguf_import.byte_level import ByteLevelVocabulary
+from models.gguf_import.metadata import Metadata
 from models.gguf_import.reader import GgufFile
+from models.gguf_import.sentencepiece import SentencePieceVocabulary
+from models.gguf_import.tokens import Tokens
 from models.hub.repository import HubName, RepoFile, Repository
 from models.hub.selection import choices, gguf_files
+from models.sentencepiece_model import merges_plain_text, without_pieces
 from models.thinking import find_thinking
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
 from tests.sizes import Size
@@ -80,6 +94,38 @@ def safetensors_types(size: int) -> bytes:
 def repository(size: int) -> Repository:
     files = tuple(RepoFile(f"a-{each % 7}-Q4_K_M.gguf", 1, "", "") for each in range(size))
     return Repository("a/b", "c", files, "", None)
+
+
+def vocabulary(*texts: str) -> Metadata:
+    """Return the metadata of a GGUF file with these tokens."""
+    names = {"tokens": texts, "token_type": [1] * len(texts), "scores": [0.0] * len(texts), "merges": []}
+    values = {f"tokenizer.ggml.{name}": list(value) for name, value in names.items()}
+    return Metadata({**values, "tokenizer.ggml.pre": "gpt-2", "general.architecture": "llama"})
+
+
+def pieces_tokenizer(metadata: Metadata) -> object:
+    return SentencePieceVocabulary(metadata, Tokens.read(metadata)).tokenizer()
+
+
+def bytes_tokenizer(metadata: Metadata) -> object:
+    return ByteLevelVocabulary(metadata, Tokens.read(metadata)).tokenizer()
+
+
+RESPONSE: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+
+
+def receive(body: bytes) -> None:
+    """Read a response that comes in small pieces."""
+    read_response([(0.0, body[at : at + 64]) for at in range(0, len(body), 64)])
+
+
+def receive_frames(data: bytes) -> None:
+    """Read frames of a replica that come in small pieces."""
+    connection = Connection(lambda _frame: None, lambda: None)
+    connection.connection_made(asyncio.Transport())
+    connection.max_frame = len(data)
+    for at in range(0, len(data), 64):
+        connection.data_received(data[at : at + 64])
 
 
 def toml(line: str, before: str = "") -> Callable[[int], str]:
@@ -138,6 +184,7 @@ FILES: Final[tuple[tuple[str, str, Callable[[Path], object], Callable[[int], byt
         1_000,
         64_000,
     ),
+    ("places of runs", "places", lambda file: PlaceLog(file).read(), repeated("run 1\n"), 1_000, 16_000),
     (
         "plan of a restore",
         "a.db-restore",
@@ -174,6 +221,20 @@ ROWS: Final = (
         2_000,
         32_000,
     ),
+    CostRow("aliases of a model", lambda n: ",".join(f"a{i}=b" for i in range(n)), parse_aliases, 1_000, 16_000),
+    CostRow("weights of tenants", lambda n: ",".join(f"a{i}=1" for i in range(n)), parse_weights, 1_000, 16_000),
+    CostRow("roles of replicas", repeated("both,"), parse_replica_roles, 1_000, 16_000),
+    CostRow("model of SentencePiece", lambda n: b"\n\5\n\3abc" * n, lambda m: without_pieces(m, {"a"}), 1_000, 32_000),
+    CostRow("trainer of SentencePiece", lambda n: b"\x12\0" * n, merges_plain_text, 1_000, 64_000),
+    CostRow(
+        "pieces of a vocabulary", lambda n: vocabulary(*(f"{i:06}" for i in range(n))), pieces_tokenizer, 500, 16_000
+    ),
+    CostRow(
+        "long piece of a vocabulary", lambda n: vocabulary("a" * n), pieces_tokenizer, 4_000, 16_000, (ModelError,)
+    ),
+    CostRow(
+        "tokens of a vocabulary", lambda n: vocabulary(*(f"{i:06}" for i in range(n))), bytes_tokenizer, 500, 16_000
+    ),
     CostRow("stored ids", lambda n: pack_ids(range(n)), unpack_ids, 4_000, 250_000),
     CostRow(
         "ids that differ at the end",
@@ -185,6 +246,14 @@ ROWS: Final = (
     CostRow("events of one long line", lambda n: b"data: " + b"a" * n + b"\n\n", feed, 16_000, 1_000_000),
     CostRow("events of lines", lambda n: b"data: a\n" * n + b"\n", feed, 1_000, 64_000),
     CostRow("events of line ends", lambda n: b"\r" * n, feed, 8_000, 500_000),
+    CostRow("response of chunks", lambda n: RESPONSE + b"\r\n" + b"1\r\na\r\n" * n, receive, 1_000, 64_000),
+    CostRow("response of a long chunk", lambda n: RESPONSE + b"\r\n%x\r\n" % n + b"a" * n, receive, 64_000, 1_000_000),
+    CostRow("response of headers", lambda n: RESPONSE + b"a: b\r\n" * n, receive, 4_000, 64_000),
+    CostRow("figures of a server", repeated('a{b="c"} 1\n'), parse_metrics, 500, 16_000),
+    CostRow("figures with brackets", repeated("} ", "a{"), parse_metrics, 1_000, 16_000),
+    CostRow("facts about Redis", lambda n: b"a:b\r\n" * n, _parse_memory, 1_000, 32_000),
+    CostRow("frames of a replica", lambda n: b"\1\0\0\0a" * n, receive_frames, 1_000, 32_000),
+    CostRow("long frame of a replica", lambda n: n.to_bytes(4, "little") + bytes(n), receive_frames, 64_000, 1_000_000),
     CostRow("answer in the terminal", repeated("\x1b"), printable, 4_000, 250_000),
 )
 

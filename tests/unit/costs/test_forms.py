@@ -10,6 +10,7 @@ from engine.grammar.call_rules import tool_at
 from engine.grammar.endless import endless_reference
 from engine.grammar.limits import MAX_BYTES, check_form
 from engine.structured_output import FormKind, StructuredOutput
+from models.call_syntax.registry import NAMES, syntax_named
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
 from tests.sizes import Size
 
@@ -58,6 +59,16 @@ def check_text(kind: FormKind, text: str) -> None:
     check_form(StructuredOutput(kind, text))
 
 
+def functions(size: int) -> list[dict[str, Any]]:
+    parameters = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}}
+    return [{"name": f"f{each}", "parameters": parameters} for each in range(size)]
+
+
+def write_rules(name: str) -> Callable[[list[dict[str, Any]]], object]:
+    """Return a writer of the rules of calls in a format."""
+    return lambda tools: syntax_named(name).grammar(tools, json.dumps, 128)
+
+
 def check_schema(schema: Any) -> None:
     check_text("json", json.dumps(schema))
 
@@ -80,6 +91,7 @@ ROWS: Final = (
     ),
     *(CostRow(f"schema of {name}", make, check_schema, 100, 300) for name, make in SCHEMAS),
     *(CostRow(f"search for an end of {name}", make, endless_reference, 100, 1_000) for name, make in SCHEMAS),
+    *(CostRow(f"rules of {name} calls", functions, write_rules(name), 40, 900) for name in NAMES),
     CostRow("choices", lambda size: ["a.b"] * size, _of_choice, MAX_CHOICES // 4, MAX_CHOICES // 4),
     CostRow("choice of special characters", lambda size: [".*" * size], _of_choice, 4_000, 16_000),
     CostRow(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
+from starlette.applications import Starlette
 from starlette.datastructures import Headers, QueryParams
 from starlette.requests import Request
 from starlette.responses import FileResponse
@@ -16,7 +17,10 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.access.authentication import COOKIE, shown_key, shown_login
 from app.access.host_names import host_name
+from app.access.middleware import cors, is_same_origin
+from app.access.path_access import access_of
 from app.access.proxies import forwarding_header
+from app.access.unknown_address import UnknownAddress
 from app.accounts.known_browsers import KnownBrowsers
 from app.accounts.own_path import parse_own_path
 from app.accounts.proxy_login import ProxyLogin
@@ -30,13 +34,15 @@ from app.http.client_network import network_of
 from app.http.inflating import is_compressed
 from app.http.query_params import positions
 from app.logs.log_lines import TextLines
+from app.observability.tracing import trace_of
 from app.routes.cursors import parse_position
-from app.routes.pages import _accepts_gzip
+from app.routes.pages import ImmutableFiles, _accepts_gzip
 from app.routes.versioned import expected_versions
 from app.runs.run_log import is_number
 from app.storage.search_words import phrases_of
 from app.storage.snippets import SnippetMaker
 from app.storage.sqlite.text_index import match_expression
+from app.transport.head_rules import fault_of_head
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated, seconds
 from tests.sizes import Size
 
@@ -58,7 +64,7 @@ def parameter(name: str, text: str) -> Callable[[int], Request]:
     return lambda size: request_with(Headers(), f"{name}={text * size}")
 
 
-def run(application: Callable[[Scope, Receive, Send], Any], headers: Headers) -> None:
+def run(application: Callable[[Scope, Receive, Send], Any], headers: Headers, method: str = "GET") -> None:
     """Run an application (ASGI) with a request whose response is discarded."""
 
     async def receive() -> Message:
@@ -67,8 +73,8 @@ def run(application: Callable[[Scope, Receive, Send], Any], headers: Headers) ->
     async def send(_message: Message) -> None:
         pass
 
-    scope = {"type": "http", "method": "GET", "scheme": "http", "client": ("127.0.0.1", 1), "headers": headers.raw}
-    asyncio.run(application(scope, receive, send))
+    scope = {"type": "http", "method": method, "scheme": "http", "client": ("127.0.0.1", 1), "headers": headers.raw}
+    asyncio.run(application({**scope, "path": f"/{Path(__file__).name}", "root_path": ""}, receive, send))
 
 
 async def ignore(_scope: Scope, _receive: Receive, _send: Send) -> None:
@@ -77,6 +83,20 @@ async def ignore(_scope: Scope, _receive: Receive, _send: Send) -> None:
 
 FORWARDED: Final[Any] = ProxyHeadersMiddleware(cast("Any", ignore), "127.0.0.1")
 PAGE: Final = FileResponse(Path(__file__))
+ASSETS: Final = ImmutableFiles(directory=Path(__file__).parent)
+UNKNOWN_ADDRESS: Final = UnknownAddress(ignore, Path(__file__))
+CORS: Final = Starlette(middleware=cors(["https://page.example"]))
+TRACE: Final = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
+
+
+def preflight(size: int) -> Headers:
+    asked = {"access-control-request-method": "GET", "access-control-request-headers": "a," * size}
+    return Headers({"origin": "https://page.example", **asked})
+
+
+def check_head(name: bytes) -> Callable[[str], object]:
+    """Return a check of a head with a header of this name."""
+    return lambda text: fault_of_head("1.1", [(b"host", b"localhost")] * (name != b"host") + [(name, text.encode())])
 
 
 def logged(text: str) -> str:
@@ -115,6 +135,21 @@ ROWS: Final = (
     CostRow("If-Range header", header("if-range", '"'), lambda headers: run(PAGE, headers), 1_000, 8_000),
     CostRow("If-Match header", header("if-match", '"1",'), lambda h: expected_versions(request_with(h)), 1_000, 16_000),
     CostRow("If-Match of spaces", header("if-match", " "), lambda h: expected_versions(request_with(h)), 4_000, 32_000),
+    CostRow("If-None-Match header", header("if-none-match", '"a",'), lambda h: run(ASSETS, h), 1_000, 8_000),
+    CostRow("If-Modified-Since header", header("if-modified-since", "1:("), lambda h: run(ASSETS, h), 1_000, 8_000),
+    CostRow("Accept header", header("accept", "text/html,"), lambda h: run(UNKNOWN_ADDRESS, h), 1_000, 8_000),
+    CostRow("Origin header", header("origin", "a.", "https://"), is_same_origin, 4_000, 16_000),
+    CostRow("preflight", preflight, lambda h: run(CORS, h, "OPTIONS"), 1_000, 8_000),
+    CostRow("Host header of a head", repeated("a."), check_head(b"host"), 4_000, 16_000),
+    CostRow("Transfer-Encoding header", repeated("chunked, "), check_head(b"transfer-encoding"), 1_000, 4_000),
+    CostRow(
+        "tracestate header of spaces",
+        lambda n: Headers({"traceparent": TRACE, "tracestate": " " * n}),
+        trace_of,
+        4_000,
+        8_000,
+    ),
+    CostRow("path of a request", repeated("/a"), access_of, 4_000, 16_000),
     CostRow("Last-Event-ID header", repeated("1."), lambda text: is_number(text.rpartition(".")[2]), 8_000, 32_000),
     CostRow("query string", repeated("a=b&"), QueryParams, 2_000, 16_000),
     CostRow("query of a list", repeated("include=a&"), lambda text: Listing.parse(QueryParams(text)), 1_000, 16_000),

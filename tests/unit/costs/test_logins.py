@@ -2,21 +2,25 @@
 
 import asyncio
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs
 
+import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
 from app.accounts.attempts import AttemptSealer
 from app.accounts.provider import OidcClient, OidcProvider, _groups
-from app.accounts.saml.identity_provider import IdentityProvider
+from app.accounts.rules import GroupRules
+from app.accounts.saml.identity_provider import IdentityProvider, read_metadata
 from app.accounts.saml.response import SUCCESS, verified_assertion
 from app.accounts.saml.service import SamlService
 from app.accounts.saml.xml import DS, SAMLP
 from app.accounts.second_factor import new_secret, recovery_digest, step_of
+from app.tenants.person import Identity
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
 from tests.saml_provider import ISSUER, LOGIN_URL, SamlKeys
 from tests.sizes import Size
@@ -74,6 +78,17 @@ def id_token(claims: Callable[[int], dict[str, Any]]) -> Callable[[int], str]:
     return lambda size: jwt.encode({"alg": "RS256"}, claims(size), oidc_key())
 
 
+def keys_of_a_provider(size: int) -> dict[str, Any]:
+    key = oidc_key().as_dict(private=False)
+    return {"keys": [{**key, "kid": str(each)} for each in range(size)]}
+
+
+def apply_rules(groups: Sequence[str]) -> None:
+    rules = GroupRules({"a1": "user"}, {"a2": {"open_requests": 1}}, rights={"a3": frozenset({"export"})})
+    person = Identity("issuer", "subject", "name", "mail", tuple(groups))
+    rules.role_of(person), rules.rights_of(person), rules.limits_of(person.groups)
+
+
 def read_id_token(token: str) -> object:
     provider = OidcProvider(OidcClient("https://login.example", "ebb", "", "openid", "groups", "", ""))
     provider._keys = KeySet([oidc_key()])
@@ -103,6 +118,8 @@ ROWS: Final = (
     ),
     CostRow("ID token of a long subject", id_token(lambda n: {"sub": "a" * n}), read_id_token, 16_000, 250_000),
     CostRow("ID token of dots", repeated("."), read_id_token, 4_000, 64_000),
+    CostRow("keys of a provider", keys_of_a_provider, KeySet.import_key_set, 20, 250),
+    CostRow("groups of a person", lambda n: [f"a{i}" for i in range(n)], apply_rules, 1_000, 16_000),
     CostRow("path to the groups", repeated("a."), lambda path: _groups({}, path), 2_000, 32_000),
     CostRow("cookie of a begun login", repeated("gAAA"), lambda text: SEALER.open(text, "state"), 4_000, 64_000),
     CostRow("code of a second factor", repeated("1"), lambda code: step_of(new_secret(), code), 4_000, 64_000),
@@ -112,4 +129,30 @@ ROWS: Final = (
 
 @for_each(ROWS)
 def test_cost_grows_in_proportion_to_input(row: CostRow, size: Size) -> None:
+    assert growth(row, size.pick(small=row.size, full=row.full)) <= MOST_GROWTH
+
+
+METADATA: Final = (
+    ("addresses", '<md:SingleSignOnService Binding="a" Location="b"/>'),
+    (
+        "certificates",
+        "<md:KeyDescriptor><ds:KeyInfo><ds:X509Data><ds:X509Certificate>A A</ds:X509Certificate>"
+        "</ds:X509Data></ds:KeyInfo></md:KeyDescriptor>",
+    ),
+    ("opened elements", "<a>"),
+)
+"""Names of the parts of a provider's metadata, and the parts."""
+
+
+@pytest.mark.parametrize(("name", "part"), METADATA, ids=[name for name, _ in METADATA])
+def test_cost_of_metadata_grows_in_proportion_to_its_size(tmp_path: Path, size: Size, name: str, part: str) -> None:
+    spaces = f'xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="{DS}"'
+    before = f'<md:EntityDescriptor {spaces} entityID="a"><md:IDPSSODescriptor>'
+    make = repeated(part, before, "</md:IDPSSODescriptor></md:EntityDescriptor>")
+
+    def read(text: str) -> None:
+        (tmp_path / "metadata.xml").write_text(text)
+        read_metadata(tmp_path / "metadata.xml")
+
+    row = CostRow(f"metadata of {name}", make, read, 250, 4_000)
     assert growth(row, size.pick(small=row.size, full=row.full)) <= MOST_GROWTH

@@ -35,10 +35,14 @@ SMALL: Final = {
     "num_key_value_heads": 1,
     "head_dim": 64,
 }
+EVERY: Final = 1_000
+"""Requests between two reports of progress."""
 FLAGS: Final = ("--redis-url", "off", "--cpu-kv-memory", "0", "--kv-memory", "16MiB")
 
 Ask = Callable[[aiohttp.ClientSession, random.Random, int], Awaitable[None]]
 """Sends the requests of one chat, so many at most."""
+Report = Callable[[str], None]
+"""Is told how far a measurement is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +62,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-growth-") as folder:
-        found = asyncio.run(measure(Path(folder), arguments.first, arguments.requests))
+        found = asyncio.run(measure(Path(folder), arguments.first, arguments.requests, report))
     targets = [target(each) for each in found]
     text = table(targets, arguments.first, arguments.requests)
     write_results(arguments.out, "growth", [asdict(each) for each in found], text)
     print(text)
     return 0 if all(each.met for each in targets) else 1
+
+
+def report(progress: str) -> None:
+    """Print the progress at once."""
+    print(progress, flush=True)
 
 
 def target(growth: Growth) -> Target:
@@ -78,7 +87,7 @@ def table(targets: Sequence[Target], first: int, count: int) -> str:
     return f"{head}| requests | ratio | at most |\n| --- | ---: | ---: |\n{rows}"
 
 
-async def measure(folder: Path, first: int, count: int) -> list[Growth]:
+async def measure(folder: Path, first: int, count: int, report: Report) -> list[Growth]:
     """Return the memory of one server after `first` and after `count` requests of each kind."""
     model = folder / "model"
     model.mkdir()
@@ -91,10 +100,12 @@ async def measure(folder: Path, first: int, count: int) -> list[Growth]:
     async with EbbServer(flags, folder / "state") as server, aiohttp.ClientSession(server.base_url) as session:
         process, found = psutil.Process(server.pid), list[Growth]()
         for kind, ask in (("turns of chats", ask_in_chat), ("stateless requests", ask_stateless)):
-            await ask_all(session, ask, first, seed=1)
-            early = process.memory_info().rss
-            await ask_all(session, ask, count - first, seed=2)
-            found.append(Growth(kind, early, process.memory_info().rss))
+            sizes = {0: process.memory_info().rss}
+            for until in sorted({*range(EVERY, count, EVERY), first, count}):
+                await ask_all(session, ask, until - max(sizes), seed=until)
+                sizes[until] = process.memory_info().rss
+                report(f"{kind}: {until} of {count}, {sizes[until] / 1e6:.1f} MB resident")
+            found.append(Growth(kind, sizes[first], sizes[count]))
         return found
 
 

@@ -45,39 +45,43 @@ class KVCacheBlock:
 
 
 class FreeBlockQueue:
-    """Free blocks, oldest first. The links are in the blocks, so that a block anywhere is removed in O(1)."""
+    """Free blocks, oldest first. The links are in the blocks, so that a block anywhere is removed in O(1).
+
+    An empty queue has no links, so that it is freed as soon as it is dropped.
+    """
 
     def __init__(self) -> None:
-        self._head = KVCacheBlock(-1)
-        self._tail = KVCacheBlock(-1)
-        self._head.next_free, self._tail.prev_free = self._tail, self._head
+        self._first: KVCacheBlock | None = None
+        self._last: KVCacheBlock | None = None
         self._length = 0
 
     def __len__(self) -> int:
         return self._length
 
     def __iter__(self) -> Iterator[KVCacheBlock]:
-        block = self._head.next_free
-        while block is not None and block is not self._tail:
+        block = self._first
+        while block is not None:
             yield block
             block = block.next_free
 
     def push_back(self, block: KVCacheBlock) -> None:
         """Add a block to be allocated last."""
-        assert self._tail.prev_free is not None
-        self._insert_after(self._tail.prev_free, block)
+        self._link(self._last, block)
+        self._link(block, None)
+        self._length += 1
 
     def push_front(self, block: KVCacheBlock) -> None:
         """Add a block to be allocated next."""
-        self._insert_after(self._head, block)
+        self._link(block, self._first)
+        self._link(None, block)
+        self._length += 1
 
     @property
     def first(self) -> KVCacheBlock:
         """The oldest block. Raises IndexError if the queue is empty."""
-        block = self._head.next_free
-        if block is None or block is self._tail:
+        if self._first is None:
             raise IndexError("no free block")
-        return block
+        return self._first
 
     def pop_front(self) -> KVCacheBlock:
         """Remove and return the oldest block. Raises IndexError if the queue is empty."""
@@ -87,19 +91,20 @@ class FreeBlockQueue:
 
     def remove(self, block: KVCacheBlock) -> None:
         """Remove a block, wherever it is in the queue."""
-        before, after = block.prev_free, block.next_free
-        assert before is not None
-        assert after is not None
-        before.next_free, after.prev_free = after, before
+        self._link(block.prev_free, block.next_free)
         block.prev_free = block.next_free = None
         self._length -= 1
 
-    def _insert_after(self, before: KVCacheBlock, block: KVCacheBlock) -> None:
-        after = before.next_free
-        assert after is not None
-        block.prev_free, block.next_free = before, after
-        before.next_free = after.prev_free = block
-        self._length += 1
+    def _link(self, before: KVCacheBlock | None, after: KVCacheBlock | None) -> None:
+        """Have `after` follow `before`. None stands for the place before the first block or after the last one."""
+        if before is None:
+            self._first = after
+        else:
+            before.next_free = after
+        if after is None:
+            self._last = before
+        else:
+            after.prev_free = before
 
 
 class EvictionLine:

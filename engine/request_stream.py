@@ -57,9 +57,12 @@ class RequestStream(AsyncIterator[RequestOutput]):
         """
         if self._has_failed:
             return
-        if not self._pending and self._on_output is not None:
+        if not self._pending and (on_output := self._on_output) is not None:
+            if output.finished:
+                # A listener may hold the stream, and only the garbage collector would free them.
+                self._on_output = None
             try:
-                if self._on_output(output):
+                if on_output(output):
                     return
             except FOR_THE_PROCESS:
                 raise

@@ -53,6 +53,8 @@ class RequestAccess:
                     raise
             finally:
                 self._waiting.discard(waiting)
+                # The timeout knows its task, whose error has this frame: only the garbage collector would free them.
+                del waiting
         self.is_reported = True
         return {"type": "http.disconnect"}
 

@@ -126,6 +126,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._fault: EbbError | None = None
         self._refused = False
         self._answering: RequestResponseCycle | None = None
+        self._writer: _ChunkWriter | None = None
         self._half_closed = False
         self._lingers = False
         # Whether the parser reads the head that `_continue_after_head` made, which has been reported already.
@@ -149,6 +150,9 @@ class HttpProtocol(HttpToolsProtocol):
             self._answering.message_event.set()
         self._connections.on_close(self)
         super().connection_lost(exc)
+        # A cycle leads to its protocol: only the garbage collector would free them.
+        self.cycle = None  # type: ignore[assignment]
+        self._answering = self._writer = None
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Return whether the connection stays open: a client that sends no more may still read its answer.
@@ -301,17 +305,20 @@ class HttpProtocol(HttpToolsProtocol):
             self._repeats_head = False
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        # uvicorn's type of a scope allows only dicts as extensions.
-        writer = _ChunkWriter(cycle)
-        cycle.scope["extensions"] = {EXTENSION: writer, client_presence.EXTENSION: writer}  # type: ignore[dict-item]
-        cycle.scope["state"][PEER] = self.peer
-        self._answering = cycle
+        self._answering, self._writer = cycle, _ChunkWriter(cycle)
         cycle.transport = _TransportOfCycle(self)  # type: ignore[assignment]
+        state = {**cycle.scope["state"], PEER: self.peer}
         refusal = self._connections.on_request(self)
         if refusal is not None and cycle.scope["path"] not in PROBES:
-            cycle.scope["state"][REFUSAL] = refusal
+            state[REFUSAL] = refusal
             cycle.keep_alive = False
-        super()._start_asgi_task(cycle, unframed(app, cycle) if cycle.scope["http_version"] == "1.0" else app)
+        if cycle.scope["http_version"] == "1.0":
+            app = unframed(app, cycle)
+        # The scope leads to the cycle. If the cycle held it, only the garbage collector would free them.
+        # uvicorn's type of a scope allows only dicts as extensions.
+        extensions = {EXTENSION: self._writer, client_presence.EXTENSION: self._writer}
+        scope: HTTPScope = {**cycle.scope, "state": state, "extensions": extensions}  # type: ignore[typeddict-item]
+        super()._start_asgi_task(cycle, lambda _, receive, send: app(scope, receive, send))
 
     def on_response_complete(self) -> None:
         """Start the next request of the connection, wait for one, or close the connection (uvicorn)."""
@@ -398,10 +405,10 @@ class HttpProtocol(HttpToolsProtocol):
 
         Returns whether HTTP has such bytes here. Before its response, an HTTP/1.0 client may get none.
         """
-        answering = self._answering
+        answering, writer = self._answering, self._writer
         assert answering is not None
+        assert writer is not None
         if answering.response_started:
-            writer: _ChunkWriter = answering.scope["extensions"][EXTENSION]  # type: ignore[assignment]
             if writer.ready and writer.filler:
                 writer.write(writer.filler)
         elif answering.scope["http_version"] == "1.1":

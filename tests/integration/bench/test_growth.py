@@ -12,7 +12,7 @@ MOST_IN_SMALL = 1.03
 @TOOL
 async def test_memory_levels_off_over_turns_and_requests(tmp_path: Path, size: Size) -> None:
     first, count = size.pick(small=(1_500, 3_000), full=(5_000, 30_000))
-    for growth in await measure(tmp_path, first, count):
+    for growth in await measure(tmp_path, first, count, print):
         assert growth.late / growth.early <= size.pick(small=MOST_IN_SMALL, full=MOST), growth.kind
 
 

@@ -17,9 +17,9 @@ class TextIndex(Protocol):
     """The full-text index of a database. Has no state: each call works on the connection that it receives."""
 
     def newest(
-        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, before: int, first: int
+        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
     ) -> Iterator[list[int]]:
-        """Yield the numbers below `before` of the tenant's rows with every word of `query`, the greatest first.
+        """Yield those of `numbers` whose rows are the tenant's and have every word of `query`, the greatest first.
 
         They come in lists, of which the first has about `first` numbers and each one more than the one before it.
         Rows of deleted chats may be among them.

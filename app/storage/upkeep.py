@@ -3,6 +3,7 @@
 - `index`: add messages from before schema 12 to the search index, the newest first.
 - `count`: add conversations from before schema 16 to the number of bytes that their tenant stores.
 - `purge`: drop the words of removed messages from the search index (`app.storage.text_index`).
+- `times`: note the times of blocks of messages (`app.storage.search_times`). No row stands for it.
 - `erase`: erase the earlier versions of rows after a purge, once no reader needs them.
 
 The table `upkeep` holds the remaining work, so a restarted server continues it.
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 
 from app.storage.connection import Connection
 from app.storage.database import Database
+from app.storage.search_times import note_times
 from engine.errors import OutageError
 
 BATCH_CONVERSATIONS = 20
@@ -88,6 +90,10 @@ class Upkeep:
         """Count the bytes of a batch of conversations, and return whether there were any left."""
         return await self._database.write_batch(_count_some)
 
+    async def note_times(self) -> bool:
+        """Note the times of a block of messages, and return whether there was one without."""
+        return await note_times(self._database)
+
     async def purge(self) -> bool:
         """Drop the words of removed messages from the database, and return whether there were any."""
         index = self._database.text_index
@@ -112,6 +118,8 @@ class Upkeep:
                 while await self.count_some():
                     pass
                 await self.index_all()
+                while await self.note_times():
+                    pass
                 if time.monotonic() >= self._purge_after:
                     began = time.monotonic()
                     await self.purge()

@@ -26,6 +26,8 @@ NEWEST: Final = 4
 """Rows to look through at first for each number of the first list."""
 GROWTH: Final = 8
 """Growth of the rows to look through before the index is asked, and of the lists of numbers."""
+FEW: Final = 20_000
+"""Numbers of which all rows are looked through, because asking the index about every number would take longer."""
 
 PIECE_CHARACTERS: Final = 65_536
 """Characters of text whose words are found between two statements."""
@@ -50,12 +52,15 @@ FOUND_INDEX: Final = (
 LOOKED_THROUGH: Final = """
     SELECT min(number) AS least, count(*) AS rows, string_agg(CASE WHEN {phrases} THEN CAST(number AS text) END, ',')
       AS numbers
-    FROM (SELECT number, words FROM search_words WHERE place = ? AND number < ? ORDER BY number DESC LIMIT ?) AS newest
+    FROM (
+      SELECT number, words FROM search_words WHERE place = ? AND number >= ? AND number < ?
+      ORDER BY number DESC LIMIT ?) AS newest
 """
 # The addition keeps PostgreSQL from a walk along the numbers.
 IN_INDEX: Final = """
     SELECT string_agg(CAST(number AS text), ',') AS numbers FROM search_words
-    WHERE placed_words(place, words) @@ CAST(? AS tsquery) AND number + 0 < ?{phrases}
+    WHERE placed_words(place, words) @@ CAST(? AS tsquery) AND number + 0 >= ?
+      AND number + 0 < ?{phrases}
 """
 AMONG: Final = """
     SELECT number FROM jsonb_array_elements(CAST(? AS jsonb)) AS item(value) CROSS JOIN search_words
@@ -88,27 +93,28 @@ class GinIndex:
     """Implementation of `app.storage.text_index.TextIndex`."""
 
     def newest(
-        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, before: int, first: int
+        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
     ) -> Iterator[list[int]]:
         """Yield the numbers of the tenant's rows with every word of `query`, the greatest first, in lists."""
-        wanted, place = WantedWords(query), PLACES[kind](tenant)
-        for rows in (NEWEST * first, GROWTH * NEWEST * first):
-            [row] = connection.fetch_all(
-                LOOKED_THROUGH.format(phrases=wanted.contained()), (*wanted.parts, place, before, rows)
-            )
-            yield _numbers(row)
+        wanted, place, stop = WantedWords(query), PLACES[kind](tenant), numbers.stop
+        looked_through = LOOKED_THROUGH.format(phrases=wanted.contained())
+        for rows in (NEWEST * first, max(GROWTH * NEWEST * first, min(len(numbers), FEW))):
+            given = (*wanted.parts, place, numbers.start, stop, rows)
+            [row] = connection.fetch_all(looked_through, given)
+            if found := _numbers(row):
+                yield found
             if row["rows"] < rows:
                 return
-            before = row["least"]
+            stop = row["least"]
         phrases = wanted.contained(longer=True)
         [row] = connection.fetch_all(
             IN_INDEX.format(phrases=f" AND {phrases}" if phrases else ""),
-            (wanted.tsquery(place), before, *wanted.longer),
+            (wanted.tsquery(place), numbers.start, stop, *wanted.longer),
         )
-        numbers, size = _numbers(row), GROWTH * first
-        while numbers:
-            yield numbers[:size]
-            numbers, size = numbers[size:], GROWTH * size
+        found, size = _numbers(row), GROWTH * first
+        while found:
+            yield found[:size]
+            found, size = found[size:], GROWTH * size
 
     def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:
         """Return those of `numbers` whose rows have every word of `query`."""

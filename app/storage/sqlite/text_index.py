@@ -39,7 +39,7 @@ GROWTH: Final = 8
 COLUMNS: Final[dict[Indexed, str]] = {"message": "content", "title": "title"}
 
 NEWEST: Final = """
-    SELECT rowid FROM search_words WHERE search_words MATCH ? AND rowid < ? ORDER BY rowid DESC
+    SELECT rowid FROM search_words WHERE search_words MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC
 """
 # CROSS JOIN forces SQLite to start with the numbers, or with the index.
 AMONG: Final = """
@@ -59,14 +59,14 @@ class Fts5Index:
     """Implementation of `app.storage.text_index.TextIndex`."""
 
     def newest(
-        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, before: int, first: int
+        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
     ) -> Iterator[list[int]]:
         """Yield the numbers of the tenant's rows with every word of `query`, the greatest first, in lists."""
         expression, size = rows_expression(COLUMNS[kind], query, tenant), first
         # One statement for all lists: the beginning of a frequent word takes long to look up.
-        rows = iter(connection.iterate(NEWEST, (expression, before)))
-        while numbers := [row["rowid"] for row in islice(rows, size)]:
-            yield numbers
+        rows = iter(connection.iterate(NEWEST, (expression, numbers.start, numbers.stop)))
+        while found := [row["rowid"] for row in islice(rows, size)]:
+            yield found
             size *= GROWTH
 
     def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.domain.folder import Folder
-from app.storage import search_walk
+from app.storage import search_times, search_walk
 from app.storage.search_filter import SearchFilter
 from app.storage.store import Store
 from tests.unit.stored_chats import imported
@@ -56,7 +56,11 @@ async def test_search_finds_same_from_either_side(
 ) -> None:
     for name, value in (("FIRST", 1), ("MANY", many), ("COST", cost), ("TESTED", 7)):
         monkeypatch.setattr(search_walk, name, value)
+    monkeypatch.setattr(search_times, "BLOCK", 4)
+    monkeypatch.setattr(search_times, "BRIDGED", many)
     rows = await filled(store)
+    while await store.upkeep.note_times():
+        pass
     [folder] = await store.folders.all()
     for within in (
         SearchFilter(),
@@ -67,6 +71,10 @@ async def test_search_finds_same_from_either_side(
         SearchFilter(folder_id=folder.id),
         SearchFilter(folder_id=folder.id, since=3.0, until=8.0),
         SearchFilter(tag="calm", archived=True, role="assistant"),
+        SearchFilter(since=7.0),
+        SearchFilter(until=2.0),
+        SearchFilter(since=3.0, until=4.0),
+        SearchFilter(since=50.0),
     ):
         expected = [row["id"] for row in rows if meets(row, within)]
         for limit in (1, 3, 50):

@@ -13,7 +13,7 @@ import pytest
 
 from app.domain.records import Message
 from app.storage import readers as module
-from app.storage import search_walk
+from app.storage import search_times, search_walk
 from app.storage.connection import Connection, Parameters, Row
 from app.storage.database import Database
 from app.storage.errors import ReadTimeoutError
@@ -137,7 +137,7 @@ async def test_keys_are_read_while_every_other_reader_is_held(store: Store) -> N
 
 async def test_search_over_its_time_is_refused_with_words(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     await store.imports.add([imported("conv_1", ["tide"])], duplicates=False)
-    monkeypatch.setattr("app.storage.sqlite.text_index.NEWEST", f"{ENDLESS} WHERE ? + ?")
+    monkeypatch.setattr("app.storage.sqlite.text_index.NEWEST", f"{ENDLESS} WHERE ? + ? + ?")
     with pytest.raises(SearchTooSlowError, match="rarer or longer words") as caught:
         await SearchStore(store.database, store.tenant, seconds=0.05).messages("tide", limit=5)
     assert (caught.value.status, caught.value.param) == (422, "q")
@@ -206,6 +206,40 @@ async def test_filter_that_no_chat_meets_reads_few_messages(
         await store.imports.add([imported(f"conv_{number}", ["the tide is high"] * 400)], duplicates=False)
         steps.append(await search_steps(store.database, store.tenant, "tide ", within, 1))
     assert steps[-1] < 1.2 * steps[0], steps
+
+
+async def test_search_in_other_period_reads_few_messages(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_times, "BLOCK", 16)
+    steps = list[int]()
+    for number in range(2):
+        await store.imports.add([imported(f"conv_{number}", ["the tide is high"] * 640)], duplicates=False)
+        while await store.upkeep.note_times():
+            pass
+        steps.append(await search_steps(store.database, store.tenant, "tide ", SearchFilter(since=1e6)))
+    assert steps[-1] < 1.2 * steps[0], steps
+
+
+async def test_numbers_given_again_are_searched_in_the_new_period(store: Store) -> None:
+    def give(number: int) -> Callable[[Connection], int]:
+        return lambda connection: connection.execute(
+            "INSERT INTO searchable(number, conversation_id) VALUES (?, 'none')", (number,)
+        )
+
+    def take(connection: Connection) -> int:
+        return connection.execute("DELETE FROM searchable WHERE conversation_id = 'none'")
+
+    beyond = search_times.BLOCK * (search_times.BRIDGED + 1)
+    [first] = await store.imports.add([imported("conv_1", ["the tide is high"])], duplicates=False)
+    await store.database.write(give(beyond))
+    while await store.upkeep.note_times():
+        pass
+    assert not await store.search.messages("tide", limit=5, within=SearchFilter(since=5.0))
+    await store.database.write(take)
+    await store.deletions.remove_conversation(first.conversation.id)
+    await store.imports.add([imported("conv_2", [*["storm"] * 6, "the tide is low"])], duplicates=False)
+    await store.database.write(give(beyond))
+    [found] = await store.search.messages("tide", limit=5, within=SearchFilter(since=5.0))
+    assert found.snippet.text == "the tide is low"
 
 
 async def test_list_reads_no_conversations_of_the_api(store: Store) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from cache_tiers.block_key import BlockKey, Owner, block_key, owner_of
 from cache_tiers.owners import Owners
 from cache_tiers.shares import MemoryShares
+from engine.kv.packed_ids import packed
 from engine.kv.partial_index import Match, PartialIndex
 from engine.kv_block import EvictionLine, FreeBlockQueue, KVCacheBlock
 
@@ -200,7 +201,8 @@ class BlockPool:
         """
         assert block.key is None
         assert block.ref_count == 1
-        for former in self._partials.begun_by(parent, token_ids):
+        ids = packed(token_ids)
+        for former in self._partials.begun_by(parent, ids):
             if former.ref_count == 0:
                 self._forget(former)
         key = block_key(parent, token_ids)
@@ -208,7 +210,7 @@ class BlockPool:
             return False
         self._name(block, key, token_ids)
         block.partial_of = parent
-        self._partials.add(parent, token_ids, block)
+        self._partials.add(parent, ids, block)
         return True
 
     def find_partial(self, parent: BlockKey, known: tuple[int, ...]) -> Match[KVCacheBlock] | None:
@@ -216,7 +218,7 @@ class BlockPool:
 
         A partial block that is in use is only being read, to store or to copy it.
         """
-        return self._partials.find(parent, known)
+        return self._partials.find(parent, packed(known))
 
     def take_partial(self, block: KVCacheBlock) -> None:
         """Take a free partial block out of the cache for a request that continues to write in it."""
@@ -300,7 +302,7 @@ class BlockPool:
             self._leave_queue(block)
         del self._by_key[key]
         if block.partial_of is not None:
-            self._partials.remove(block.partial_of, block.token_ids)
+            self._partials.remove(block.partial_of, packed(block.token_ids))
         block.key, block.partial_of, block.token_ids, block.is_unsaved = None, None, (), False
         if block.ref_count == 0:
             self._empty_out(block)

@@ -1,15 +1,13 @@
 """Index of partly filled (partial) blocks by the block before them and by their tokens."""
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
 from cache_tiers.block_key import BlockKey
-from engine.kv_block import common_prefix_len
+from engine.kv.packed_ids import ID_BYTES, PackedIds, common_ids, num_ids
 
 Partial = TypeVar("Partial")
-TokenIds = tuple[int, ...]
 
 
 class Match(NamedTuple, Generic[Partial]):
@@ -26,8 +24,8 @@ class Match(NamedTuple, Generic[Partial]):
 class _Siblings(Generic[Partial]):
     """The partial blocks that follow one block: by their tokens, and the tokens in sorted order."""
 
-    partials: dict[TokenIds, Partial] = field(default_factory=dict)
-    order: list[TokenIds] = field(default_factory=list)
+    partials: dict[PackedIds, Partial] = field(default_factory=dict)
+    order: list[PackedIds] = field(default_factory=list)
 
 
 class PartialIndex(Generic[Partial]):
@@ -43,14 +41,14 @@ class PartialIndex(Generic[Partial]):
     def __len__(self) -> int:
         return sum(len(siblings.order) for siblings in self._siblings.values())
 
-    def add(self, parent: BlockKey, token_ids: TokenIds, partial: Partial) -> None:
+    def add(self, parent: BlockKey, token_ids: PackedIds, partial: Partial) -> None:
         """Add a partial block after `parent`. There must be none with the same tokens."""
         siblings = self._siblings.setdefault(parent, _Siblings())
         assert token_ids not in siblings.partials
         siblings.partials[token_ids] = partial
         insort(siblings.order, token_ids)
 
-    def remove(self, parent: BlockKey, token_ids: TokenIds) -> Partial:
+    def remove(self, parent: BlockKey, token_ids: PackedIds) -> Partial:
         """Remove and return the partial block of these tokens. Raises KeyError if there is none."""
         siblings = self._siblings[parent]
         partial = siblings.partials.pop(token_ids)
@@ -59,15 +57,15 @@ class PartialIndex(Generic[Partial]):
             del self._siblings[parent]
         return partial
 
-    def begun_by(self, parent: BlockKey, token_ids: TokenIds) -> list[Partial]:
+    def begun_by(self, parent: BlockKey, token_ids: PackedIds) -> list[Partial]:
         """List the partial blocks of `parent` that a block of `token_ids` replaces: their tokens are a prefix."""
         siblings = self._siblings.get(parent)
         if siblings is None:
             return []
-        beginnings = (token_ids[:length] for length in range(1, len(token_ids) + 1))
+        beginnings = (token_ids[:end] for end in range(ID_BYTES, len(token_ids) + 1, ID_BYTES))
         return [siblings.partials[beginning] for beginning in beginnings if beginning in siblings.partials]
 
-    def find(self, parent: BlockKey, known: TokenIds) -> Match[Partial] | None:
+    def find(self, parent: BlockKey, known: PackedIds) -> Match[Partial] | None:
         """Return the partial block that shares the longest prefix with `known`; None if none shares a token.
 
         In sorted order this partial block is next to the place of `known`.
@@ -87,6 +85,6 @@ class PartialIndex(Generic[Partial]):
         return siblings.partials[siblings.order[0]] if siblings is not None else None
 
 
-def _match(partial: Partial, token_ids: TokenIds, known: Sequence[int]) -> Match[Partial]:
-    shared = common_prefix_len(token_ids, known)
-    return Match(partial, shared, shared == len(token_ids))
+def _match(partial: Partial, token_ids: PackedIds, known: PackedIds) -> Match[Partial]:
+    shared = common_ids(token_ids, known)
+    return Match(partial, shared, shared == num_ids(token_ids))

@@ -5,13 +5,14 @@ a new request do not tell. So the index keeps the tokens of partial blocks, in m
 in it is recomputed.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.owned_keys import OwnedKeys
 from cache_tiers.owners import Owners
-from engine.kv.partial_index import PartialIndex, TokenIds
+from engine.kv.packed_ids import PackedIds, packed, unpacked
+from engine.kv.partial_index import PartialIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,40 +38,41 @@ class StoredPartials:
         self._most = most
         self._least = least
         self._partials: PartialIndex[BlockKey] = PartialIndex()
-        self._places: OwnedKeys[BlockKey, tuple[BlockKey, TokenIds]] = OwnedKeys(owners)
+        self._places: OwnedKeys[BlockKey, tuple[BlockKey, PackedIds]] = OwnedKeys(owners)
 
-    def add(self, parent: BlockKey, key: BlockKey, token_ids: TokenIds) -> bool:
+    def add(self, parent: BlockKey, key: BlockKey, token_ids: Sequence[int]) -> bool:
         """Add the partial block `key` of `parent`. Return False if it has too few tokens to be stored."""
         if len(token_ids) < self._least:
             return False
         self.drop(parent, token_ids)
-        self._partials.add(parent, token_ids, key)
-        self._places.put(key, (parent, token_ids))
+        ids = packed(token_ids)
+        self._partials.add(parent, ids, key)
+        self._places.put(key, (parent, ids))
         if len(self._places) > self._most:
             self._forget(self._places.next_to_go())
         return True
 
-    def drop(self, parent: BlockKey, token_ids: TokenIds) -> None:
+    def drop(self, parent: BlockKey, token_ids: Sequence[int]) -> None:
         """Drop the partial blocks of `parent` that a block of `token_ids` replaces, because theirs are a prefix."""
-        for key in self._partials.begun_by(parent, token_ids):
+        for key in self._partials.begun_by(parent, packed(token_ids)):
             self._forget(key)
 
-    def find(self, index: int, parent: BlockKey, known: TokenIds) -> StoredPartial | None:
+    def find(self, index: int, parent: BlockKey, known: Sequence[int]) -> StoredPartial | None:
         """Return the partial block of `parent` that shares the longest prefix with `known`; None if it is too short.
 
         index: index of the block in the request. known: the request's tokens from that block on.
         """
-        match = self._partials.find(parent, known)
+        match = self._partials.find(parent, packed(known))
         if match is None or match.num_tokens < self._least:
             return None
         self._places.use(match.partial)
         return StoredPartial(index, match.partial, match.num_tokens)
 
-    def tokens_of(self, key: BlockKey) -> TokenIds:
+    def tokens_of(self, key: BlockKey) -> tuple[int, ...]:
         """Return all tokens of a partial block that was just found."""
         place = self._places.get(key)
         assert place is not None
-        return place[1]
+        return unpacked(place[1])
 
     def erase(self, keys: Iterable[BlockKey]) -> None:
         """Erase the partial blocks of `keys`; unknown keys are ignored."""

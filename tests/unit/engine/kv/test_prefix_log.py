@@ -1,3 +1,5 @@
+import tracemalloc
+
 from cache_tiers.block_key import BlockKey, block_key, extend_keys
 from cache_tiers.owners import Owners
 from engine.kv.prefix_log import PrefixLog
@@ -89,3 +91,20 @@ def test_prefix_erased_by_scheduler_is_unknown_to_later_requests() -> None:
     rig.run()
     assert later.reuse is not None
     assert later.reuse.known == KnownPrefix(0, ())
+
+
+def test_a_known_token_takes_at_most_twenty_bytes() -> None:
+    block, log = 64, PrefixLog(Owners(), 64)
+    requests = []
+    for first in range(1000, 9000, 8 * block):
+        ids = tuple(range(first, first + 8 * block))
+        requests.append(Request("r", "local", ids, SamplingParams(), ROOT, extend_keys(ROOT, ids, block), 0.0))
+        requests[-1].num_confirmed_tokens = len(ids)
+    tracemalloc.start()
+    before, _ = tracemalloc.get_traced_memory()
+    while requests:
+        log.add(requests.pop())
+    after, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert log.num_tokens == 8192
+    assert after - before <= 20 * log.num_tokens

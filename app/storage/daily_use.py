@@ -26,7 +26,7 @@ class DailyUseStore:
             )
             connection.execute("DELETE FROM daily_use WHERE day < ?", (oldest,))
 
-        await self._database.write(write, durable=False)
+        await self._database.write(write)
 
     async def since(self, day: str) -> dict[str, Use]:
         """Return the sum of each tenant's use from a day on."""

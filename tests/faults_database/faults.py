@@ -12,7 +12,7 @@ LACKED_SECONDS: Final = 0.1
 """Time before its end from which a primary sends nothing to its standby."""
 LAG_SECONDS: Final = 0.3
 """Longest time between a COMMIT and its arrival at the standby."""
-LOST_COMMITS: Final = 30
+LOST_COMMITS: Final = 20
 SILENT_SECONDS: Final = 40.0
 """Time after which a server has noticed that its connection for notices was cut."""
 
@@ -75,8 +75,10 @@ async def commits_lost(stage: Stage) -> None:
     for each in stage.proxies:
         each.lose_commits(LOST_COMMITS)
     async with asyncio.timeout(60):
-        while any(each.num_left for each in stage.proxies):  # noqa: ASYNC110
+        while any(each.num_left for each in stage.proxies[: len(stage.servers)]):  # noqa: ASYNC110
             await asyncio.sleep(0.1)
+    for each in stage.proxies:
+        each.lose_commits(0)
 
 
 async def failed_over(stage: Stage) -> None:

@@ -78,8 +78,17 @@ class Scenery(Protocol):
     kind: str
     window: Window
 
+    def steady_urls(self) -> list[str]:
+        """Return the addresses of the servers that run all the time."""
+
     def urls(self) -> list[str]:
-        """Return the addresses of the servers."""
+        """Return the addresses of all servers that run."""
+
+    async def arrive(self) -> None:
+        """Start a further server, where there are several."""
+
+    async def depart(self) -> None:
+        """Stop a server, where there are several."""
 
     def content(self) -> Rows:
         """Return the database that the servers use."""
@@ -106,14 +115,17 @@ class Play(Generic[S]):
         """Break the database while people chat, and return the effects."""
         scene, self._stage.window = self._scene(), NO_WINDOW
         people = [Person(scene, number, random.Random(f"{seed} {number}")) for number in range(PEOPLE)]
-        streamers = [Streamer(url, self._model) for url in self._stage.urls()]
+        streamers = [Streamer(url, self._model) for url in self._stage.steady_urls()]
         streaming = [asyncio.create_task(each.live()) for each in streamers]
         living = [asyncio.create_task(each.live()) for each in people]
         began = time.monotonic()
+        # The fault meets a server that starts, and one that stops.
+        moving = [asyncio.create_task(self._stage.arrive())]
         try:
             await self._passed(self._pace.before, living)
             for each in streamers:
                 each.reset()
+            moving.append(asyncio.create_task(self._stage.depart()))
             await strike(self._stage)
             ended = time.monotonic()
             await self._passed(self._pace.after, living)
@@ -121,12 +133,13 @@ class Play(Generic[S]):
             blocked = await self._blocked(people, living, ended + RECOVERY_SECONDS)
             gap = max(each.measured() for each in streamers)
             blocked += [error for each in streamers for error in each.errors]
+            blocked += await self._immovable(moving, ended + RECOVERY_SECONDS)
             blocked += await self._untold(ended + RECOVERY_SECONDS)
             blocked += await self._unusable(scene, ended + RECOVERY_SECONDS)
         finally:
-            for task in (*streaming, *living):
+            for task in (*streaming, *living, *moving):
                 task.cancel()
-            await asyncio.gather(*streaming, *living, return_exceptions=True)
+            await asyncio.gather(*streaming, *living, *moving, return_exceptions=True)
         found = await self._settled(scene, ended + RECOVERY_SECONDS)
         blocked += [f"{each} is in progress" for each in found.unfinished]
         return Outcome(
@@ -159,6 +172,13 @@ class Play(Generic[S]):
             f"{name} waits in {[each for each in chats if each.title.startswith(f'chat {name[7:]}-')][-1]}"
             for name in names
         ]
+
+    async def _immovable(self, moving: "Sequence[asyncio.Task[None]]", deadline: float) -> list[str]:
+        """Return sentences about a server that does not start or stop by the deadline."""
+        done, waiting = await asyncio.wait(moving, timeout=max(0.0, deadline - time.monotonic()))
+        for task in done:
+            task.result()
+        return [f"a server does not {'start' if task is moving[0] else 'stop'}" for task in waiting]
 
     async def _unusable(self, scene: Scene, deadline: float) -> list[str]:
         """Use all chats that are left, and return sentences about those that do not answer by the deadline."""

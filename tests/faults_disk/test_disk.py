@@ -34,6 +34,15 @@ class OnDisk:
     def urls(self) -> list[str]:
         return [self._server.base_url] if self._server.base_url is not None else []
 
+    def steady_urls(self) -> list[str]:
+        return self.urls()
+
+    async def arrive(self) -> None:
+        pass
+
+    async def depart(self) -> None:
+        pass
+
     def content(self) -> "OnDisk":
         return self
 

@@ -17,6 +17,7 @@ from typing import Final, Self
 SOCKET: Final = ".s.PGSQL.5432"
 COMMITTED: Final = b"C\x00\x00\x00\x0bCOMMIT\x00"
 """Message of PostgreSQL that a transaction is committed."""
+UNREACHABLE_SECONDS: Final = 0.5
 
 
 class Proxy:
@@ -58,7 +59,11 @@ class Proxy:
         self._order("swallow listeners" if listeners else "swallow")
 
     def lose_commits(self, count: int) -> None:
-        """Cut connections instead of confirming a COMMIT: every second time, until `count` answers are lost."""
+        """Cut connections instead of confirming a COMMIT: every second time, until `count` answers are lost.
+
+        After every second lost answer no connection is made for UNREACHABLE_SECONDS, so that no client can look whether
+        the transaction is stored.
+        """
         self._order(f"lose {count}")
 
     @property
@@ -100,6 +105,7 @@ class _Relay:
         self._connections: list[_Connection] = []
         self._to_lose = 0
         self._is_next_lost = False
+        self._unreachable_until = 0.0
 
     def obey(self, order: str) -> str:
         match order.split():
@@ -120,6 +126,9 @@ class _Relay:
         return "ok"
 
     async def accept(self, client_reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
+        if asyncio.get_running_loop().time() < self._unreachable_until:
+            client.transport.abort()
+            return
         try:
             server_reader, server = await asyncio.open_unix_connection(self._target / SOCKET)
         except OSError:
@@ -156,6 +165,8 @@ class _Relay:
         loses, self._is_next_lost = self._is_next_lost, not self._is_next_lost
         if loses:
             self._to_lose -= 1
+            if self._to_lose % 2:
+                self._unreachable_until = asyncio.get_running_loop().time() + UNREACHABLE_SECONDS
         return loses
 
 

@@ -85,7 +85,7 @@ test-tools: test-setup ## run every benchmark in small, and fuzz the API, a minu
 test-postgres: test-setup .make/postgres-$(OLDEST_POSTGRES) ## run the tests of the store and of the chats on a PostgreSQL of their own, several servers on it, the oldest version over TLS, and a file on a disk that fails, six minutes
 	@scripts/get-test-tools postgres
 	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/faults_disk tests/integration/app/routes $(ARGS)
-	@POSTGRES=.make/postgres-$(OLDEST_POSTGRES) scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/postgres/test_database.py tests/postgres/test_servers.py tests/postgres/test_hung_connections.py $(ARGS)
+	@POSTGRES=.make/postgres-$(OLDEST_POSTGRES) scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/postgres/test_database.py tests/postgres/test_servers.py tests/postgres/test_takeovers.py tests/postgres/test_hung_connections.py $(ARGS)
 
 test-ray: test-setup .make/ray ## run replicas on a Ray cluster of four machines, all on this one, and servers on PostgreSQL that share them, a minute
 	@scripts/with-postgres $(BIN)/python -m pytest -p tests.on_postgres tests/ray $(ARGS)

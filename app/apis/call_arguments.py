@@ -15,7 +15,8 @@ from models.tool_format import ToolFormat
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
     """Read the arguments. If a call was cut within a text, a number or a field, the object lacks it."""
-    read = from_json(call.arguments, allow_partial=True) if call.arguments else {}
+    # By default, the parser keeps 16,384 short texts of earlier calls for good.
+    read = from_json(call.arguments, allow_partial=True, cache_strings="keys") if call.arguments else {}
     return read if isinstance(read, dict) else {}
 
 

@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 60.0
 
 
 class NextPromptPrefill:
-    """Owner of one task per answer whose next prompt is prefilled. One of them computes at a time."""
+    """Owner of the answers whose next prompts are prefilled, one after another."""
 
     def __init__(
         self, host: EngineHost, store: Store, turns: Turns, erasure: KVErasure, *, poll_seconds: float = POLL_SECONDS
@@ -85,7 +85,7 @@ class NextPromptPrefill:
         thinking = engine.chat_format.thinking
         if thinking is None or not thinking.is_in(run.token_ids) or not run.answer.content:
             return
-        await self._tasks.succeed(run.id, partial(self._compute, engine, run, instructions, tools, rules))
+        self._tasks.put(run.id, partial(self._compute, engine, run, instructions, tools, rules))
 
     async def _compute(
         self,

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class TitleMaker:
-    """Owner of one task per conversation that waits for its title. One of them asks the model at a time."""
+    """Owner of the conversations that wait for their titles, which are made one after another."""
 
     def __init__(
         self,
@@ -100,9 +100,11 @@ class TitleMaker:
         await self._host.until_ready()
         # A user who replies at once goes first.
         await asyncio.sleep(self._poll_seconds)
-        await self._tasks.succeed(due.answer_id, partial(self._try, due))
+        self._tasks.put(due.answer_id, partial(self._try, due), partial(self._forget, due.answer_id))
+
+    async def _forget(self, answer_id: str) -> None:
         with suppress(*REFUSALS):
-            await self._store.due_titles.forget(due.answer_id)
+            await self._store.due_titles.forget(answer_id)
 
     async def _try(self, due: DueTitle) -> bool:
         """Try to title the conversation. Returns False to try again later."""

@@ -2,14 +2,22 @@
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from contextvars import Context
+from dataclasses import dataclass
 
 from app.host.backend import Backend
 from engine.errors import EbbError
 from engine.urgency import Urgency
 
 logger = logging.getLogger(__name__)
+
+Attempt = Callable[[], Awaitable[bool]]
+"""Tries to do the work, and returns whether it is done."""
+After = Callable[[], Awaitable[None]]
+"""Is called when work was done or given up."""
 
 LAST = (1 << 31) - 1
 """Lowest priority."""
@@ -26,42 +34,80 @@ def behind_all(engine: Backend) -> Urgency:
     return Urgency(0 if engine.config.queue_policy == "fcfs" else LAST)
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """Work that waits for its turn. `until` is the time of the event loop at which it is given up."""
+
+    name: str
+    attempt: Attempt
+    after: After | None
+    until: float
+
+
 class IdleTasks:
-    """Owner of tasks that wait until the engine is idle. One of them works at a time."""
+    """Owner of work that waits until the engine is idle.
+
+    One piece of work is attempted at a time, in the order in which they came. The others wait in a line and have no
+    tasks of their own: a busy server may have thousands.
+    """
 
     def __init__(self, failed: str, *, poll_seconds: float, patience_seconds: float) -> None:
         """Prepare to run tasks.
 
-        failed: the log message for a task that failed.
+        failed: the log message for work that failed.
         poll_seconds: time between two attempts.
-        patience_seconds: time after which a task gives up.
+        patience_seconds: time after which work is given up.
         """
         self._failed = failed
         self._poll_seconds = poll_seconds
         self._patience_seconds = patience_seconds
         self._tasks: set[asyncio.Task[None]] = set()
-        self._working = asyncio.Lock()
+        self._line = deque[_Waiting]()
+        self._is_working = False
 
-    def begin(self, work: Coroutine[None, None, None]) -> None:
+    def begin(self, work: Coroutine[None, None, None], context: Context | None = None) -> None:
         """Run `work` in the background until `stop`."""
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def succeed(self, name: str, attempt: Callable[[], Awaitable[bool]]) -> None:
-        """Call `attempt` until it returns True or the task runs out of patience. Logs errors and never raises."""
+    def put(self, name: str, attempt: Attempt, after: After | None = None) -> None:
+        """Have `attempt` called in its turn until it returns True, fails or the patience ends.
+
+        after: called in any of these cases.
+        """
+        until = asyncio.get_running_loop().time() + self._patience_seconds
+        self._line.append(_Waiting(name, attempt, after, until))
+        if not self._is_working:
+            self._is_working = True
+            # The context of the request that came first is of no concern to the others.
+            self.begin(self._work(), Context())
+
+    async def _work(self) -> None:
+        """Work off the line."""
+        try:
+            while self._line:
+                work = self._line.popleft()
+                await self._succeed(work)
+                if work.after is not None:
+                    await work.after()
+        finally:
+            self._is_working = False
+
+    async def _succeed(self, work: _Waiting) -> None:
+        """Attempt `work` until it is done or given up. Logs errors and never raises."""
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._patience_seconds), self._working:
+                async with asyncio.timeout_at(work.until):
                     while True:
-                        if await attempt():
+                        if await work.attempt():
                             return
                         await asyncio.sleep(self._poll_seconds)
         except EbbError as error:
             # The conversation was deleted, has no room for one more question, or the server is stopping.
-            logger.debug("%s: %s: %s", name, self._failed, error.message)
+            logger.debug("%s: %s: %s", work.name, self._failed, error.message)
         except Exception:
-            logger.exception("%s: %s", name, self._failed)
+            logger.exception("%s: %s", work.name, self._failed)
 
     async def join(self) -> None:
         """Wait until all tasks have ended."""
@@ -70,6 +116,7 @@ class IdleTasks:
 
     async def stop(self) -> None:
         """Cancel the tasks. Unfinished work is dropped."""
+        self._line.clear()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

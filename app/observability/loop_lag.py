@@ -13,6 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -117,5 +118,6 @@ class BlockLog:
 
 def short_stack(frame: FrameType) -> str:
     """Format up to STACK_DEPTH frames as one line, the innermost first."""
-    frames = traceback.extract_stack(frame, STACK_DEPTH)
-    return " < ".join(f"{each.name} ({Path(each.filename).name}:{each.lineno})" for each in reversed(frames))
+    # Not `traceback.extract_stack`, which reads the files of the frames and keeps them in memory.
+    frames = islice(traceback.walk_stack(frame), STACK_DEPTH)
+    return " < ".join(f"{each.f_code.co_name} ({Path(each.f_code.co_filename).name}:{line})" for each, line in frames)

@@ -142,6 +142,21 @@ async def test_title_waits_while_a_request_is_served(
     assert (await title_of(services, conversation))[1] == "model"
 
 
+async def test_waiting_titles_share_one_task(services: Services, engine: FakeEngine, titles: TitleMaker) -> None:
+    asked = [await answered(services, "What is a tide?") for _ in range(5)]
+    engine.hold()
+    await ask(services, await services.store.conversations.create({}), "Busy?")
+    others = len(asyncio.all_tasks())
+    for _, run in asked:
+        titles.after(run)
+    async with asyncio.timeout(20):
+        while len(asyncio.all_tasks()) > others + 1:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    engine.allow(None)
+    await settled(titles)
+    assert {(await title_of(services, conversation))[1] for conversation, _ in asked} == {"model"}
+
+
 async def test_title_is_aborted_for_new_request_and_retried(
     services: Services, engine: FakeEngine, titles: TitleMaker
 ) -> None:

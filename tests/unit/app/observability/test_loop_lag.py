@@ -1,6 +1,7 @@
 """Stops of the event loop are measured, counted, and logged with the stack of the loop's thread."""
 
 import asyncio
+import linecache
 import logging
 import re
 import sys
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from app.observability.loop_lag import BLOCKED_SECONDS, LOG_SECONDS, PROBE_SECONDS, BlockLog, LoopLag
+from app.observability.loop_lag import BLOCKED_SECONDS, LOG_SECONDS, PROBE_SECONDS, BlockLog, LoopLag, short_stack
 
 BLOCK_SECONDS = 4 * PROBE_SECONDS
 
@@ -55,6 +56,12 @@ async def test_blocked_loop_is_logged_with_its_stack(caplog: pytest.LogCaptureFi
     [line] = [record.getMessage() for record in caplog.records if record.name == "app.observability.loop_lag"]
     assert "stand_still (test_loop_lag.py:" in line
     assert int(re.findall(r"more than (\d+) ms", line)[0]) >= BLOCKED_SECONDS * 1e3
+
+
+def test_stacks_keep_no_source_text_in_memory() -> None:
+    linecache.clearcache()
+    assert short_stack(sys._getframe()).startswith("test_stacks_keep_no_source_text_in_memory (test_loop_lag.py:")
+    assert linecache.cache == {}
 
 
 async def test_blocks_while_engine_starts_are_counted_not_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -74,3 +74,10 @@ def test_names_of_ignored_fields_are_bounded() -> None:
     long, unprintable = "n" * 1000, "a\r\nSet-Cookie: b, ü"
     assert ignored_in(ChatCompletionRequest, CHAT | {long: 1}) == "n" * MAX_NAME_LENGTH
     assert ignored_in(ChatCompletionRequest, CHAT | {unprintable: 1}) == "a??Set-Cookie:?b???"
+
+
+def test_texts_of_a_body_are_not_kept_for_later_ones() -> None:
+    body = json.dumps({"model": "a model", "messages": [{"role": "user", "content": "a secret"}]}).encode()
+    first, second = (parse_body(ChatCompletionRequest, body).messages[0].content for _ in range(2))
+    assert first == second
+    assert first is not second

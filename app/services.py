@@ -261,10 +261,10 @@ class Services:
         await resumption.begin(lease.former, claims=lease.claims)
         if titles is not None and lease.claims:
             await titles.begin()
-        shared_deletions = SharedDeletions(host, store, runs, lambda: lease.leads)
+        erasure = KVErasure(host, store, former=lease.former, leads=lambda: lease.leads)
+        shared_deletions = SharedDeletions(host, store, runs, erasure, lambda: lease.leads)
         directory = _replica_directory(store) if shares_replicas else None
         await store.database.listen(partial(_heed, lease, shared_runs, directory, shared_changes, shared_deletions))
-        erasure = KVErasure(host, store.tokens, shared_deletions.share)
         metrics = Metrics(host, lambda: runs.live)
         daily_use = DailyUse(gates, store.daily_use)
         deletions = Deletions(
@@ -357,6 +357,7 @@ class Services:
 
     def begin(self) -> None:
         """Start the background tasks, which run regardless of requests."""
+        self.erasure.start()
         self.deletions.begin()
         self.shared_deletions.begin()
         self.store.upkeep.begin()

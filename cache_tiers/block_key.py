@@ -23,7 +23,8 @@ A partly filled block hashes fewer ids, so its key differs from that of every fu
 """
 
 OWNER_BYTES: Final = 8
-_KEY_BYTES: Final = 32
+KEY_BYTES: Final = 32
+"""Length of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def own_root(public: BlockKey, root: BlockKey) -> BlockKey:
 
 def unfindable_root(owner: Owner) -> BlockKey:
     """Return a random root of `owner`, whose keys no other request can have."""
-    return _key(owner, secrets.token_bytes(_KEY_BYTES))
+    return _key(owner, secrets.token_bytes(KEY_BYTES))
 
 
 def block_key(parent: BlockKey, token_ids: Sequence[int]) -> BlockKey:
@@ -112,4 +113,4 @@ def block_key(parent: BlockKey, token_ids: Sequence[int]) -> BlockKey:
 
 
 def _key(owner: Owner, digest: bytes) -> BlockKey:
-    return BlockKey(owner + digest[: _KEY_BYTES - OWNER_BYTES])
+    return BlockKey(owner + digest[: KEY_BYTES - OWNER_BYTES])

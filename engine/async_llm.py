@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, TypeVar
 
+from cache_tiers.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.core import InFlight, SchedulerInDoubtError, StepBehindFailureError
@@ -209,13 +210,16 @@ class AsyncLLMEngine:
             self._deliver(output)
         self._wake.set()
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> bool:
-        """Erase from all tiers the blocks that only these trails use, and wait until that is done.
+    async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str = "local") -> list[BlockKey]:
+        """Return the keys of the blocks that only these trails of a tenant use."""
+        return await asyncio.to_thread(self.keys.of_trails, trails, tenant)
+
+    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+        """Erase blocks from all tiers, and wait until that is done.
 
         Blocks that are being copied, loaded or written are erased once that has ended, also while the engine stops.
         Return False if it could not be done, because the engine has ended or a lower tier is away or refuses it.
         """
-        keys = await asyncio.to_thread(self._engine.processor.keys_of_trails, trails, tenant)
         if self._has_ended():
             return False
         self._engine.core.erase(keys)

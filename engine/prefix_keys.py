@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys, own_root
+from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys, own_root
 from cache_tiers.owners import PUBLIC, Owners
 from engine.public_prefix import PublicPrefix
 from engine.tenants import TenantSalts
+from engine.trail import Trail
 
 
 class PrefixKeys:
@@ -60,3 +61,22 @@ class PrefixKeys:
         own = len(before) > (len(public.keys) if public is not None else 0)
         parent = before[-1] if own else root
         return [*before, *extend_keys(parent, token_ids[len(before) * size :], size)]
+
+    def of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
+        """Return the keys of the full and partly filled blocks that only these trails of a tenant use."""
+        # Branches of one conversation share a prefix, so the same key may occur in several trails.
+        return list(dict.fromkeys(key for trail in trails for key in self.of_trail(trail, tenant)))
+
+    def of_trail(self, trail: Trail, tenant: str) -> list[BlockKey]:
+        """Return the keys of the full and then of the partly filled blocks that only this trail of a tenant uses."""
+        size, ids = self.namespace.block_size, trail.token_ids
+        public = self.public_part(ids)
+        root = self.root(tenant, public)
+        full = self.extend(root, public, ids)
+        first = len(public.keys) if public is not None else 0
+        partials = [
+            block_key(full[end // size - 1] if end // size > first else root, ids[end // size * size : end])
+            for end in trail.ends
+            if end > trail.num_shared and end % size and end // size >= first
+        ]
+        return full[max(first, trail.num_shared // size) :] + partials

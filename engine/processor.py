@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, owner_of, unfindable_root
+from cache_tiers.block_key import BlockKey, KeyNamespace, owner_of, unfindable_root
 from cache_tiers.owners import Owners
 from engine.errors import InvalidRequestError, PromptTooLongError
 from engine.generate_request import GenerateRequest
@@ -200,25 +200,7 @@ class Processor:
 
     def keys_of_chain(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:
         """Return the keys of all blocks of these tokens, including a partly filled last one. No side effects."""
-        return self._keys_of_trail(Trail(token_ids, ends=(len(token_ids),)), tenant) if self._prefix_cache else []
-
-    def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
-        """Return the keys of the full and partly filled blocks that only these trails use. This has no side effects."""
-        # Branches of one conversation share a prefix, so the same key may occur in several trails.
-        return list(dict.fromkeys(key for trail in trails for key in self._keys_of_trail(trail, tenant)))
-
-    def _keys_of_trail(self, trail: Trail, tenant: str) -> list[BlockKey]:
-        size, ids = self.limits.block_size, trail.token_ids
-        public = self.keys.public_part(ids)
-        root = self.keys.root(tenant, public)
-        full = self.keys.extend(root, public, ids)
-        first = len(public.keys) if public is not None else 0
-        partials = [
-            block_key(full[end // size - 1] if end // size > first else root, ids[end // size * size : end])
-            for end in trail.ends
-            if end > trail.num_shared and end % size and end // size >= first
-        ]
-        return full[max(first, trail.num_shared // size) :] + partials
+        return self.keys.of_trail(Trail(token_ids, ends=(len(token_ids),)), tenant) if self._prefix_cache else []
 
     def _prepared_for(self, prompt: tuple[int, ...]) -> _Prepared | None:
         # Another thread may append during the search, hence the copy.

@@ -28,11 +28,14 @@ from app.runs.service import RunRegistry
 from app.storage.removals import Removed
 from app.storage.store import Store
 from app.storage.versions import Versions
+from cache_tiers.tier import BLOCK_TTL_SECONDS
 from engine.errors import NotFoundError, OutageError
 
 UNDO_SECONDS = 600.0
 LOOK_SECONDS = 15.0
 DAY = 86_400.0
+GONE_DAYS = math.ceil(BLOCK_TTL_SECONDS / DAY)
+"""Days after which no tier has the KV of a deleted conversation any more, erased or not."""
 TEMPORARY_DAYS = 1
 """Days from the last use of a temporary conversation to its removal."""
 
@@ -102,7 +105,8 @@ class Deletions:
     ) -> None:
         """Hide a conversation and cancel its runs.
 
-        permanently: remove the conversation at once, even if it is hidden already.
+        permanently: remove the conversation at once, even if it is hidden already; if the model is not loaded yet, once
+            it is.
 
         Raises NotFoundError, VersionMismatchError.
         """
@@ -115,8 +119,10 @@ class Deletions:
         tenant = self._store.tenant
         await self._runs.cancel_in(conversation_id, tenant)
         self._runs.forget_prefixes(tenant)
-        if permanently:
-            self._erasure.begin(await self._store.deletions.remove_conversation(conversation_id), tenant)
+        if permanently and self._host.engine is not None:
+            await self._store.deletions.remove_conversation(conversation_id, self._erasure.leaving)
+        elif permanently:
+            await self._store.deletions.mark_conversation(conversation_id)
 
     async def delete_conversations(self, ids: Sequence[str]) -> list[str]:
         """Hide conversations and cancel their runs. Returns the ids of those that existed."""
@@ -170,23 +176,24 @@ class Deletions:
 
     async def remove(self, *, conversations_until: float, messages_until: float) -> None:
         """Permanently remove conversations and messages that were hidden by the given times, for all tenants."""
-        remove_oldest = self._store.deletions.remove_oldest
-        while (removed := await remove_oldest(conversations_until, messages_until)) is not None:
+        remove_oldest, leaving = self._store.deletions.remove_oldest, self._erasure.leaving
+        while (removed := await remove_oldest(conversations_until, messages_until, leaving)) is not None:
             self._forget(removed)
 
     async def remove_temporary(self, until: float) -> None:
         """Permanently remove temporary conversations that were deleted, or last used by the time `until`."""
-        while (removed := await self._store.deletions.remove_temporary(until)) is not None:
+        while (removed := await self._store.deletions.remove_temporary(until, self._erasure.leaving)) is not None:
             self._forget(removed)
 
     async def erase_hidden(self, until: float) -> None:
         """Erase the KV of conversations that were hidden by the time `until`, for all tenants."""
-        while (hidden := await self._store.recently_deleted.next_with_kv(until)) is not None:
+        next_with_kv, leaving = self._store.recently_deleted.next_with_kv, self._erasure.leaving
+        while (hidden := await next_with_kv(until, leaving)) is not None:
             self._forget(hidden)
 
     async def remove_expired(self, until: float) -> None:
         """Remove all tenants' responses that were created by the time `until`, and complete deletions of responses."""
-        while (removed := await self._store.responses.remove_expired(until)) is not None:
+        while (removed := await self._store.responses.remove_expired(until, self._erasure.leaving)) is not None:
             self._forget(removed)
 
     async def remove_due(self, elapsed: float) -> None:
@@ -200,6 +207,7 @@ class Deletions:
         await self.remove_temporary(await self._days_ago(TEMPORARY_DAYS))
         await self.erase_hidden(undone_until)
         await self.remove_expired(await self._responses_expire())
+        await self._store.owed_erasures.forget(await self._days_ago(GONE_DAYS))
 
     async def _end_work_on(self, hidden: Sequence[str]) -> None:
         for conversation_id in hidden:
@@ -209,7 +217,6 @@ class Deletions:
     def _forget(self, removed: Removed) -> None:
         if removed.nodes:
             self._runs.forget_prefixes(removed.tenant)
-            self._erasure.begin(removed.nodes, removed.tenant)
 
     async def _kept_until(self, undone_until: float) -> float:
         """Return the time of deletion up to which conversations are removed."""

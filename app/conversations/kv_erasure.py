@@ -1,25 +1,37 @@
 """Erasure of deleted conversations from the cache tiers, except for prefixes that other conversations share.
 
-Erasure runs after the deletion, which does not wait for it. While the database, a tier or a replica is away, the
-erasure is repeated. Blocks that it misses because the server stops age out like all unused blocks.
+stored --leaving()--> owed, with shared blocks --compared--> owed, without shared blocks --erased everywhere--> done
+
+The keys of the blocks are stored as owed before the messages leave (app/storage/owed_erasures.py), and compared with
+what is left afterwards. The deletion does not wait for that. While the database, a tier or a replica is away, the
+erasure is repeated, also by the process that replaces this one. If the process ends before the comparison, shared
+blocks are erased too, and computed again.
+
+After seven days no tier has the blocks of a deleted conversation any more, and what is still owed is forgotten.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final, TypeVar
 
 from app.domain.token_history import ID_BYTES, num_common, unpack_ids
 from app.domain.token_trails import TokenNode, trails_of
+from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.storage.errors import ReadTimeoutError
-from app.storage.token_index import INDEXED_BYTES, TokenIndex
-from engine.errors import OutageError
+from app.storage.owed_erasures import OwedErasure
+from app.storage.removals import Departure
+from app.storage.store import Store
+from app.storage.token_index import INDEXED_BYTES
+from cache_tiers.block_key import BlockKey
+from engine.errors import NotReadyError, OutageError
 from engine.trail import Trail
 
 T = TypeVar("T")
-Share = Callable[[str, Sequence[Trail]], Awaitable[None]]
 
 FIRST_WAIT: Final = 1.0
 LONGEST_WAIT: Final = 60.0
@@ -29,46 +41,133 @@ logger = logging.getLogger(__name__)
 
 
 class KVErasure:
-    """Owner of the tasks that compare deleted conversations with those that remain."""
+    """Owner of the tasks that compare deleted conversations with those that remain, and of what is owed."""
 
-    def __init__(self, host: EngineHost, index: TokenIndex, share: Share | None = None) -> None:
+    def __init__(self, host: EngineHost, store: Store, *, former: str | None, leads: Callable[[], bool]) -> None:
         """Prepare to erase.
 
-        share: has the other servers erase the same trails of a tenant; None for a server that has its database alone.
+        former: the server that this process replaces; None for no server.
+        leads: whether this server tries what servers owe that have ended.
         """
         self._host = host
-        self._index = index
-        self._share = share
+        self._owed = store.owed_erasures
+        self._index = store.tokens
+        self._shares = store.erasures if store.database.is_shared else None
+        self._former = former
+        self._leads = leads
+        self._comparing = set[int]()
+        """Numbers of the rows that may name blocks which other conversations share."""
+        self._missed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def begin(self, deleted: Sequence[TokenNode], tenant: str) -> None:
-        """Begin to erase the KV of a tenant's deleted messages, which must have left the store already."""
-        task = asyncio.create_task(self._erase(deleted, tenant), name="erase-kv")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def start(self) -> None:
+        """Start to make what is owed from earlier, once there is an engine, and what fails from now on."""
+        self._spawn(self._repeat())
+
+    @asynccontextmanager
+    async def leaving(self, nodes: Sequence[TokenNode], tenant: str) -> AsyncGenerator[Departure, None]:
+        """Let messages of a tenant leave the store in the context, and erase their KV afterwards.
+
+        If any of them stay, so does the KV that they share. Raises OutageError, and NotReadyError without an engine.
+        """
+        engine = self._host.engine
+        if engine is None:
+            raise NotReadyError(f"Nothing can be removed before the model is loaded: {self._host.progress}")
+        departure = Departure(nodes)
+        trails = [Trail(unpack_ids(each.ids), 0, each.ends) for each in await asyncio.to_thread(trails_of, nodes)]
+        numbers = await self._owe(await engine.keys_of_trails(trails, tenant=tenant))
+        self._comparing.update(numbers)
+        try:
+            yield departure
+        finally:
+            self._spawn(self._settle(engine, departure.nodes, tenant, numbers))
+
+    def begin(self, nodes: Sequence[TokenNode], tenant: str) -> None:
+        """Begin to erase the KV of a tenant's messages that the store does not have."""
+        if self._host.engine is not None:
+            self._spawn(self._settle(self._host.engine, nodes, tenant, ()))
+
+    async def take(self, trails: Sequence[Trail], tenant: str) -> None:
+        """Owe an erasure that another server has compared, and begin to make it. Raises OutageError."""
+        engine = await self._host.until_ready()
+        keys = await engine.keys_of_trails(trails, tenant=tenant)
+        self._spawn(self._attempt(engine, await self._owe(keys), keys))
 
     async def stop(self) -> None:
-        """Cancel the erasures in progress."""
+        """Cancel the erasures in progress, which are left to the next process."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _erase(self, deleted: Sequence[TokenNode], tenant: str) -> None:
-        engine = self._host.engine
-        if engine is None:
-            return
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(_logged(work), name="erase-kv")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _owe(self, keys: Sequence[BlockKey]) -> list[int]:
+        return await self._owed.add(keys, time.time()) if keys else []
+
+    async def _settle(self, engine: Backend, nodes: Sequence[TokenNode], tenant: str, numbers: Sequence[int]) -> None:
+        """Compare messages with those that remain, and erase their KV.
+
+        numbers: what is owed until then.
+        """
         try:
-            trails = await _repeated(partial(self._trails, deleted, tenant))
-            is_erased = await engine.erase(trails, tenant=tenant)
-            if self._share is not None:
-                await _repeated(partial(self._share, tenant, trails))
-            waits = _waits()
-            while not is_erased:
+            trails = await _repeated(partial(self._trails, nodes, tenant))
+            keys = await engine.keys_of_trails(trails, tenant=tenant)
+            if trails and self._shares is not None:
+                await _repeated(partial(self._shares.add, tenant, trails))
+            if keys or numbers:
+                owed = await _repeated(partial(self._owed.replace, numbers, keys, time.time()))
+                await self._attempt(engine, owed, keys)
+        finally:
+            self._comparing.difference_update(numbers)
+
+    async def _attempt(self, engine: Backend, numbers: Sequence[int], keys: Sequence[BlockKey]) -> None:
+        if not keys:
+            return
+        if await engine.erase(keys):
+            await _repeated(partial(self._owed.remove, numbers))
+        else:
+            self._missed.set()
+
+    async def _repeat(self) -> None:
+        """Make what is owed, again and again while a tier is away."""
+        engine = await self._host.until_ready()
+        await _repeated(partial(self._owed.adopt, self._former))
+        waits = _waits()
+        while True:
+            self._missed.clear()
+            if await self._are_made(engine):
+                waits = _waits()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LONGEST_WAIT):
+                        await self._missed.wait()
+            else:
                 await asyncio.sleep(next(waits))
-                is_erased = await engine.erase(trails, tenant=tenant)
+
+    async def _are_made(self, engine: Backend) -> bool:
+        try:
+            return await _repeated(partial(self._make_all, engine))
         except Exception:
-            logger.exception("the KV of a deleted conversation could not be erased; it will age out")
+            logger.exception("the KV of deleted conversations could not be erased; the erasure will be retried")
+            return False
+
+    async def _make_all(self, engine: Backend) -> bool:
+        """Make what is owed. Return False as soon as an erasure cannot be made."""
+        last = 0
+        while rows := await self._owed.after(last):
+            last = rows[-1].number
+            due = [row for row in rows if row.number not in self._comparing]
+            if not await _make(engine, due):
+                return False
+            await self._owed.remove([row.number for row in due])
+        while self._shares is not None and self._leads() and (rows := await self._owed.of_absent()):
+            if not await _make(engine, rows):
+                return False
+            await self._owed.note_tried([row.number for row in rows])
+        return True
 
     async def _trails(self, deleted: Sequence[TokenNode], tenant: str) -> list[Trail]:
         """Return the trails of deleted messages, each with the length that stored conversations share."""
@@ -94,6 +193,17 @@ class KVErasure:
             longest = max(longest, common)
             level = [(end, message) for end, id_ in whole for message in await self._index.followers(id_)]
         return longest
+
+
+async def _make(engine: Backend, owed: Sequence[OwedErasure]) -> bool:
+    return not owed or await engine.erase([key for row in owed for key in row.keys])
+
+
+async def _logged(work: Coroutine[None, None, None]) -> None:
+    try:
+        await work
+    except Exception:
+        logger.exception("the KV of a deleted conversation could not be erased; the next process erases it")
 
 
 async def _repeated(attempt: Callable[[], Awaitable[T]]) -> T:

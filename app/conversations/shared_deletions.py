@@ -1,28 +1,27 @@
 """Deletions that reach the memory of every server on a database.
 
-A server that has erased the KV of deleted messages notes their tokens for the others, which erase them from their own
-devices and tiers. The tokens are in the database for about a minute. A server that was away for longer keeps the blocks
-until they age out, like all unused blocks.
+A server that erases the KV of deleted messages notes their tokens for the others. Each of them owes the erasure from
+its own device and tiers from then on (`app.conversations.kv_erasure`). The tokens are in the database for about a
+minute. A server that was away for longer keeps the blocks until they age out, like all unused blocks.
 
 A deleted tenant gets another salt. Salts follow from the number of deletions, which all servers keep in common.
 """
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from app.conversations.kv_erasure import KVErasure
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.runs.service import RunRegistry
 from app.storage.connection import MISSED
-from app.storage.erasures import ERASED, Erasure
+from app.storage.erasures import ERASED
 from app.storage.store import Store
 from app.storage.tenant_deletions import DELETED
 from engine.errors import OutageError
-from engine.trail import Trail
 
 LOOK_SECONDS: Final = 15.0
 
@@ -32,7 +31,9 @@ logger = logging.getLogger(__name__)
 class SharedDeletions:
     """Owner of the task that follows the deletions at other servers."""
 
-    def __init__(self, host: EngineHost, store: Store, runs: RunRegistry, leads: Callable[[], bool]) -> None:
+    def __init__(
+        self, host: EngineHost, store: Store, runs: RunRegistry, erasure: KVErasure, leads: Callable[[], bool]
+    ) -> None:
         """Prepare to follow.
 
         leads: whether this server drops the notes that all servers have seen.
@@ -40,10 +41,9 @@ class SharedDeletions:
         self._host = host
         self._store = store
         self._runs = runs
+        self._erasure = erasure
         self._leads = leads
         self._seen = 0
-        self._due = deque[Erasure]()
-        """Erasures that have been read and not done. The database may have dropped their notes."""
         self._news = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -64,11 +64,6 @@ class SharedDeletions:
         if topic in (ERASED, DELETED, MISSED):
             self._news.set()
 
-    async def share(self, tenant: str, trails: Sequence[Trail]) -> None:
-        """Have all other servers erase trails that this one has erased."""
-        if self._store.database.is_shared:
-            await self._store.erasures.add(tenant, trails)
-
     async def delete_tenant(self, engine: Backend, tenant: str) -> None:
         """End a tenant's requests and make its KV unreachable at all servers. Raises EngineError, OutageError."""
         if not self._store.database.is_shared:
@@ -83,17 +78,12 @@ class SharedDeletions:
         """Follow all deletions since the last call."""
         await self._adopt_deletions(engine)
         while erasures := await self._store.erasures.after(self._seen):
-            self._due.extend(erasures)
-            self._seen = erasures[-1].number
+            for erasure in erasures:
+                self._runs.forget_prefixes(erasure.tenant)
+                await self._erasure.take(erasure.trails, erasure.tenant)
+                self._seen = erasure.number
         if self._leads():
             await self._store.erasures.forget()
-        while self._due:
-            erasure = self._due[0]
-            self._runs.forget_prefixes(erasure.tenant)
-            if not await engine.erase(erasure.trails, tenant=erasure.tenant):
-                # A tier or a replica is away. The next look repeats the erasure.
-                return
-            self._due.popleft()
 
     async def _adopt_deletions(self, engine: Backend) -> None:
         for tenant, deletions in (await self._store.tenant_deletions.all()).items():

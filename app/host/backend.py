@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
+from cache_tiers.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.generate_request import GenerateRequest
@@ -198,8 +199,11 @@ class Backend(Protocol):
     def adopt_deletion(self, tenant: str, deletions: int) -> None:
         """Follow a deletion that another server has made durable, the last of so many."""
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str) -> bool:
-        """Erase the blocks that only these trails of a tenant use from all tiers, and wait until that is done.
+    async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str) -> list[BlockKey]:
+        """Return the keys of the blocks that only these trails of a tenant use."""
+
+    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+        """Erase blocks from all tiers, and wait until that is done.
 
         Return False if it could not be done everywhere: a tier or a replica is away, or refuses it. The caller repeats
         the erasure then.

@@ -94,9 +94,8 @@ async def delete_item(request: Request) -> Response:
     conversation_id = request.path_params["id"]
     # An answer and its tool calls are one message, and are removed together.
     message_id = message_id_of_item(request.path_params["item_id"])
-    removed = await services.store.items.remove(conversation_id, message_id)
+    await services.store.items.remove(conversation_id, message_id, services.erasure.leaving)
     services.runs.forget_prefixes(services.store.tenant)
-    services.erasure.begin(removed, services.store.tenant)
     return JSONResponse(conversation_json(await services.store.conversations.get(conversation_id)))
 
 

@@ -11,7 +11,7 @@ from app.domain.token_trails import TokenNode
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.recently_deleted import COMPLETE, KEPT, RESTORABLE, hide_some
-from app.storage.removals import Removal, Removed, mark, next_removal, remove
+from app.storage.removals import Leaving, Removal, Removed, mark, next_removal, remove, without_kv
 from app.storage.rows import message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
@@ -131,12 +131,16 @@ class DeletionStore:
 
         return await self._database.write(update)
 
-    async def remove_conversation(self, conversation_id: str) -> list[TokenNode]:
+    async def remove_conversation(self, conversation_id: str, leaving: Leaving = without_kv) -> list[TokenNode]:
         """Remove a conversation for good, whether it is hidden or not, and return the tokens of its messages.
 
         Raises NotFoundError.
         """
-        removal = Removal(self._tenant, conversation_id, None)
+        await self.mark_conversation(conversation_id)
+        return await remove(self._database, Removal(self._tenant, conversation_id, None), leaving)
+
+    async def mark_conversation(self, conversation_id: str) -> None:
+        """Begin the removal of a conversation, whether it is hidden or not. Raises NotFoundError."""
 
         def begin(connection: Connection) -> None:
             changed = connection.execute(
@@ -145,10 +149,9 @@ class DeletionStore:
             )
             if not changed:
                 raise no_conversation(conversation_id)
-            mark(connection, removal)
+            mark(connection, Removal(self._tenant, conversation_id, None))
 
         await self._database.write(begin)
-        return await remove(self._database, removal)
 
     async def mark_deleted(self) -> int:
         """Begin the removal of all deleted conversations of the tenant, and return their number."""
@@ -207,7 +210,9 @@ class DeletionStore:
         )
         return about_to_change(connection, self._tenant, conversation_id)
 
-    async def remove_oldest(self, conversations_until: float, messages_until: float) -> Removed | None:
+    async def remove_oldest(
+        self, conversations_until: float, messages_until: float, leaving: Leaving = without_kv
+    ) -> Removed | None:
         """Remove the content of one deletion of any tenant for good.
 
         A removal that has begun comes first, then conversations that were hidden at or before `conversations_until`,
@@ -223,9 +228,9 @@ class DeletionStore:
                     return removal
             return None
 
-        return await self._removed(await self._database.write(begin))
+        return await self._removed(await self._database.write(begin), leaving)
 
-    async def remove_temporary(self, until: float) -> Removed | None:
+    async def remove_temporary(self, until: float, leaving: Leaving = without_kv) -> Removed | None:
         """Remove a temporary conversation for good that was deleted, or last used at or before `until`.
 
         All tenants are covered. Returns None if there is none.
@@ -235,12 +240,12 @@ class DeletionStore:
             row = connection.fetch_one(OLDEST_TEMPORARY, (until,))
             return None if row is None else _begun(connection, Removal(*row))
 
-        return await self._removed(await self._database.write(begin))
+        return await self._removed(await self._database.write(begin), leaving)
 
-    async def _removed(self, removal: Removal | None) -> Removed | None:
+    async def _removed(self, removal: Removal | None, leaving: Leaving) -> Removed | None:
         if removal is None:
             return None
-        return Removed(removal.tenant, await remove(self._database, removal))
+        return Removed(removal.tenant, await remove(self._database, removal, leaving))
 
 
 def _done_for(ids: Iterable[str], act: Callable[[str], object]) -> list[str]:

@@ -14,7 +14,7 @@ from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.next_prefixes import forget_next_prefixes
-from app.storage.removals import CONVERSATION_NODES
+from app.storage.removals import CONVERSATION_NODES, Leaving, without_kv
 from app.storage.rows import insert_message, no_conversation, node_of
 from app.storage.server_clock import act_at
 from engine.errors import ConflictError, NotFoundError
@@ -64,7 +64,7 @@ class ItemStore:
 
         return await self._database.write(insert)
 
-    async def remove(self, conversation_id: str, message_id: str) -> list[TokenNode]:
+    async def remove(self, conversation_id: str, message_id: str, leaving: Leaving = without_kv) -> list[TokenNode]:
         """Remove one message and attach its children to its parent.
 
         The messages below are rendered again for the next prompt. Returns the tokens that the conversation had. Raises
@@ -87,7 +87,11 @@ class ItemStore:
             _move_head(connection, conversation_id, parent_id if head["id"] == message_id else head["id"])
             return nodes
 
-        return [node_of(row) for row in await self._database.write(remove)]
+        nodes = await self._database.read_as(node_of, CONVERSATION_NODES, {"id": conversation_id}, tenant=self._tenant)
+        async with leaving(nodes, self._tenant) as departure:
+            departure.nodes = []
+            departure.nodes = [node_of(row) for row in await self._database.write(remove)]
+        return list(departure.nodes)
 
 
 def _head_of(connection: Connection, tenant: str, conversation_id: str) -> Row | None:

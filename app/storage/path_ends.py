@@ -11,7 +11,7 @@ from app.domain.token_trails import TokenNode
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
-from app.storage.removals import BATCH_MESSAGES, NODE_COLUMNS
+from app.storage.removals import BATCH_MESSAGES, NODE_COLUMNS, Leaving, without_kv
 from app.storage.rows import node_of
 
 PATH = """
@@ -63,7 +63,9 @@ def mark_path_end(connection: Connection, message_id: str) -> None:
     )
 
 
-async def remove_path_end(database: Database, message_id: str, tenant: str) -> list[TokenNode]:
+async def remove_path_end(
+    database: Database, message_id: str, tenant: str, leaving: Leaving = without_kv
+) -> list[TokenNode]:
     """Remove a marked message and its ancestors, up to the first one that is still needed.
 
     Returns the tokens of the whole path, or an empty list if no message was removed.
@@ -72,13 +74,15 @@ async def remove_path_end(database: Database, message_id: str, tenant: str) -> l
     path = await database.read_as(node_of, PATH_NODES, given, tenant=tenant)
     ahead = await database.read_as(node_of, PATH_NEXT_PREFIXES, given, tenant=tenant)
     removed, end = set[str](), message_id
-    while True:
-        batch = await database.write_batch(partial(_remove_batch, message_id=end), tenant=tenant)
-        removed.update(batch.removed)
-        if batch.above is None:
-            break
-        end = batch.above
-    return [*path, *(node for node in ahead if node.parent_id in removed)] if removed else []
+    async with leaving([*path, *ahead], tenant) as departure:
+        while True:
+            batch = await database.write_batch(partial(_remove_batch, message_id=end), tenant=tenant)
+            removed.update(batch.removed)
+            if batch.above is None:
+                break
+            end = batch.above
+        departure.nodes = [*path, *(node for node in ahead if node.parent_id in removed)] if removed else []
+    return list(departure.nodes)
 
 
 def _remove_batch(connection: Connection, message_id: str) -> _Batch:

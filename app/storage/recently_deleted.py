@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.domain.records import Conversation, ConversationSource, Role
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.removals import CONVERSATION_NODES, Removed
+from app.storage.removals import CONVERSATION_NODES, Leaving, Removed, without_kv
 from app.storage.rows import conversation_of, node_of
 
 HIDE_BATCH = 500
@@ -116,27 +116,23 @@ class RecentlyDeletedStore:
             ids += found
         return ids
 
-    async def next_with_kv(self, until: float) -> Removed | None:
+    async def next_with_kv(self, until: float, leaving: Leaving = without_kv) -> Removed | None:
         """Return the tokens of a conversation that was deleted at or before `until` and whose KV is to be erased.
 
-        The conversation is returned once. Returns None if there is none.
+        The conversation is returned once, without tokens if it was restored while they were read. Returns None if there
+        is none.
         """
-
-        def take(connection: Connection) -> tuple[str, str] | None:
-            row = connection.fetch_one(
-                f"SELECT tenant, id FROM conversation WHERE {RESTORABLE} AND keeps_kv AND deleted_at <= ? LIMIT 1",
-                (until,),
-            )
-            if row is None:
-                return None
-            connection.execute("UPDATE conversation SET keeps_kv = FALSE WHERE id = ?", (row["id"],))
-            return row["tenant"], row["id"]
-
-        if (taken := await self._database.write(take)) is None:
+        due = f"{RESTORABLE} AND keeps_kv AND deleted_at <= ?"
+        found = await self._database.read(f"SELECT tenant, id FROM conversation WHERE {due} LIMIT 1", (until,))
+        if not found:
             return None
-        tenant, conversation_id = taken
+        [[tenant, conversation_id]] = found
         nodes = await self._database.read_as(node_of, CONVERSATION_NODES, {"id": conversation_id}, tenant=tenant)
-        return Removed(tenant, nodes)
+        take = f"UPDATE conversation SET keeps_kv = FALSE WHERE id = ? AND {due}"
+        async with leaving(nodes, tenant) as departure:
+            if not await self._database.write(lambda connection: connection.execute(take, (conversation_id, until))):
+                departure.nodes = []
+        return Removed(tenant, list(departure.nodes))
 
 
 def hide_some(connection: Connection, condition: str, parameters: Sequence[object]) -> list[str]:

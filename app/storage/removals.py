@@ -5,7 +5,8 @@ restored. If the process ends during a removal, the next one continues it. Messa
 that a cascade never deletes more than the batch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
@@ -50,6 +51,25 @@ BRANCH_IDS = """
 """
 
 
+@dataclass(slots=True)
+class Departure:
+    """Messages that leave the store.
+
+    nodes: tokens of these messages and their ancestors. The removal may change them until it ends.
+    """
+
+    nodes: Sequence[TokenNode]
+
+
+Leaving = Callable[[Sequence[TokenNode], str], AbstractAsyncContextManager[Departure]]
+"""Context in which messages with these tokens leave the store of a tenant: see `KVErasure.leaving`."""
+
+
+def without_kv(nodes: Sequence[TokenNode], tenant: str) -> AbstractAsyncContextManager[Departure]:  # noqa: ARG001
+    """Let messages leave without an erasure of their KV, because no tier may have it."""
+    return nullcontext(Departure(nodes))
+
+
 @dataclass(frozen=True, slots=True)
 class Removal:
     """Removal in progress of a conversation or one of its branches.
@@ -90,7 +110,7 @@ def next_removal(connection: Connection) -> Removal | None:
     return Removal(*row) if row is not None else None
 
 
-async def remove(database: Database, removal: Removal) -> list[TokenNode]:
+async def remove(database: Database, removal: Removal, leaving: Leaving = without_kv) -> list[TokenNode]:
     """Remove a marked conversation or branch, and return its tokens.
 
     For a branch, the result also holds the tokens of its ancestors.
@@ -101,15 +121,16 @@ async def remove(database: Database, removal: Removal) -> list[TokenNode]:
         named, nodes_of, ids_of = removal.message_id, BRANCH_AND_ABOVE, BRANCH_IDS
     nodes = await database.read_as(node_of, nodes_of, {"id": named}, tenant=removal.tenant)
     ids = [row["id"] for row in await database.read(ids_of, {"id": named}, tenant=removal.tenant)]
-    if removal.message_id is not None:
-        await database.write(partial(forget_merging_prompts, message_id=named), durable=False)
-    ids.reverse()
-    for start in range(0, len(ids), BATCH_MESSAGES):
-        await _remove_messages(database, ids[start : start + BATCH_MESSAGES], removal.tenant)
-    if removal.message_id is None:
-        await database.write(
-            lambda connection: connection.execute("DELETE FROM conversation WHERE id = ?", (named,)), durable=False
-        )
+    async with leaving(nodes, removal.tenant):
+        if removal.message_id is not None:
+            await database.write(partial(forget_merging_prompts, message_id=named), durable=False)
+        ids.reverse()
+        for start in range(0, len(ids), BATCH_MESSAGES):
+            await _remove_messages(database, ids[start : start + BATCH_MESSAGES], removal.tenant)
+        if removal.message_id is None:
+            await database.write(
+                lambda connection: connection.execute("DELETE FROM conversation WHERE id = ?", (named,)), durable=False
+            )
     return nodes
 
 

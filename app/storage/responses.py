@@ -8,7 +8,7 @@ from app.domain.token_trails import TokenNode
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.path_ends import mark_path_end, remove_path_end
-from app.storage.removals import Removed
+from app.storage.removals import Leaving, Removed, without_kv
 from app.storage.rows import dump
 from engine.errors import NotFoundError
 
@@ -86,11 +86,13 @@ class ResponseStore:
         )
         return dict(pairs)
 
-    async def delete(self, response_id: str) -> list[TokenNode]:
+    async def delete(self, response_id: str, leaving: Leaving | None = without_kv) -> list[TokenNode]:
         """Remove a response, and the messages at the end of its path that nothing else needs.
 
         A message is needed if it is a response, has a message below it, or is the head of a conversation. Returns the
         tokens of the path if any message was removed. Raises NotFoundError.
+
+        leaving: None leaves the messages to `remove_expired`.
         """
         message_id = message_id_of(response_id)
 
@@ -101,9 +103,9 @@ class ResponseStore:
             mark_path_end(connection, message_id)
 
         await self._database.write(begin)
-        return await remove_path_end(self._database, message_id, self._tenant)
+        return await remove_path_end(self._database, message_id, self._tenant, leaving) if leaving is not None else []
 
-    async def remove_expired(self, until: float) -> Removed | None:
+    async def remove_expired(self, until: float, leaving: Leaving = without_kv) -> Removed | None:
         """Remove one response of any tenant: one whose removal has begun, or one created at or before `until`.
 
         A response in a conversation that the client named stays as long as the conversation. Returns None if there is
@@ -126,7 +128,7 @@ class ResponseStore:
         if found is None:
             return None
         tenant, message_id = found
-        return Removed(tenant, await remove_path_end(self._database, message_id, tenant))
+        return Removed(tenant, await remove_path_end(self._database, message_id, tenant, leaving))
 
 
 def _record_of(row: Row) -> ResponseRecord:

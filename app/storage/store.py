@@ -23,6 +23,7 @@ from app.storage.keys import KeyStore
 from app.storage.limits import LimitStore
 from app.storage.messages import MessageStore
 from app.storage.next_prefixes import NextPrefixStore
+from app.storage.owed_erasures import OwedErasureStore
 from app.storage.owed_use import OwedUseStore
 from app.storage.passwords import PasswordStore
 from app.storage.people import PersonStore
@@ -53,7 +54,7 @@ from app.tenants.name import LOCAL
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `access`, `keys`, `people`,
     `passwords`, `saml_answers`, `provisioning`, `limits`, `tenants`, `owed_use`, `daily_use`, `answers`, `due_titles`,
-    `servers`, `erasures`, `tenant_deletions` and `upkeep` are the server's."""
+    `servers`, `erasures`, `owed_erasures`, `tenant_deletions` and `upkeep` are the server's."""
 
     database: Database
     tenant: str
@@ -95,6 +96,7 @@ class Store:
     due_titles: DueTitleStore
     servers: ServerStore
     erasures: ErasureStore
+    owed_erasures: OwedErasureStore
     tenant_deletions: TenantDeletionStore
     upkeep: Upkeep
 
@@ -168,6 +170,7 @@ class Store:
             due_titles=DueTitleStore(database),
             servers=ServerStore(database),
             erasures=ErasureStore(database),
+            owed_erasures=OwedErasureStore(database),
             tenant_deletions=TenantDeletionStore(database),
             upkeep=upkeep,
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.api.byte_tokenizer import SAID, VOCABULARY, ByteChatFormat, ByteTokenizer
 from bench.api.schedule import STEP_SECONDS, clock, steps_until
-from cache_tiers.block_key import KeyNamespace
+from cache_tiers.block_key import BlockKey, KeyNamespace
 from cache_tiers.histogram import Histogram
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
@@ -214,9 +214,14 @@ class ReplayEngine:
         """Take over a number of deletions of the tenant."""
         self._processor.salts.adopt(tenant, deletions)
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> bool:
-        """Return True: there is no KV."""
+    async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str = "local") -> list[BlockKey]:
+        """Return no keys: there is no KV."""
         del trails, tenant
+        return []
+
+    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+        """Return True: there is no KV."""
+        del keys
         return True
 
     def drain_replica(self, index: int) -> None:

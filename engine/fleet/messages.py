@@ -23,13 +23,12 @@ from typing import Any, get_origin
 
 from msgspec import Struct, msgpack
 
-from cache_tiers.block_key import KeyNamespace
+from cache_tiers.block_key import BlockKey, KeyNamespace
 from cache_tiers.tier import TierId
 from engine.fleet.report import Report
 from engine.outputs import FinishReason, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
-from engine.trail import Trail
 from engine.urgency import Urgency
 
 
@@ -146,8 +145,7 @@ class Erase(Struct, tag=True, frozen=True):
     """Call of `Backend.erase`."""
 
     call: int
-    trails: list[Trail]
-    tenant: str
+    keys: list[BlockKey]
 
 
 class AdoptDeletion(Struct, tag=True, frozen=True):

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+from cache_tiers.block_key import BlockKey
 from engine.fleet.messages import ReplicaFacts
 from engine.fleet.report import name_of
 from engine.prefix_keys import PrefixKeys
 from engine.tenants import TenantSalts
+from engine.trail import Trail
 
 LONG_PROMPT: Final = 8192
 """Prompt length in tokens from which hashing takes about a millisecond."""
@@ -39,6 +41,11 @@ class PromptNames:
         if len(token_ids) < LONG_PROMPT:
             return _names(self._keys, token_ids, tenant)
         return await asyncio.to_thread(_names, self._keys, token_ids, tenant)
+
+    async def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
+        """Return the keys of the blocks that only these trails of a tenant use. A replica must have served before."""
+        assert self._keys is not None
+        return await asyncio.to_thread(self._keys.of_trails, trails, tenant)
 
 
 def _names(keys: PrefixKeys, token_ids: Sequence[int], tenant: str) -> list[int]:

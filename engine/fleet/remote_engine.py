@@ -9,6 +9,7 @@ from dataclasses import replace
 from math import inf
 from typing import Final
 
+from cache_tiers.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
 from engine.errors import EbbError, EngineError, NotReadyError, OverloadedError
@@ -337,23 +338,27 @@ class RemoteEngine:
         self._note_roles()
         link.send(AdoptDeletions(self._salts.generations))
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> bool:
-        """Erase the blocks that only these trails use from the tiers of every replica. See `AsyncLLMEngine.erase`.
+    async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str = "local") -> list[BlockKey]:
+        """Return the keys of the blocks that only these trails of a tenant use."""
+        return await self._names.keys_of_trails(trails, tenant)
+
+    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+        """Erase blocks from the tiers of every replica. See `AsyncLLMEngine.erase`.
 
         Replicas that are drained are included: they flush their tiers later. A replica without a connection may still
         hold blocks, so False is returned until it serves again, in this epoch or the next.
         """
-        plain = [Trail(list(each.token_ids), each.num_shared, list(each.ends)) for each in trails]
+        keys = list(keys)
         # First, since the others then erase from Redis what these have just written there.
-        drained = await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in self._draining))
+        drained = await asyncio.gather(*(self._erase_at(link, keys) for link in self._draining))
         is_one_away = any(state.state == "starting" for state in self._keeper.states)
         links = {*await self._keeper.serving(), *self._draining}
-        erased = await asyncio.gather(*(self._erase_at(link, plain, tenant) for link in links))
+        erased = await asyncio.gather(*(self._erase_at(link, keys) for link in links))
         return all([*drained, *erased]) and not is_one_away
 
-    async def _erase_at(self, link: Link, trails: list[Trail], tenant: str) -> bool:
+    async def _erase_at(self, link: Link, keys: list[BlockKey]) -> bool:
         try:
-            return bool(await link.call(lambda call: Erase(call, trails, tenant)))
+            return bool(await link.call(lambda call: Erase(call, keys)))
         except ReplicaLostError:
             # Only the connection may be lost, and not the memory of the replica.
             return False

@@ -25,6 +25,7 @@ from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from app.storage.upkeep import Upkeep
 from app.tenants.name import LOCAL
+from cache_tiers.block_key import KEY_BYTES, BlockKey
 from tests.on_postgres import url_of
 from tests.unit.stored_chats import answered, imported
 
@@ -51,6 +52,7 @@ async def filled(path: Path) -> tuple[str, str]:
     await store.passwords.add("ada", "$argon2id$", admin=True)
     deleted = await store.conversations.create({"title": "Gone"})
     await store.deletions.hide_conversation(deleted.id)
+    await store.owed_erasures.add([BlockKey(b"k" * KEY_BYTES)], 1000.0)
     await store.close()
     return conversation.id, question.id
 

@@ -1,11 +1,13 @@
 """State that several servers share, with engines without a model: copies of answers, notices, keys and deletions."""
 
 import asyncio
+import time
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from app.conversations import kv_erasure
 from app.runs import lease, lease_watch, shared_runs
 from app.runs.run import Run
 from app.storage.errors import UnusableDatabaseError
@@ -15,12 +17,15 @@ from app.storage.postgres.listener import Listener
 from app.storage.servers import LEASE_SECONDS, RELEASED
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
-from engine.errors import EngineError, NotReadyError
+from cache_tiers.block_key import KEY_BYTES, BlockKey
+from engine.errors import NotReadyError
 from engine.trail import Trail
 from tests.on_postgres import schema_of
 from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
 from tests.postgres.test_database import end_connections
 from tests.unit.stored_chats import imported
+
+KEY = BlockKey(b"k" * KEY_BYTES)
 
 
 def listener_of(store: Store) -> Listener:
@@ -308,37 +313,67 @@ async def test_removed_chat_leaves_the_memory_of_all_servers(first: Server, seco
     assert len(first.engine.erased) == 1
 
 
-async def test_erasure_that_failed_is_repeated_until_done(
+async def test_erasure_of_another_server_is_repeated_until_done(
     first: Server, second: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = first.services.store
+    monkeypatch.setattr(kv_erasure, "FIRST_WAIT", 0.001)
+    second.engine.num_unerased = 3
     for tenant in ("local", "alice"):
-        await first.services.shared_deletions.share(tenant, [Trail([1, 2, 3])])
-
-    async def fail(_trails: object, **_given: object) -> None:
-        raise EngineError("away")
-
-    with monkeypatch.context() as failing:
-        failing.setattr(second.engine, "erase", fail)
-        with pytest.raises(EngineError):
-            await second.services.shared_deletions.catch_up(second.engine)
+        await first.services.store.erasures.add(tenant, [Trail([1, 2, 3])])
+    await second.services.shared_deletions.catch_up(second.engine)
     # Notes are dropped after a minute.
-    await store.database.write(lambda connection: connection.execute("DELETE FROM erasure"))
+    await first.services.store.database.write(lambda connection: connection.execute("DELETE FROM erasure"))
+    second.services.erasure.start()
+    await second.engine.until_erased(2)
+    assert sorted(second.engine.erased_of) == ["alice", "local"]
     await second.services.shared_deletions.catch_up(second.engine)
-    assert second.engine.erased_of == ["local", "alice"]
-    await second.services.shared_deletions.catch_up(second.engine)
+    await until_owed(second, 0)
     assert len(second.engine.erased) == 2
 
 
 async def test_erased_tokens_stay_in_the_database_for_a_minute(first: Server, second: Server) -> None:
     store = first.services.store
-    await first.services.shared_deletions.share("local", [Trail([1, 2, 3])])
+    await store.erasures.add("local", [Trail([1, 2, 3])])
     await first.lease.renew()
     await first.services.shared_deletions.catch_up(first.engine)
     assert len(await store.database.read("SELECT * FROM erasure")) == 1
     await store.database.write(lambda connection: connection.execute("UPDATE erasure SET added_at = added_at - 61"))
     await first.services.shared_deletions.catch_up(first.engine)
     assert await store.database.read("SELECT * FROM erasure") == []
+
+
+async def until_owed(server: Server, count: int) -> None:
+    """Wait until servers owe this number of erasures."""
+    async with asyncio.timeout(20):
+        # A row that goes is no event that a test can wait for.
+        while len(await server.services.store.database.read("SELECT * FROM owed_erasure")) != count:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+async def test_erasure_of_ended_server_is_tried_and_then_succeeded_to(tmp_path: Path, first: Server) -> None:
+    async with server(tmp_path, "third") as ended:
+        await ended.services.store.owed_erasures.add([KEY], time.time())
+    await first.lease.renew()
+    first.services.erasure.start()
+    async with asyncio.timeout(20):
+        # Erasures without a trail are no event that a test can wait for.
+        while not first.engine.erased_keys:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    # The tiers of the server that ended may be its own.
+    await until_owed(first, 1)
+    async with server(tmp_path, "third") as successor:
+        successor.services.erasure.start()
+        await until_owed(first, 0)
+        assert successor.engine.erased_keys == [KEY]
+    assert first.engine.erased_keys == [KEY]
+
+
+async def test_erasure_of_a_live_server_is_its_own(first: Server, second: Server) -> None:
+    await second.services.store.owed_erasures.add([KEY], time.time())
+    await first.lease.renew()
+    assert first.lease.leads
+    assert await first.services.erasure._make_all(first.engine)
+    assert first.engine.erased_keys == []
 
 
 async def test_deleted_tenant_gets_a_new_salt_at_all_servers(tmp_path: Path, first: Server, second: Server) -> None:

@@ -6,6 +6,7 @@ number of steps with `allow`.
 """
 
 import asyncio
+import hashlib
 import struct
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from cache_tiers.block_key import BlockKey
 from cache_tiers.histogram import Histogram
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
@@ -195,6 +197,8 @@ class FakeEngine:
         self.prefixes = FakePrefixes()
         self.requests: list[FakeStream] = []
         self.erased: list[Trail] = []
+        self.erased_keys: list[BlockKey] = []
+        self._trails: dict[BlockKey, tuple[str, Trail]] = {}
         self.num_unerased = 0
         self.erased_of: list[str] = []
         self.deleted_tenants: list[str] = []
@@ -347,12 +351,24 @@ class FakeEngine:
         for request_id in self.requests_of(tenant):
             self.abort(request_id)
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str = "local") -> bool:
+    async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str = "local") -> list[BlockKey]:
+        """Return one key for each trail."""
+        keys = list[BlockKey]()
+        for trail in trails:
+            keys.append(BlockKey(hashlib.sha256(repr((trail, tenant)).encode()).digest()))
+            self._trails[keys[-1]] = tenant, trail
+        return keys
+
+    async def erase(self, keys: Sequence[BlockKey]) -> bool:
         if self.num_unerased:
             self.num_unerased -= 1
             return False
-        self.erased += trails
-        self.erased_of += [tenant] * len(trails)
+        self.erased_keys += keys
+        for key in keys:
+            if key in self._trails:
+                tenant, trail = self._trails[key]
+                self.erased.append(trail)
+                self.erased_of.append(tenant)
         self._change.set()
         return True
 

@@ -207,12 +207,13 @@ class Responses:
         response = await self.get(response_id)
         if response.run is not None:
             await self._runs.cancel(response.run)
-        deleted = await self._store.responses.delete(response_id)
+        # Without an engine, `Deletions` removes the messages later.
+        leaving = self._erasure.leaving if self._host.engine is not None else None
+        deleted = await self._store.responses.delete(response_id, leaving)
         if deleted:
             if response.run is not None:
                 self._runs.forget(response.run)
             self._runs.forget_prefixes(self._store.tenant)
-            self._erasure.begin(deleted, self._store.tenant)
 
     async def _resolved(self, fields: Fields) -> Fields:
         """Put the stored items in the place of references to them, and messages in the place of compactions.

@@ -48,6 +48,7 @@ TABLES: Final = {
     "login": "digest",
     "tenant_limits": "tenant",
     "owed_use": "tenant",
+    "owed_erasure": "number",
     "daily_use": "tenant, day",
     "answer": "name",
     "person": "id",
@@ -68,7 +69,7 @@ TABLES: Final = {
 }
 """Tables in an order in which each one follows those that it refers to, with the columns that identify a row."""
 
-NUMBERED: Final = {"searchable", "run"}
+NUMBERED: Final = {"searchable", "run", "owed_erasure"}
 """Tables whose new rows get the next number."""
 
 IN_ORDER_OF_ADDITION: Final = frozenset({"message"})

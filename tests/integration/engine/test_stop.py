@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cache_tiers.block_key import BlockKey
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.resp import Timeouts
@@ -72,7 +73,7 @@ async def test_erasure_while_answers_end_reaches_every_tier(engine: AsyncLLMEngi
     await until(lambda: engine.stats().running > 0)
     stopping = asyncio.create_task(engine.stop(SECONDS))
     await asyncio.sleep(0)
-    assert await engine.erase([Trail(DELETED, 0, [len(DELETED)])])
+    assert await engine.erase(await keys_of(engine, DELETED))
     await stopping
     assert await answer == LONG.max_tokens
     assert in_redis(redis_server, engine, DELETED) == [False] * 3
@@ -93,7 +94,7 @@ async def test_block_erased_during_the_flush_is_not_in_redis(
         assert num_pending(engine) >= 6
         # The erasure looks at its result only after the engine has ended.
         monkeypatch.setattr(async_llm, "STALLED_POLL_SECONDS", 0.5)
-        erasing = asyncio.create_task(engine.erase([Trail(DELETED, 0, [len(DELETED)])]))
+        erasing = asyncio.create_task(engine.erase(await keys_of(engine, DELETED)))
         await until(lambda: is_erasing(engine))
         monkeypatch.setattr(async_llm, "STALLED_POLL_SECONDS", 0.001)
         client.client_unpause()
@@ -104,17 +105,22 @@ async def test_block_erased_during_the_flush_is_not_in_redis(
 
 
 async def test_erasure_says_whether_redis_has_made_it(engine: AsyncLLMEngine, redis_server: RedisServer) -> None:
-    trail = Trail(DELETED, 0, [len(DELETED)])
+    keys = await keys_of(engine, DELETED)
     await compute(engine, DELETED, SHORT)
     await until(lambda: all(in_redis(redis_server, engine, DELETED)))
     with redis_server.client() as client:
         client.config_set("min-replicas-to-write", 1)
-        assert not await engine.erase([trail])
+        assert not await engine.erase(keys)
         assert in_redis(redis_server, engine, DELETED) == [True] * 3
         client.config_set("min-replicas-to-write", 0)
     await until(lambda: not redis_refusal(engine))
-    assert await engine.erase([trail])
+    assert await engine.erase(keys)
     assert in_redis(redis_server, engine, DELETED) == [False] * 3
+
+
+async def keys_of(engine: AsyncLLMEngine, prompt: list[int]) -> list[BlockKey]:
+    """Return the keys of the blocks of a prompt that was answered."""
+    return await engine.keys_of_trails([Trail(prompt, 0, [len(prompt)])])
 
 
 def is_erasing(engine: AsyncLLMEngine) -> bool:

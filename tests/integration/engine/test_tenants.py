@@ -191,7 +191,7 @@ def test_public_prefix_outlives_a_deleted_tenant(config: EngineConfig) -> None:
         prompt = with_system(llm, config, PUBLIC, "Which one is the oldest?")
         ask(llm, prompt, "one")
         llm.engine.processor.salts.rotate("one")
-        llm.engine.core.erase(llm.engine.processor.keys_of_trails([Trail(prompt)], "one"))
+        llm.engine.core.erase(llm.engine.processor.keys.of_trails([Trail(prompt)], "one"))
         assert ask(llm, prompt, "two").reused["device"] >= BLOCK
         assert BLOCK <= ask(llm, prompt, "one").reused["device"] < len(prompt) - 1
 

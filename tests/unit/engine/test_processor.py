@@ -162,12 +162,12 @@ def test_keys_of_trail_start_after_its_shared_prefix(processor: Processor) -> No
     def partial(end: int) -> BlockKey:
         return block_key(request.key_before(end // 4), ids[end // 4 * 4 : end])
 
-    alone = processor.keys_of_trails([Trail(ids, ends=(3, 8, 14))], "a")
+    alone = processor.keys.of_trails([Trail(ids, ends=(3, 8, 14))], "a")
     assert alone == [*request.block_keys, partial(3), partial(14)]
     # The second block shares three tokens: the block is erased, but not another request's partial block of these three.
-    assert processor.keys_of_trails([Trail(ids, 7, (3, 6, 7, 13))], "a") == [*request.block_keys[1:], partial(13)]
-    assert processor.keys_of_trails([Trail(ids, 14, (3, 14))], "a") == request.block_keys[3:]
-    assert not set(alone) & set(processor.keys_of_trails([Trail(ids, ends=(3, 14))], "b"))
+    assert processor.keys.of_trails([Trail(ids, 7, (3, 6, 7, 13))], "a") == [*request.block_keys[1:], partial(13)]
+    assert processor.keys.of_trails([Trail(ids, 14, (3, 14))], "a") == request.block_keys[3:]
+    assert not set(alone) & set(processor.keys.of_trails([Trail(ids, ends=(3, 14))], "b"))
 
 
 PUBLIC = list(range(50, 60))
@@ -254,7 +254,7 @@ def test_keys_of_trail_leave_out_public_prefix(with_public: Processor) -> None:
         return block_key(request.key_before(end // 4), ids[end // 4 * 4 : end])
 
     trail = Trail(ids, ends=(6, 11, 18))
-    assert with_public.keys_of_trails([trail], "a") == [*request.block_keys[2:], partial(11), partial(18)]
+    assert with_public.keys.of_trails([trail], "a") == [*request.block_keys[2:], partial(11), partial(18)]
 
 
 @pytest.mark.parametrize("has_public", [False, True])

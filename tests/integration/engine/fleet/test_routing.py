@@ -83,7 +83,7 @@ async def test_erased_prefix_is_in_no_tier(fleet: RemoteEngine) -> None:
     ids = [*prompt, *answer.token_ids]
     [place] = await fleet.prefixes.places([ids[:-1]], tenant="local")
     assert place == "device"
-    await fleet.erase([Trail(ids, 0, [len(ids) - 1])], tenant="local")
+    await fleet.erase(await fleet.keys_of_trails([Trail(ids, 0, [len(ids) - 1])]))
     async with asyncio.timeout(SECONDS):
         # A block that is still being written to Redis leaves CPU memory once the write has ended.
         while await fleet.prefixes.places([ids[:-1]], tenant="local") != [None]:  # noqa: ASYNC110

@@ -132,6 +132,7 @@ async def test_erasure_that_a_tier_misses_is_repeated(
     services: Services, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kv_erasure, "FIRST_WAIT", 0.001)
+    services.erasure.start()
     conversation = await chat(services, "one")
     engine.num_unerased = 3
     [trail] = await erased(services, engine, conversation)

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from cache_tiers.block_key import KeyNamespace
+from cache_tiers.block_key import BlockKey, KeyNamespace
 from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
 from engine.fleet.answer import RemoteAnswer
@@ -22,7 +22,6 @@ from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput
 from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
-from engine.trail import Trail
 from tests.unit.engine.test_stats_log import STATS
 
 ASKED = GenerateRequest([1, 2, 3], SamplingParams(max_tokens=10, seed=1))
@@ -66,7 +65,7 @@ class ScriptedEngine:
     requests, streams: of the requests that were admitted.
     text_before: of the requests that are admitted.
     aborted: ids of the requests that were aborted.
-    erased: the tokens of the trails that were erased.
+    erased: the keys of the blocks that were erased.
     """
 
     is_broken = False
@@ -79,7 +78,7 @@ class ScriptedEngine:
         self.streams: list[RequestStream] = []
         self.text_before: Any = ""
         self.aborted: list[str] = []
-        self.erased: list[Sequence[int]] = []
+        self.erased: list[BlockKey] = []
         self.erases = True
         self.prefixes = SimpleNamespace(until_below=self._call)
 
@@ -94,9 +93,9 @@ class ScriptedEngine:
     def abort(self, request_id: str) -> None:
         self.aborted.append(request_id)
 
-    async def erase(self, trails: Sequence[Trail], *, tenant: str) -> bool:
+    async def erase(self, keys: Sequence[BlockKey]) -> bool:
         await self._call()
-        self.erased += [each.token_ids for each in trails]
+        self.erased += keys
         return self.erases
 
     def adopt_deletions(self, generations: dict[str, int]) -> None: ...

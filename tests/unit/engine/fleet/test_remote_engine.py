@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from app.domain.failures import failure_of
+from cache_tiers.block_key import KEY_BYTES, BlockKey
 from engine.errors import EngineError, OverloadedError, TimeoutPassedError
 from engine.fleet import keeper as keeper_module
 from engine.fleet.answer import FRUITLESS, MAX_FRUITLESS
-from engine.trail import Trail
 from engine.urgency import Urgency
 from tests.unit.engine.fleet.memory_fleet import ASKED, CONFIG, MemoryFleet, settled
+
+FIRST, SECOND = BlockKey(b"1" * KEY_BYTES), BlockKey(b"2" * KEY_BYTES)
 
 
 @pytest.fixture
@@ -75,14 +77,14 @@ async def test_answer_that_kills_replicas_at_takeover_ends(fleet: MemoryFleet) -
 async def test_erasure_reaches_a_replica_that_is_drained(fleet: MemoryFleet) -> None:
     engines = [fleet.of(link) for link in fleet.links]
     fleet.engine.drain_replica(0)
-    await fleet.engine.erase([Trail([1, 2, 3])])
-    assert [[1, 2, 3] in each.erased for each in engines] == [True, True]
+    await fleet.engine.erase([FIRST])
+    assert [FIRST in each.erased for each in engines] == [True, True]
     # The next epoch takes its place.
     fleet.links[0].lose("it has ended")
     await settled()
-    assert await asyncio.wait_for(fleet.engine.erase([Trail([4])]), 5)
-    assert [[4] in fleet.of(link).erased for link in fleet.links] == [True, True]
-    assert [4] not in engines[0].erased
+    assert await asyncio.wait_for(fleet.engine.erase([SECOND]), 5)
+    assert [SECOND in fleet.of(link).erased for link in fleet.links] == [True, True]
+    assert SECOND not in engines[0].erased
 
 
 async def lose_all(fleet: MemoryFleet) -> None:
@@ -152,11 +154,11 @@ async def test_next_replica_has_the_time_that_is_left() -> None:
 async def test_erasure_is_not_done_while_one_replica_is_away(fleet: MemoryFleet) -> None:
     """Distinguish a lost connection from a lost process: the replica would keep the blocks."""
     fleet.links[1].lose("its connection is lost")
-    assert not await fleet.engine.erase([Trail([1])])
+    assert not await fleet.engine.erase([FIRST])
     await settled()
-    assert await asyncio.wait_for(fleet.engine.erase([Trail([1])]), 5)
+    assert await asyncio.wait_for(fleet.engine.erase([FIRST]), 5)
 
 
 async def test_erasure_is_not_done_if_one_replica_cannot(fleet: MemoryFleet) -> None:
     fleet.of(fleet.links[1]).erases = False
-    assert not await fleet.engine.erase([Trail([1])])
+    assert not await fleet.engine.erase([FIRST])

@@ -1,0 +1,69 @@
+"""Erasure of a deleted conversation's blocks by a server after a kill -9, from a Redis that was away."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from bench.server import EbbServer, ServerSettings, settle
+from cache_tiers.block_key import KEY_BYTES
+from cache_tiers.redis.block_commands import redis_key
+from tests.integration.sse_events import all_events
+from tests.redis_server import RedisServer
+from tests.waiting import until
+
+pytest_plugins = ["tests.store_fixtures"]
+
+FLAGS = ("--kv-memory", "64MiB", "--cpu-kv-memory", "64MiB")
+SYSTEM = "You know a lot about rivers, and say what you know in few words. " * 12
+CALM = {"temperature": 0, "max_tokens": 40, "ignore_eos": True}
+
+
+async def asked(http: aiohttp.ClientSession, content: str) -> str:
+    """Ask a question in a new conversation and return the conversation's id."""
+    made: dict[str, Any] = {"system_prompt": SYSTEM, "params": CALM}
+    async with http.post("/api/conversations", json=made) as response:
+        id_ = str((await response.json())["id"])
+    async with http.post(f"/api/conversations/{id_}/messages", json={"content": content}) as response:
+        assert (await all_events(response))[-1].data["message"]["status"] == "incomplete"
+    return id_
+
+
+def in_redis(redis_server: RedisServer) -> set[bytes]:
+    with redis_server.client() as client:
+        return set(client.scan_iter(b"ebb:kv:*"))
+
+
+def owed(state: Path) -> set[bytes]:
+    """Return the names in Redis of the blocks whose erasure the server owes."""
+    with closing(sqlite3.connect(state / "conversations.db")) as database:
+        rows = b"".join(keys for (keys,) in database.execute("SELECT block_keys FROM owed_erasure"))
+    return {redis_key(rows[start : start + KEY_BYTES]) for start in range(0, len(rows), KEY_BYTES)}
+
+
+async def test_erasure_that_redis_missed_is_made_after_kill_9(
+    shallow_model: Path, tmp_path: Path, redis_server: RedisServer
+) -> None:
+    state = tmp_path / "state"
+    flags = (*FLAGS, "--model", str(shallow_model), "--redis-url", f"unix://{redis_server.socket}")
+    async with EbbServer(ServerSettings("owed", flags), state) as server:
+        async with aiohttp.ClientSession(server.client.base_url) as http:
+            await asked(http, "Which one is the widest? " * 8)
+            assert await settle(server, 10)
+            kept = in_redis(redis_server)
+            deleted = await asked(http, "Which one is the longest of all? " * 30)
+            assert await settle(server, 10)
+            left = in_redis(redis_server) - kept
+            assert len(left) > 2
+            redis_server.freeze()
+            async with http.delete(f"/api/conversations/{deleted}?permanently=true") as response:
+                assert response.status == 204
+            await asyncio.to_thread(until, lambda: left <= owed(state) and not kept & owed(state))
+        await server.restart_after_kill()
+        redis_server.thaw()
+        await asyncio.to_thread(until, lambda: not left & in_redis(redis_server), timeout=30)
+        assert kept <= in_redis(redis_server)
+        await asyncio.to_thread(until, lambda: not owed(state))

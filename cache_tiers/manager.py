@@ -62,6 +62,8 @@ class TierManager:
         self._erasing: set[BlockKey] = set()
         self._erasing_below: Counter[BlockKey] = Counter()
         self._unerased: RecentKeys[None] = RecentKeys(MAX_UNERASED, owners)
+        self._used_again: RecentKeys[None] = RecentKeys(MAX_UNERASED, owners)
+        """Blocks that a request used after an erasure that a lower tier has not made."""
         self._probe_at = 0.0
         job_ids = itertools.count()
         self.loads = Loads(store, cost, self._fetches, self._warming, job_ids, clock=clock)
@@ -99,6 +101,7 @@ class TierManager:
 
         marked: indices of the blocks that the client marked for caching.
         """
+        self._note_use(chain)
         self.store.touch(chain, num_found, marked)
 
     # Prefetches
@@ -158,15 +161,27 @@ class TierManager:
     def offer(self, key: BlockKey, block_id: int) -> bool:
         """Copy a full block down, now or once there is room. Return whether the block still has to wait."""
         self._erasing.discard(key)
+        self._note_use([key])
         return self.stores.offer(key, block_id)
 
-    def erase(self, keys: Iterable[BlockKey]) -> None:
+    def erase(self, keys: Sequence[BlockKey]) -> None:
         """Remove blocks from the tiers below: now, or once the copy, load or write that uses them has ended.
 
         A block that is recomputed and offered in the meantime stays.
         """
+        for key in keys:
+            self._used_again.take(key)
         self._erasing.update(keys)
         self._erase()
+
+    def to_repeat(self, keys: Iterable[BlockKey]) -> list[BlockKey]:
+        """Return those of `keys` that no request used since an erasure that could not be made."""
+        return [key for key in keys if not self._used_again.has(key)]
+
+    def _note_use(self, keys: Iterable[BlockKey]) -> None:
+        if self._erasing_below or len(self._unerased):
+            used = [key for key in keys if key in self._erasing_below or self._unerased.has(key)]
+            self._used_again.note(used, None)
 
     @property
     def is_erasing(self) -> bool:

@@ -214,14 +214,18 @@ class AsyncLLMEngine:
         """Return the keys of the blocks that only these trails of a tenant use."""
         return await asyncio.to_thread(self.keys.of_trails, trails, tenant)
 
-    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+    async def erase(self, keys: Sequence[BlockKey], *, again: bool = False) -> bool:
         """Erase blocks from all tiers, and wait until that is done.
+
+        again: leave the blocks that requests used since the last attempt.
 
         Blocks that are being copied, loaded or written are erased once that has ended, also while the engine stops.
         Return False if it could not be done, because the engine has ended or a lower tier is away or refuses it.
         """
         if self._has_ended():
             return False
+        if again:
+            keys = self._engine.core.ask(lambda scheduler: scheduler.connector.to_repeat(keys), otherwise=keys)
         self._engine.core.erase(keys)
         self._wake.set()
         while (erased := self._engine.core.erased(keys)) is None:

@@ -196,7 +196,7 @@ class KVErasure:
 
 
 async def _make(engine: Backend, owed: Sequence[OwedErasure]) -> bool:
-    return not owed or await engine.erase([key for row in owed for key in row.keys])
+    return not owed or await engine.erase([key for row in owed for key in row.keys], again=True)
 
 
 async def _logged(work: Coroutine[None, None, None]) -> None:

@@ -202,8 +202,10 @@ class Backend(Protocol):
     async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str) -> list[BlockKey]:
         """Return the keys of the blocks that only these trails of a tenant use."""
 
-    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+    async def erase(self, keys: Sequence[BlockKey], *, again: bool = False) -> bool:
         """Erase blocks from all tiers, and wait until that is done.
+
+        again: leave the blocks that requests used since the last attempt, since other chats have them by now.
 
         Return False if it could not be done everywhere: a tier or a replica is away, or refuses it. The caller repeats
         the erasure then.

@@ -219,9 +219,9 @@ class ReplayEngine:
         del trails, tenant
         return []
 
-    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+    async def erase(self, keys: Sequence[BlockKey], *, again: bool = False) -> bool:
         """Return True: there is no KV."""
-        del keys
+        del keys, again
         return True
 
     def drain_replica(self, index: int) -> None:

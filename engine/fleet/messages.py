@@ -146,6 +146,7 @@ class Erase(Struct, tag=True, frozen=True):
 
     call: int
     keys: list[BlockKey]
+    again: bool
 
 
 class AdoptDeletion(Struct, tag=True, frozen=True):

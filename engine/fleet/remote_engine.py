@@ -342,23 +342,22 @@ class RemoteEngine:
         """Return the keys of the blocks that only these trails of a tenant use."""
         return await self._names.keys_of_trails(trails, tenant)
 
-    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+    async def erase(self, keys: Sequence[BlockKey], *, again: bool = False) -> bool:
         """Erase blocks from the tiers of every replica. See `AsyncLLMEngine.erase`.
 
         Replicas that are drained are included: they flush their tiers later. A replica without a connection may still
         hold blocks, so False is returned until it serves again, in this epoch or the next.
         """
-        keys = list(keys)
         # First, since the others then erase from Redis what these have just written there.
-        drained = await asyncio.gather(*(self._erase_at(link, keys) for link in self._draining))
+        drained = await asyncio.gather(*(self._erase_at(link, keys, again) for link in self._draining))
         is_one_away = any(state.state == "starting" for state in self._keeper.states)
         links = {*await self._keeper.serving(), *self._draining}
-        erased = await asyncio.gather(*(self._erase_at(link, keys) for link in links))
+        erased = await asyncio.gather(*(self._erase_at(link, keys, again) for link in links))
         return all([*drained, *erased]) and not is_one_away
 
-    async def _erase_at(self, link: Link, keys: list[BlockKey]) -> bool:
+    async def _erase_at(self, link: Link, keys: Sequence[BlockKey], again: bool) -> bool:
         try:
-            return bool(await link.call(lambda call: Erase(call, keys)))
+            return bool(await link.call(lambda call: Erase(call, list(keys), again)))
         except ReplicaLostError:
             # Only the connection may be lost, and not the memory of the replica.
             return False

@@ -280,8 +280,8 @@ class GatewaySession:
                 return await engine.prefixes.warm(self._hint(name), token_ids, tenant=tenant)
             case Places(_, prefixes, tenant):
                 return await engine.prefixes.places(prefixes, tenant=tenant)
-            case Erase(_, keys):
-                return await engine.erase(keys)
+            case Erase(_, keys, again):
+                return await engine.erase(keys, again=again)
 
 
 def _request_of(call: Generate, on_place: Callable[[], None]) -> GenerateRequest:

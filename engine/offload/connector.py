@@ -284,6 +284,10 @@ class OffloadConnector:
             restoring.erased |= restoring.aborted and not erased.isdisjoint(restoring.request.block_keys)
         self.tiers.erase(keys)
 
+    def to_repeat(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
+        """See TierConnector."""
+        return self.tiers.to_repeat(keys)
+
     def erased(self, keys: Sequence[BlockKey]) -> bool | None:
         """See TierConnector."""
         return self.tiers.erased(keys)

@@ -117,6 +117,9 @@ class TierConnector(Protocol):
     def erase(self, keys: Sequence[BlockKey]) -> None:
         """Erase the blocks of `keys` from the tiers below."""
 
+    def to_repeat(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
+        """Return those of `keys` that no request used since an erasure that could not be made."""
+
     def erased(self, keys: Sequence[BlockKey]) -> bool | None:
         """Return True if the last erasure of each block was made, and False if a lower tier could not make it.
 

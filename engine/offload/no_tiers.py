@@ -120,6 +120,10 @@ class NoTiers:
     def erase(self, keys: Sequence[BlockKey]) -> None:
         """Do nothing."""
 
+    def to_repeat(self, keys: Sequence[BlockKey]) -> list[BlockKey]:
+        """Return all of them."""
+        return list(keys)
+
     def erased(self, keys: Sequence[BlockKey]) -> bool | None:  # noqa: ARG002
         """Return True."""
         return True

@@ -359,7 +359,7 @@ class FakeEngine:
             self._trails[keys[-1]] = tenant, trail
         return keys
 
-    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+    async def erase(self, keys: Sequence[BlockKey], *, again: bool = False) -> bool:
         if self.num_unerased:
             self.num_unerased -= 1
             return False

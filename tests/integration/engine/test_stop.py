@@ -118,6 +118,28 @@ async def test_erasure_says_whether_redis_has_made_it(engine: AsyncLLMEngine, re
     assert in_redis(redis_server, engine, DELETED) == [False] * 3
 
 
+async def test_repeated_erasure_leaves_blocks_that_are_used_again(
+    engine: AsyncLLMEngine, redis_server: RedisServer
+) -> None:
+    keys = await keys_of(engine, DELETED)
+    await compute(engine, DELETED, SHORT)
+    await until(lambda: all(in_redis(redis_server, engine, DELETED)))
+    with redis_server.client() as client:
+        client.config_set("min-replicas-to-write", 1)
+        assert not await engine.erase(keys)
+        # Another chat begins with the first two of three blocks.
+        await compute(engine, DELETED[: 2 * BLOCK], SHORT)
+        assert not await engine.erase(keys, again=True)
+        client.config_set("min-replicas-to-write", 0)
+    await until(lambda: not redis_refusal(engine))
+    assert await engine.erase(keys, again=True)
+    assert in_redis(redis_server, engine, DELETED) == [True, True, False]
+    assert engine.stats().blocks_cached >= 2
+    # Once that chat is deleted as well, nothing is left.
+    assert await engine.erase(keys)
+    assert in_redis(redis_server, engine, DELETED) == [False] * 3
+
+
 async def keys_of(engine: AsyncLLMEngine, prompt: list[int]) -> list[BlockKey]:
     """Return the keys of the blocks of a prompt that was answered."""
     return await engine.keys_of_trails([Trail(prompt, 0, [len(prompt)])])

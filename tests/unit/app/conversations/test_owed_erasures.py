@@ -149,9 +149,9 @@ async def test_many_owed_erasures_are_made_in_batches(tmp_path: Path, monkeypatc
         await services.store.owed_erasures.add(keys, time.time())
         sizes, erase = list[int](), engine.erase
 
-        async def counted(given: list[BlockKey]) -> bool:
+        async def counted(given: list[BlockKey], *, again: bool) -> bool:
             sizes.append(len(given))
-            return await erase(given)
+            return await erase(given, again=again)
 
         monkeypatch.setattr(engine, "erase", counted)
         services.erasure.start()

@@ -93,7 +93,7 @@ class ScriptedEngine:
     def abort(self, request_id: str) -> None:
         self.aborted.append(request_id)
 
-    async def erase(self, keys: Sequence[BlockKey]) -> bool:
+    async def erase(self, keys: Sequence[BlockKey], *, again: bool) -> bool:
         await self._call()
         self.erased += keys
         return self.erases

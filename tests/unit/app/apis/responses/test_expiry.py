@@ -165,7 +165,7 @@ async def test_long_path_is_removed_in_batches(services: Services, monkeypatch: 
 
     monkeypatch.setattr(SqliteDatabase, "write", counted)
     await services.responses.delete(last)
-    assert counts == [0, 3, 3, 3, 1, 0]
+    assert [count for count in counts if count] == [3, 3, 3, 1]
     assert len(await ids(services, "message")) == 2
     await services.responses.delete(first)
     assert await ids(services, "conversation") == []

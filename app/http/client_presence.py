@@ -4,10 +4,14 @@ A server discards messages to a client that has left. Without this extension, th
 as responses.
 """
 
-from typing import Final, Protocol
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, Final, Protocol, TypeVar
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import Scope
+
+T = TypeVar("T")
 
 EXTENSION: Final = "ebb.client_presence"
 """Key of the extension in the scope's `extensions`."""
@@ -31,3 +35,26 @@ def stop_if_left(scope: Scope) -> None:
     """Raise ClientDisconnect if the connection of the request is closed. Also for threads that work for the request."""
     if has_client_left(scope):
         raise ClientDisconnect
+
+
+async def while_present(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of `work`, which is cancelled once the client has left, or its access has ended.
+
+    The body of the request must have been read. Raises ClientDisconnect.
+    """
+    gone, working = asyncio.ensure_future(_departure(request)), asyncio.ensure_future(work)
+    try:
+        await asyncio.wait((gone, working), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        gone.cancel()
+        working.cancel()
+        await asyncio.wait((working,))
+
+
+async def _departure(request: Request) -> None:
+    # A request without a body has an empty one.
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

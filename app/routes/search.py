@@ -1,15 +1,18 @@
 """/api/search: titles and messages that contain all words of a query."""
 
+from dataclasses import dataclass
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.domain.bounds import MAX_QUERY_LENGTH
-from app.domain.records import Role
+from app.domain.records import ConversationSource, Role
+from app.http.client_presence import while_present
 from app.http.query_params import flag, moment, one_of, source_of, whole_number
 from app.schemas.response_bodies import search as bodies
 from app.services import services_of
-from app.storage.search import BEYOND_ALL, FoundMessage, FoundTitle
+from app.storage.search import BEYOND_ALL, FoundMessage, FoundTitle, SearchStore
 from app.storage.search_filter import SearchFilter
 from app.storage.snippets import Snippet
 from engine.errors import InvalidRequestError
@@ -19,10 +22,44 @@ MAX_FOUND = 100
 ROLES: tuple[Role, ...] = ("user", "assistant")
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A search of one request.
+
+    limit: results of each kind on a page. before: number of the message after which the page begins.
+    """
+
+    index: SearchStore
+    source: ConversationSource
+    within: SearchFilter
+    limit: int
+    before: int
+
+    async def of(self, words: str) -> tuple[list[FoundMessage], list[FoundTitle]]:
+        """Find messages, one beyond the limit if there are more, and on the first page titles."""
+        messages = await self.index.messages(
+            words, limit=self.limit + 1, before=self.before, source=self.source, within=self.within
+        )
+        if self.before != BEYOND_ALL:
+            return messages, []
+        return messages, await self.index.titles(words, limit=self.limit, source=self.source, within=self.within)
+
+    async def or_corrected(self, words: str) -> tuple[list[FoundMessage], list[FoundTitle], str | None]:
+        """Find `words` or, if nothing has them, words at one edit from them, which are returned as well."""
+        messages, titles = await self.of(words)
+        if messages or titles or self.before != BEYOND_ALL:
+            return messages, titles, None
+        for corrected in await self.index.corrections(words, source=self.source):
+            messages, titles = await self.of(corrected)
+            if messages or titles:
+                return messages, titles, corrected
+        return [], [], None
+
+
 async def search(request: Request) -> Response:
     """Find conversations by their titles (on the first page), and messages, the newest first.
 
-    If nothing is found, words at one edit from those of the query are searched for.
+    If nothing is found, words at one edit from those of the query are searched for. The client's departure ends it.
     """
     query = request.query_params.get("q", "")
     if not query.strip():
@@ -31,22 +68,8 @@ async def search(request: Request) -> Response:
         raise InvalidRequestError(f"q may have at most {MAX_QUERY_LENGTH} characters", param="q")
     limit = whole_number(request, "limit", DEFAULT_FOUND, low=1, high=MAX_FOUND)
     before = whole_number(request, "cursor", BEYOND_ALL, low=1, high=BEYOND_ALL)
-    index = services_of(request).store.search
-    source, within = source_of(request), _filter(request)
-
-    async def find(words: str) -> tuple[list[FoundMessage], list[FoundTitle]]:
-        messages = await index.messages(words, limit=limit + 1, before=before, source=source, within=within)
-        first = before == BEYOND_ALL
-        return messages, await index.titles(words, limit=limit, source=source, within=within) if first else []
-
-    corrected = None
-    messages, titles = await find(query)
-    if not messages and not titles and before == BEYOND_ALL:
-        for words in await index.corrections(query, source=source):
-            messages, titles = await find(words)
-            if messages or titles:
-                corrected = words
-                break
+    found = Finding(services_of(request).store.search, source_of(request), _filter(request), limit, before)
+    messages, titles, corrected = await while_present(request, found.or_corrected(query))
     more = len(messages) > limit
     return JSONResponse(
         bodies.Found(

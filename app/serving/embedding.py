@@ -5,7 +5,6 @@ import math
 import sys
 from array import array
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -14,10 +13,11 @@ from starlette.requests import Request
 
 from app.domain.failures import failure_of
 from app.host.backend import Backend, GenerationStream
+from app.http.client_presence import while_present
 from app.logs.request_log import log_embedded
 from app.prompts.tokenization import LONG_TEXT, apart_if, to_ids
 from app.tenants.gate import Queue, TenantGate, gate_of
-from engine.errors import EngineError, InvalidRequestError, NotReadyError
+from engine.errors import EngineError, InvalidRequestError
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
@@ -74,7 +74,8 @@ async def embed(
     num_tokens = sum(map(len, prompts))
     async with gate.embedding(engine, num_tokens) as queue:
         call = _Call(engine, queue, urgency, request.state.request_id)
-        outputs = await _unless_gone(request, call, list(zip(prompts, (text.path for text in texts), strict=True)))
+        paths = [text.path for text in texts]
+        outputs = await while_present(request, call.outputs(list(zip(prompts, paths, strict=True))))
     log_embedded(request.state.request_id, outputs)
     vectors = await apart_if(len(outputs) > FEW_TEXTS, lambda: list(map(unit_vector, outputs)))
     return Embedded(vectors, num_tokens)
@@ -137,21 +138,6 @@ class _Call:
             if error.param == "prompt":
                 error.param = path
             raise
-
-
-async def _unless_gone(request: Request, call: _Call, prompts: Sequence[tuple[list[int], str]]) -> list[RequestOutput]:
-    """Return the outputs of `call`, which is cancelled if the client disconnects."""
-    gone, work = asyncio.ensure_future(request.receive()), asyncio.ensure_future(call.outputs(prompts))
-    try:
-        await asyncio.wait((gone, work), return_when=asyncio.FIRST_COMPLETED)
-        if not work.done():
-            raise NotReadyError("The client left before its texts were embedded")
-        return work.result()
-    finally:
-        gone.cancel()
-        work.cancel()
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait((work,))
 
 
 def unit_vector(output: RequestOutput) -> "array[float]":

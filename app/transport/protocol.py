@@ -361,7 +361,12 @@ class HttpProtocol(HttpToolsProtocol):
             return
         self._lingers = True
         if can_tell:
-            self.transport.write_eof()
+            try:
+                self.transport.write_eof()
+            except OSError:
+                # The client closed its connection, and answered the response with a reset.
+                self.transport.abort()
+                return
         self.flow.resume_reading()
         self._expect(LINGER_SECONDS, self.transport.close)
 

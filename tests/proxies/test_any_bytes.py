@@ -1,6 +1,7 @@
 """Whatever bytes a client sends to a proxy, the server receives only requests that the proxy made."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, note, settings
 from app.transport.connections import Connections
 from tests.integration.api_server import ROOMY, served
 from tests.proxies.proxy import MADE_BY, PROXIES, running_proxy
-from tests.raw_exchange import Recorder, Seen, exchange
+from tests.raw_exchange import Recorder, Response, Seen, exchange
 from tests.raw_messages import connections, read_by_h11
 from tests.sizes import Size
 
@@ -33,7 +34,10 @@ def test_server_receives_only_requests_that_the_proxy_made(proxy: str, size: Siz
         @given(connections())
         def send(packets: list[bytes]) -> None:
             told = read_by_h11(b"".join(packets))
-            responses = runner.run(exchange(ports.login, packets, len(told)))
+            # Caddy may mix an interim response into the final one, once the client has sent its end.
+            responses = list[Response]()
+            with suppress(ValueError):
+                responses = runner.run(exchange(ports.login, packets, len(told)))
             # Requests whose client has left may still arrive.
             seen, recorder.seen = recorder.seen, []
             note(f"h11 read {told}, the server {seen}, and the client {responses}")

@@ -13,13 +13,15 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from app.transport import protocol
+from app.transport.connections import Connections
 from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
 from app.transport.framing import EVENTS
 from app.transport.tls import CertificateFiles, TlsContext
-from tests.integration.api_server import RunningServer, running_server
+from tests.integration.api_server import ROOMY, RunningServer, running_server, served
 from tests.tls_files import make_tls_files
 from tests.unit.fake_engine import FakeEngine
 
@@ -153,6 +155,23 @@ async def test_close_with_pipelined_requests_logs_no_error(api: Api, caplog: pyt
         await api.engine.until_running(1)
         api.engine.allow(2)
     await api.engine.until_running(0)
+    assert errors(caplog) == []
+
+
+async def test_close_before_response_without_body_logs_no_error(caplog: pytest.LogCaptureFixture) -> None:
+    """Close the connection before the one write of a response, which the client's system then answers with a reset."""
+    client, connections = socket.socket(), Connections(ROOMY)
+
+    async def leave_first(scope: Scope, receive: Receive, send: Send) -> None:
+        client.close()
+        await Response(status_code=204)(scope, receive, send)
+
+    async with served(leave_first, connections) as url, asyncio.timeout(20):
+        client.connect(("127.0.0.1", int(url.rpartition(":")[2])))
+        client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        # The connections of a server have no event.
+        while client.fileno() >= 0 or len(connections):  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
     assert errors(caplog) == []
 
 

@@ -35,7 +35,7 @@ from app.storage.heads import HEADS_QUERY
 from app.storage.imports import Imported
 from app.storage.path_ends import UNNEEDED
 from app.storage.postgres.connection import PostgresConnection
-from app.storage.postgres.database import BEGIN, COMMAND
+from app.storage.postgres.database import BEGIN_NOT_DURABLE, COMMAND
 from app.storage.postgres.limits import Reach
 from app.storage.postgres.text_index import LOOKED_THROUGH, NEWEST, WantedWords, place_of_messages
 from app.storage.removals import BATCH_MESSAGES
@@ -250,7 +250,7 @@ def _with_tokens(chat: Imported) -> Imported:
 def _transaction(ids: Sequence[str]) -> list[Statement]:
     """Return a transaction of the store that is not durable, with a statement for each conversation."""
     changes = [Statement("UPDATE conversation SET updated_at = ? WHERE id = ?", (time.time(), each)) for each in ids]
-    return [Statement(BEGIN), Statement("SET LOCAL synchronous_commit = off"), *changes, Statement("COMMIT")]
+    return [Statement(BEGIN_NOT_DURABLE), *changes, Statement("COMMIT")]
 
 
 def to_markdown(report: DriversReport) -> str:

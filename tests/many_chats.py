@@ -9,7 +9,7 @@ from typing import NamedTuple
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, Role
 from app.storage.connection import Connection
-from app.storage.rows import add_conversation, insert_messages
+from app.storage.rows import add_conversations, insert_messages
 from app.storage.store import Store
 
 USAGE = {
@@ -52,7 +52,7 @@ async def add_chats(store: Store, count: int) -> ManyChats:
     def write(connection: Connection, made: Sequence[tuple[Conversation, list[Message]]]) -> None:
         now = time.time()
         for conversation, messages in made:
-            add_conversation(connection, store.tenant, replace(conversation, head_id=None))
+            add_conversations(connection, store.tenant, [(replace(conversation, head_id=None), None)])
             insert_messages(connection, messages)
             connection.execute(
                 "UPDATE conversation SET head_id = ?, deleted_at = ? WHERE id = ?",

@@ -18,7 +18,7 @@ from app.storage.database import Database
 from app.storage.folders import folder_at
 from app.storage.limits import check_room
 from app.storage.responses import insert_response
-from app.storage.rows import add_conversation, insert_messages
+from app.storage.rows import add_conversations, insert_messages
 from app.storage.servers import LIVE
 
 BATCH_MESSAGES = 25
@@ -102,15 +102,15 @@ class ImportStore:
 
         with_origin: whether to record the source. Duplicates have no origin, so that an export holds both copies.
         """
+        new = [piece.of for piece in batch if piece.is_first]
+        made = [(one.conversation, one.source if with_origin else None) for one in new]
+        add_conversations(connection, self._tenant, made, hidden=True)
+        connection.execute_many(
+            "INSERT INTO staged(conversation_id, import_id) VALUES (?, ?)",
+            [(one.conversation.id, import_id) for one in new],
+        )
+        insert_messages(connection, [message for piece in batch for message in piece.messages])
         for piece in batch:
-            if piece.is_first:
-                origin = piece.of.source if with_origin else None
-                add_conversation(connection, self._tenant, piece.of.conversation, origin=origin, hidden=True)
-                connection.execute(
-                    "INSERT INTO staged(conversation_id, import_id) VALUES (?, ?)",
-                    (piece.of.conversation.id, import_id),
-                )
-            insert_messages(connection, piece.messages)
             for message in piece.messages:
                 if (response := piece.of.responses.get(message.id)) is not None:
                     insert_response(connection, message.id, response)

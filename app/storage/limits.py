@@ -1,5 +1,7 @@
 """Limits of tenants, and those that only a transaction can hold: on what is stored."""
 
+from collections.abc import Collection
+
 from app.config.sizes import format_size
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
@@ -85,18 +87,22 @@ def check_size(connection: Connection, tenant: str) -> None:
         )
 
 
-def check_items(connection: Connection, conversation_id: str) -> None:
-    """Check the number of messages of a conversation and its tenant's bytes, inside the transaction that adds to them.
+def check_items(connection: Connection, conversations: Collection[str]) -> None:
+    """Check the numbers of messages of a tenant's conversations and its bytes, in the transaction that adds to them.
 
     Deleted messages count until they are removed. Raises LimitReachedError.
+
+    conversations: ids.
     """
     rows = connection.fetch_all(
-        "SELECT tenant, items_per_conversation FROM conversation JOIN tenant_limits USING (tenant) "
-        "WHERE conversation.id = ? AND (items_per_conversation IS NOT NULL OR stored_bytes IS NOT NULL)",
-        (conversation_id,),
+        "SELECT conversation.id, tenant, items_per_conversation FROM conversation JOIN tenant_limits USING (tenant) "
+        f"WHERE conversation.id IN ({', '.join('?' * len(conversations))}) "
+        "AND (items_per_conversation IS NOT NULL OR stored_bytes IS NOT NULL)",
+        tuple(conversations),
     )
-    for tenant, most in rows:
+    for tenant in {row["tenant"] for row in rows}:
         check_size(connection, tenant)
+    for conversation_id, _, most in rows:
         if most is None:
             continue
         [[stored]] = connection.fetch_all(

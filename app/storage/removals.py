@@ -120,23 +120,23 @@ async def remove(database: Database, removal: Removal, leaving: Leaving = withou
     else:
         named, nodes_of, ids_of = removal.message_id, BRANCH_AND_ABOVE, BRANCH_IDS
     nodes = await database.read_as(node_of, nodes_of, {"id": named}, tenant=removal.tenant)
-    ids = [row["id"] for row in await database.read(ids_of, {"id": named}, tenant=removal.tenant)]
+    rows = await database.read(ids_of, {"id": named}, tenant=removal.tenant)
+    ids = [row["id"] for row in reversed(rows)]
+    batches = [ids[start : start + BATCH_MESSAGES] for start in range(0, len(ids), BATCH_MESSAGES)] or [[]]
     async with leaving(nodes, removal.tenant):
         if removal.message_id is not None:
             await database.write(partial(forget_merging_prompts, message_id=named), durable=False)
-        ids.reverse()
-        for start in range(0, len(ids), BATCH_MESSAGES):
-            await _remove_messages(database, ids[start : start + BATCH_MESSAGES], removal.tenant)
-        if removal.message_id is None:
-            await database.write(
-                lambda connection: connection.execute("DELETE FROM conversation WHERE id = ?", (named,)), durable=False
-            )
+        for batch in batches:
+            is_whole = removal.message_id is None and batch is batches[-1]
+            work = partial(_remove_messages, ids=batch, conversation_id=named if is_whole else None)
+            # The row in `removal` is durable, so a batch that a power cut undoes is removed again.
+            await database.write_batch(work, tenant=removal.tenant)
     return nodes
 
 
-async def _remove_messages(database: Database, ids: Sequence[str], tenant: str) -> None:
-    marks = ", ".join("?" * len(ids))
-    # The row in `removal` is durable, so a batch that a power cut undoes is removed again.
-    await database.write_batch(
-        lambda connection: connection.execute(f"DELETE FROM message WHERE id IN ({marks})", ids), tenant=tenant
-    )
+def _remove_messages(connection: Connection, ids: Sequence[str], conversation_id: str | None) -> None:
+    """Remove messages, and with the last ones their conversation."""
+    if ids:
+        connection.execute(f"DELETE FROM message WHERE id IN ({', '.join('?' * len(ids))})", ids)
+    if conversation_id is not None:
+        connection.execute("DELETE FROM conversation WHERE id = ?", (conversation_id,))

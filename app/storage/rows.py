@@ -67,31 +67,35 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
             for message in messages
         ],
     )
-    for conversation_id in {message.conversation_id for message in messages}:
-        check_items(connection, conversation_id)
+    if messages:
+        check_items(connection, {message.conversation_id for message in messages})
 
 
 def insert_conversation(connection: Connection, tenant: str, made: Conversation) -> None:
     """Insert a conversation, inside the transaction of the caller. Raises LimitReachedError."""
     check_room(connection, tenant, 1)
-    add_conversation(connection, tenant, made)
+    add_conversations(connection, tenant, [(made, None)])
     check_size(connection, tenant)
 
 
-def add_conversation(
-    connection: Connection, tenant: str, made: Conversation, *, origin: str | None = None, hidden: bool = False
+def add_conversations(
+    connection: Connection, tenant: str, made: Sequence[tuple[Conversation, str | None]], *, hidden: bool = False
 ) -> None:
-    """Insert a conversation without checking limits, inside the transaction of the caller.
+    """Insert conversations without checking limits, inside the transaction of the caller.
 
-    origin: the conversation's id in the file that it was imported from. None for others and for deliberate duplicates.
-    hidden: whether the conversation starts out hidden, as an import does until it is complete.
+    made: the conversations, each with its id in the file that it was imported from; None for others and for deliberate
+        duplicates.
+    hidden: whether the conversations start out hidden, as an import does until it is complete.
     """
-    values = {name: getattr(made, name) for name in _CONVERSATION}
-    values |= {"params": dump(made.params), "metadata": dump(made.metadata), "origin": origin, "tenant": tenant}
-    values["tags"] = dump_tags(made.tags)
-    values["deleted_at"] = time.time() if hidden else None
-    connection.execute(
-        f"INSERT INTO conversation({', '.join(values)}) VALUES ({', '.join('?' * len(values))})", tuple(values.values())
+    deleted_at = time.time() if hidden else None
+    columns = (*_CONVERSATION, "origin", "tenant", "deleted_at")
+    rows = []
+    for each, origin in made:
+        values = {name: getattr(each, name) for name in _CONVERSATION}
+        values |= {"params": dump(each.params), "metadata": dump(each.metadata), "tags": dump_tags(each.tags)}
+        rows.append((*values.values(), origin, tenant, deleted_at))
+    connection.execute_many(
+        f"INSERT INTO conversation({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})", rows
     )
 
 

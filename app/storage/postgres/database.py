@@ -78,6 +78,7 @@ ALONE: Final = (
 """For a copy, whose transactions keep no server waiting."""
 
 BEGIN: Final = "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('ebb write ' || current_schema(), 0))"
+BEGIN_NOT_DURABLE: Final = f"{BEGIN}; SET LOCAL synchronous_commit = off"
 
 
 class PostgresDatabase(Database):
@@ -167,9 +168,7 @@ class PostgresDatabase(Database):
     def _prepared(self, work: Callable[[Connection], T], durable: bool) -> T:
         """Run `work` in a transaction that is not committed yet."""
         try:
-            self._begin()
-            if not durable:
-                self._writer.execute("SET LOCAL synchronous_commit = off")
+            self._begin(BEGIN if durable else BEGIN_NOT_DURABLE)
             result = work(self._writer)
             index_written(self._writer)
         except ReadOnlySqlTransaction:
@@ -181,10 +180,10 @@ class PostgresDatabase(Database):
             raise
         return result
 
-    def _begin(self) -> None:
+    def _begin(self, begin: str = BEGIN) -> None:
         """Begin a transaction once those of all servers have ended, and settle the doubt about an earlier one."""
         # After LOCK_SECONDS it fails within the new transaction.
-        self._writer.execute(BEGIN)
+        self._writer.execute(begin)
         if self._doubt is not None:
             settle(self._writer, self.server, self._doubt)
             self._doubt = None

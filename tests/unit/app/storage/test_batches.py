@@ -1,17 +1,18 @@
 """Imports and removals: short transactions for the other writers, all or nothing for the client."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.storage import imports, removals
-from app.storage.connection import Connection
+from app.storage.connection import Connection, Parameters
 from app.storage.errors import DuplicateError
 from app.storage.items import NewItem
 from app.storage.removals import Removal, mark
+from app.storage.sqlite.connection import SqliteConnection
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from engine.errors import NotFoundError
@@ -60,6 +61,25 @@ async def test_long_conversation_is_removed_in_batches(store: Store, transaction
     assert (len(nodes), await count(store, "message"), await count(store, "removal")) == (350, 0, 0)
     assert max(changed for changed, _ in transactions) == removals.BATCH_MESSAGES
     assert transactions[0] == (0, True), "the first transaction waits for the disk and makes the removal certain"
+
+
+async def test_chats_cost_few_transactions_and_statements(
+    store: Store, transactions: list[tuple[int, bool]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = [imported(f"conv_{number}", ["tide"] * 4) for number in range(50)]
+    statements, execute_many = list[str](), SqliteConnection.execute_many
+
+    def counted(self: SqliteConnection, sql: str, rows: Iterable[Parameters], /) -> None:
+        statements.append(sql)
+        execute_many(self, sql, rows)
+
+    monkeypatch.setattr(SqliteConnection, "execute_many", counted)
+    await store.imports.add(given, duplicates=False)
+    # A batch writes conversations, their marks and messages, each by one statement.
+    assert len(statements) == 3 * 10
+    transactions.clear()
+    await store.deletions.remove_conversation(given[0].conversation.id)
+    assert transactions == [(0, True), (4, False)]
 
 
 async def test_branch_is_removed_in_batches_with_nothing_above(

@@ -25,20 +25,26 @@ class CustomInput:
         self._json = JsonScanner()
         self._form: _Form = "unknown"
         self._head = ""
-        self._held = ""
+        self._held = list[str]()
 
     def push(self, arguments: str) -> str:
         """Add a piece of the arguments and return the text that it adds to the input."""
         if self._form == "other":
             return arguments
-        self._held += arguments
-        return self._known("".join([self._taken(token) for token in self._json.tokens(arguments)]))
+        if self._json.is_broken or self._json.is_done:
+            return ""
+        self._held.append(arguments)
+        said = "".join([self._taken(token) for token in self._json.tokens(arguments)])
+        if self._form == "unknown" and self._json.is_broken:
+            self._form = "other"
+        return self._known(said)
 
     def _known(self, said: str) -> str:
         """Return the new part of the input. said: its new part if it is a field."""
         if self._form == "unknown":
             return ""
-        held, self._held = self._held, ""
+        held = "".join(self._held)
+        self._held.clear()
         return held if self._form == "other" else said
 
     def _taken(self, token: JsonToken) -> str:

@@ -113,6 +113,8 @@ ROWS: Final = (
     *(CostRow(f"{name} calls", calls(name), read_in_pieces(name), 8, 250) for name in NAMES),
     CostRow("input of a custom tool", lambda size: arguments_of("\n" * size), push_of_custom, 400, 50_000),
     CostRow("input that is no field", repeated("[", "{"), push_of_custom, 400, 50_000),
+    CostRow("input that is no JSON", repeated("\0", '{"input":"'), push_of_custom, 400, 50_000),
+    CostRow("input after spaces", repeated(" ", "{"), push_of_custom, 400, 50_000),
     CostRow("JSON in pieces", repeated('"a",', "["), lambda text: push_all(JsonScanner().push)(text), 200, 50_000),
     CostRow("reasoning", repeated("a", "<think>"), split_reasoning, 1_000, 100_000),
     CostRow("reasoning of begun marks", repeated("</", "<think>"), split_reasoning, 500, 100_000),

@@ -37,7 +37,8 @@ def test_split_arguments_add_up_to_the_same_input(arguments: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", ['{"code": "x"}', '{"input": 5}', '{"input": null, "x": 1}', "{}", '{ "inputs":""}']
+    "arguments",
+    ['{"code": "x"}', '{"input": 5}', '{"input": null, "x": 1}', "{}", '{ "inputs":""}', "{[", '{"in\x00"}'],
 )
 def test_arguments_of_another_form_are_the_input(arguments: str) -> None:
     assert input_of(arguments) == arguments

@@ -31,13 +31,17 @@ class CustomInput:
         """Add a piece of the arguments and return the text that it adds to the input."""
         if self._form == "other":
             return arguments
-        if self._json.is_broken or self._json.is_done:
+        if self._has_ended():
             return ""
         self._held.append(arguments)
         said = "".join([self._taken(token) for token in self._json.tokens(arguments)])
         if self._form == "unknown" and self._json.is_broken:
             self._form = "other"
         return self._known(said)
+
+    def _has_ended(self) -> bool:
+        """Return whether the text that follows is not part of the arguments."""
+        return self._json.is_broken or self._json.is_done
 
     def _known(self, said: str) -> str:
         """Return the new part of the input. said: its new part if it is a field."""

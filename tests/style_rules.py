@@ -98,7 +98,7 @@ def mood_violations() -> Mapping[str, list[tuple[int, str]]]:
 
 
 def _in_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             openings = PRONOUNS if _is_property(node) else FUNCTION_OPENINGS
             if node.name.startswith("test_") and len(node.name) > MAX_TEST_NAME:
@@ -114,6 +114,15 @@ def _in_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
         if (word := _opening(text)) in openings:
             yield line, f"docstring opens with {word!r}"
         yield from ((line, found) for found in _in_prose(text))
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield the module and all statements in it. Their expressions, which hold no docstring, are most of its nodes."""
+    found: list[ast.AST] = [tree]
+    for node in found:
+        yield node
+        for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+            found += getattr(node, block, ())
 
 
 def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

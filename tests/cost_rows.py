@@ -56,10 +56,17 @@ def repeated(text: str, before: str = "", after: str = "") -> Callable[[int], st
 def growth(row: CostRow, size: int) -> float:
     """Return the ratio of the CPU times at four times `size` and at `size`.
 
-    A ratio above MOST_GROWTH is measured again: on a busy machine, other work may have emptied the caches.
+    The larger input is read until a ratio is at most MOST_GROWTH, and then no more: the least time can only be less.
+    A ratio that stays above it is measured again: on a busy machine, other work may have emptied the caches.
     """
-    ratios = (seconds(row, 4 * size) / seconds(row, size) for _ in range(TRIES))
-    return next((ratio for ratio in ratios if ratio <= MOST_GROWTH), inf)
+    for _ in range(TRIES):
+        smaller = seconds(row, size)
+        value = row.make(4 * size)
+        for _ in range(TIMES):
+            ratio = max(LEAST_SECONDS, _once(row, value)) / smaller
+            if ratio <= MOST_GROWTH:
+                return ratio
+    return inf
 
 
 def seconds(row: CostRow, size: int) -> float:

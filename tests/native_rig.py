@@ -160,11 +160,13 @@ class NativeRig:
         self.kv[stream.blocks[:whole]] = saved
         stream.done = whole * PAGE_KEYS
 
-    def advance(self, parts: Sequence[tuple[Stream, int]], *, threads: Threads = 2) -> torch.Tensor:
+    def advance(self, parts: Sequence[tuple[Stream, int]], *, threads: Threads = 1) -> torch.Tensor:
         """Compute the next `count` tokens of every stream in one step.
 
         Return the logits of each stream's last token, [streams, vocab]. Assert that every sampled token is the lowest
         id with the largest logit.
+
+        threads: two wait for each other many times in each step, which takes long on a busy machine.
         """
         scheduled = [
             ScheduledRequest(str(i), s.tokens[s.done : s.done + count], s.done, s.blocks, (ROW,))
@@ -179,6 +181,6 @@ class NativeRig:
     def rows(self, tokens: Sequence[int], chunk: int) -> torch.Tensor:
         """Compute `tokens` in chunks. Return the logits of each chunk's last row, [len(tokens) / chunk, vocab]."""
         stream = self.start(tokens)
-        rows = torch.cat([self.advance([(stream, chunk)]) for _ in range(len(tokens) // chunk)])
+        rows = torch.cat([self.advance([(stream, chunk)], threads=2) for _ in range(len(tokens) // chunk)])
         self.end(stream)
         return rows

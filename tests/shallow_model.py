@@ -4,7 +4,8 @@ import json
 import shutil
 from pathlib import Path
 
-from safetensors.torch import load_file, save_file
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 LAYERS = (0, 10, 29)
 """Layers that are kept. Answers of these three do not repeat themselves and depend on every token of the prompt."""
@@ -12,11 +13,13 @@ LAYERS = (0, 10, 29)
 
 def save_shallow(whole: Path, folder: Path) -> Path:
     """Write `whole` with LAYERS alone, and return `folder`."""
-    shutil.copytree(whole, folder)
+    weights = "model.safetensors"
+    shutil.copytree(whole, folder, ignore=shutil.ignore_patterns(weights))
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": len(LAYERS)}))
-    file = folder / "model.safetensors"
-    save_file({kept: tensor for name, tensor in load_file(file).items() if (kept := _kept(name))}, file)
+    with safe_open(whole / weights, "pt") as stored:
+        names = {name: kept for name in list(stored.keys()) if (kept := _kept(name))}
+        save_file({kept: stored.get_tensor(name) for name, kept in names.items()}, folder / weights)
     return folder
 
 

@@ -7,32 +7,46 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from huggingface_hub import close_session
 
-from models.errors import ModelNotFoundError
+from models.errors import ModelError, ModelNotFoundError
 from models.resolve import DEFAULT_MODEL, find_model, resolve_model
 from tests.conftest import default_cache_dir
-from tests.hub_server import folder_contents, serve_hub
+from tests.hub_server import folder_contents, hub_of_this_process, serve_hub
 from tests.tiny_gguf import write_tiny_gguf
 from tests.tiny_models import make_tiny_model
 
 ROOT = Path(__file__).parents[3]
 
-CHILD = """
+OFFLINE = """
 import sys
 from pathlib import Path
-from models.errors import ModelError
+from models.errors import DownloadError
 from models.resolve import resolve_model
 try:
     print("folder:", resolve_model(sys.argv[1], Path(sys.argv[2]), print))
-except ModelError as error:
-    print(type(error).__name__, error)
+except DownloadError as error:
+    print(error)
 """
 
 
-def resolve_with_hub(name: str, cache: Path, endpoint: str, **variables: str) -> str:
-    """Resolve a name in a separate process, since the hub's client reads its settings on import. Return its output."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": endpoint, **variables}
-    command = [sys.executable, "-c", CHILD, name, str(cache)]
+def resolve_with_hub(name: str, cache: Path, endpoint: str) -> str:
+    """Resolve a name. Return the lines of progress, and then the folder or the error."""
+    lines: list[str] = []
+    with hub_of_this_process(endpoint):
+        try:
+            lines.append(f"folder: {resolve_model(name, cache, lines.append)}")
+        except ModelError as error:
+            lines.append(f"{type(error).__name__} {error}")
+        finally:
+            close_session()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def resolve_offline(name: str, cache: Path, endpoint: str) -> str:
+    """Resolve a name in a process that finds HF_HUB_OFFLINE when it imports the hub's client. Return its output."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_ENDPOINT": endpoint, "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-c", OFFLINE, name, str(cache)]
     return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120).stdout
 
 
@@ -97,12 +111,12 @@ def test_hub_id_is_downloaded_once_and_found_offline(tmp_path: Path, hub: str) -
     assert folder_contents(folder) == folder_contents(tmp_path / "served")
     assert find_model("org/tiny", cache) == folder
     assert resolve_with_hub("org/tiny", cache, "http://127.0.0.1:9") == f"folder: {folder}\n"
-    assert resolve_with_hub("org/tiny", cache, hub, HF_HUB_OFFLINE="1") == f"folder: {folder}\n"
+    assert resolve_offline("org/tiny", cache, hub) == f"folder: {folder}\n"
 
 
 def test_offline_variable_forbids_a_download(tmp_path: Path, hub: str) -> None:
-    output = resolve_with_hub("org/tiny", tmp_path / "cache", hub, HF_HUB_OFFLINE="1")
-    assert "DownloadError org/tiny is not on this machine, and HF_HUB_OFFLINE forbids to fetch it" in output
+    output = resolve_offline("org/tiny", tmp_path / "cache", hub)
+    assert "org/tiny is not on this machine, and HF_HUB_OFFLINE forbids to fetch it" in output
 
 
 def test_gguf_file_of_the_hub_is_chosen_by_quantization(tmp_path: Path, hub: str) -> None:

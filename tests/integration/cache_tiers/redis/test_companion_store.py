@@ -2,31 +2,27 @@
 
 import os
 import signal
-import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
+from tests.forked_process import ForkedProcess
 from tests.store_rig import Rigs, keys
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
 
-PROCESS = """
-import sys, threading
-from pathlib import Path
-from cache_tiers.redis.companion import RedisCompanion
-from cache_tiers.redis.server_binary import find_redis_server
-from tests.store_rig import Rigs, keys
-companion = RedisCompanion(Path(sys.argv[1]), binary=find_redis_server(), max_memory=64 << 20)
-companion.start()
-rig = Rigs().open(companion.address)
-assert len(rig.put(keys(range(64)))) == 64
-assert rig.store.flush(10)
-print("stored", flush=True)
-threading.Event().wait()
-"""
+
+def store_blocks() -> int:
+    """Store blocks in a companion, say so, and wait to be killed."""
+    rig = Rigs().open(launch(Path(sys.argv[1])).address)
+    assert len(rig.put(keys(range(64)))) == 64
+    assert rig.store.flush(10)
+    print("stored", flush=True)
+    threading.Event().wait()
+    return 0
 
 
 def launch(state_dir: Path) -> RedisCompanion:
@@ -38,12 +34,13 @@ def launch(state_dir: Path) -> RedisCompanion:
 
 
 def test_acknowledged_blocks_survive_sigkill_of_process(tmp_path: Path, rigs: Rigs) -> None:
-    root = Path(__file__).parents[4]
-    arguments = [sys.executable, "-c", PROCESS, str(tmp_path)]
-    with subprocess.Popen(arguments, cwd=root, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "stored\n"
+    reading, writing = os.pipe()
+    process = ForkedProcess(store_blocks, [str(tmp_path)], stdout=writing)
+    os.close(writing)
+    with os.fdopen(reading) as output:
+        assert output.readline() == "stored\n"
         process.kill()
+        process.wait(20)
     companion = launch(tmp_path)
     rig = rigs.open(companion.address)
     for start in range(0, 64, 8):

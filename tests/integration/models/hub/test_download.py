@@ -1,9 +1,8 @@
 """Downloads from a server that speaks the hub's protocol: resumption, digests, faults of network and disk."""
 
 import json
-import os
+import resource
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from models.errors import (
     ConversionError,
     DiskFullError,
     DownloadError,
+    ModelError,
     ModelNotFoundError,
     UnsupportedModelError,
 )
@@ -24,11 +24,11 @@ from models.hub.client import Hub
 from models.hub.folder import HubFolder
 from models.hub.repository import HubName, RepoFile
 from models.hub_model import download, plan_download
+from tests.forked_process import run_forked
 from tests.hub_server import TOKEN, Fault, HubServer, folder_contents, serve_hub
 from tests.tiny_gguf import SHAPE, source_tensors, write_tiny_gguf
 from tests.tiny_models import make_tiny_model
 
-ROOT = Path(__file__).parents[4]
 NAME = HubName("org/tiny")
 WEIGHTS = "model.safetensors"
 
@@ -259,45 +259,31 @@ def test_too_small_disk_is_named_before_the_download(
     assert not server.requests_of("config.json")
 
 
-CHILD = """
-import resource, signal, sys
-from pathlib import Path
-from models.errors import ModelError
-from models.hub.client import Hub
-from models.hub.repository import HubName, RepoFile
-from models.hub_model import download, plan_download
-hub, cache, name = Hub(sys.argv[1], pauses=()), Path(sys.argv[2]), HubName("org/tiny")
-plan = plan_download(name, cache, hub, print, device="cpu")
-if sys.argv[3] == "killed":
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
-try:
-    download(plan, cache, hub, print)
-except ModelError as error:
-    print(type(error).__name__, error)
-"""
-
-
-def pull_until_the_file_limit(server: HubServer, cache: Path, end: str) -> "subprocess.CompletedProcess[str]":
-    """Pull in another process, in which no file grows beyond 5000 bytes.
-
-    end: "refused", where a write fails as on a full disk; "killed", where a signal ends the process.
-    """
-    command = [sys.executable, "-c", CHILD, server.url, str(cache), end]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True, timeout=120)
+def download_with_file_limit() -> int:
+    """Download org/tiny into a folder in a process, in which no file grows beyond 5000 bytes."""
+    url, cache, end = sys.argv[1:]
+    hub = Hub(url, pauses=())
+    plan = plan_download(NAME, Path(cache), hub, print, device="cpu")
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL if end == "killed" else signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+    try:
+        download(plan, Path(cache), hub, print)
+    except ModelError as error:
+        print(type(error).__name__, error)
+    return 0
 
 
 @pytest.mark.parametrize("end", ["refused", "killed"])
 def test_ended_process_leaves_bytes_that_the_next_one_uses(
     server: HubServer, contents: dict[str, bytes], tmp_path: Path, end: str
 ) -> None:
-    done = pull_until_the_file_limit(server, tmp_path, end)
+    """Let a write fail as on a full disk, or a signal end the process."""
+    status, output, _ = run_forked(download_with_file_limit, server.url, str(tmp_path), end)
     if end == "killed":
-        assert done.returncode == -signal.SIGXFSZ
+        assert status == -signal.SIGXFSZ
     else:
-        assert f"DiskFullError {tmp_path}" in done.stdout
-        assert "free some space there" in done.stdout
+        assert f"DiskFullError {tmp_path}" in output
+        assert "free some space there" in output
     assert (pull(server, tmp_path) / WEIGHTS).read_bytes() == contents[WEIGHTS]
     assert [asked.range for asked in server.requests_of(WEIGHTS)] == ["", "bytes=5000-"]

@@ -70,8 +70,10 @@ def ours(model_path: Path) -> CausalLM:
     return load_model(model_path, torch.float32, CPU)
 
 
-def test_float32_logits_match_transformers(ours: CausalLM, theirs: LlamaForCausalLM, prompts: list[list[int]]) -> None:
-    for ids in prompts[:4]:
+def test_float32_logits_match_transformers(
+    ours: CausalLM, theirs: LlamaForCausalLM, prompts: list[list[int]], size: Size
+) -> None:
+    for ids in prompts[: size.pick(small=1, full=4)]:
         torch.testing.assert_close(all_logits(ours, ids), their_logits(theirs, ids), rtol=1e-4, atol=1e-3)
 
 
@@ -79,7 +81,7 @@ def test_float32_greedy_tokens_equal_those_of_transformers(
     ours: CausalLM, theirs: LlamaForCausalLM, prompts: list[list[int]], size: Size
 ) -> None:
     assert len(prompts) == 20
-    prompts = prompts[:: size.pick(small=4, full=1)]
+    prompts = prompts[:: size.pick(small=10, full=1)]
     longest = max(map(len, prompts))
     padded = torch.tensor([[2] * (longest - len(ids)) + ids for ids in prompts])
     mask = torch.tensor([[0] * (longest - len(ids)) + [1] * len(ids) for ids in prompts])
@@ -92,10 +94,11 @@ def test_float32_greedy_tokens_equal_those_of_transformers(
 
 
 def test_bfloat16_logits_are_as_accurate_as_transformers(
-    model_path: Path, theirs: LlamaForCausalLM, prompts: list[list[int]], size: Size
+    shallow_model: Path, prompts: list[list[int]], size: Size
 ) -> None:
-    ours = load_model(model_path, torch.bfloat16, CPU)
-    rounded = LlamaForCausalLM.from_pretrained(model_path, dtype=torch.bfloat16)
+    ours = load_model(shallow_model, torch.bfloat16, CPU)
+    theirs = LlamaForCausalLM.from_pretrained(shallow_model, dtype=torch.float32)
+    rounded = LlamaForCausalLM.from_pretrained(shallow_model, dtype=torch.bfloat16)
     for ids in prompts[: size.pick(small=2, full=4)]:
         exact = their_logits(theirs, ids).log_softmax(-1)
         our_error = (all_logits(ours, ids).log_softmax(-1) - exact).abs()

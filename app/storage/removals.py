@@ -94,7 +94,12 @@ class Removed:
 
 
 def mark(connection: Connection, removal: Removal) -> None:
-    """Begin a removal within the caller's transaction. The conversation or branch must already be hidden."""
+    """Begin a removal within the caller's transaction. The conversation or branch must already be hidden.
+
+    A conversation that is being removed keeps no KV of others.
+    """
+    if removal.message_id is None:
+        connection.execute("UPDATE conversation SET keeps_kv = FALSE WHERE id = ?", (removal.conversation_id,))
     connection.execute(
         "INSERT INTO removal(conversation_id, message_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
         (removal.conversation_id, removal.message_id),

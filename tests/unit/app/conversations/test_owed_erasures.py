@@ -5,11 +5,13 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.conversations import kv_erasure
-from app.conversations.kv_erasure import KVErasure
+from app.conversations.kv_erasure import COMPARED_AT_ONCE, KVErasure
+from app.domain.storage_health import StorageUnavailableError
 from app.host.engine_host import EngineHost
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
@@ -169,3 +171,35 @@ async def test_erasure_is_owed_until_tiers_have_dropped_the_blocks(tmp_path: Pat
         await add([new], 2000.0)
         await services.store.owed_erasures.forget(1500.0)
         assert await owed(services.store) == [new]
+
+
+async def test_chats_removed_together_keep_no_kv_of_each_other(tmp_path: Path) -> None:
+    engine = FakeEngine()
+    async with serving(tmp_path, engine) as services:
+        await services.deletions.delete_conversations([await chat(services, "one") for _ in range(2)])
+        assert await services.deletions.remove_deleted() == 2
+        await services.deletions.remove(conversations_until=0.0, messages_until=0.0)
+        assert [trail.num_shared for trail in await engine.until_erased(2)] == [0, 0]
+
+
+async def test_few_deletions_are_compared_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kv_erasure, "READ_SECONDS", 0.05)
+    settle, answers = KVErasure._settle, asyncio.Event()
+
+    async def hang(erasure: KVErasure, *given: Any) -> None:
+        """Compare once the database answers."""
+        await answers.wait()
+        await settle(erasure, *given)
+
+    engine = FakeEngine()
+    async with serving(tmp_path, engine) as services:
+        *first, last = [await chat(services, f"number {number}") for number in range(COMPARED_AT_ONCE + 1)]
+        monkeypatch.setattr(KVErasure, "_settle", hang)
+        for each in first:
+            await services.deletions.delete_conversation(each, permanently=True)
+        with pytest.raises(StorageUnavailableError):
+            await services.deletions.delete_conversation(last, permanently=True)
+        answers.set()
+        await engine.until_erased(len(first))
+        await services.deletions.remove(conversations_until=0.0, messages_until=0.0)
+        await engine.until_erased(len(first) + 1)

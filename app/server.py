@@ -37,6 +37,7 @@ from app.config.secret import digest_of_secret, load_secret
 from app.config.settings import Settings
 from app.config.shared_replicas import ON_RAY
 from app.domain.bounds import KEEP_ALIVE_SECONDS
+from app.host.earlier_kv import log_earlier_kv
 from app.host.ended_server import RESTART
 from app.host.engine_host import EngineHost
 from app.host.listeners import Listeners
@@ -277,6 +278,8 @@ async def _serve(
         asyncio.create_task(server.restart_without_engine(), name="watch-engine"),
         asyncio.create_task(server.stop_without_database(), name="watch-database"),
     ]
+    if settings.redis_url == "auto":
+        watching.append(asyncio.create_task(log_earlier_kv(settings.state_dir, host), name="earlier-kv"))
     await server.serve(sockets=listeners.sockets)
     await server.wait_until_drained()
     for task in watching:

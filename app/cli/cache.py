@@ -54,9 +54,9 @@ def _stat(client: redis.Redis, _settings: Settings, address: RedisAddress) -> in
     found = stat(client)
     limit = f" of {format_size(found.limit_bytes)}" if found.limit_bytes else ""
     print(f"{address}: {format_size(found.used_bytes)}{limit} used, {found.evicted_keys} keys evicted so far")
-    print(f"{found.num_blocks} KV blocks, {format_size(found.block_bytes)}")
+    print(f"{found.by_model.total()} KV blocks, {format_size(found.bytes_by_model.total())}")
     for model, count in found.by_model.most_common():
-        print(f"  {count} of model and kernels {model}")
+        print(f"  {count} of model and kernels {model}, {format_size(found.bytes_by_model[model])}")
     return 0
 
 

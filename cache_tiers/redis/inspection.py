@@ -26,16 +26,15 @@ class StoredBlocks:
 
     limit_bytes: 0 for no limit.
     evicted_keys: since the server's start.
-    block_bytes: total size of the values of all blocks.
     by_model: number of blocks, by the first 8 hexadecimal digits of the model's fingerprint.
+    bytes_by_model: total size of their values.
     """
 
     used_bytes: int
     limit_bytes: int
     evicted_keys: int
-    num_blocks: int
-    block_bytes: int
     by_model: Counter[str]
+    bytes_by_model: Counter[str]
 
 
 @dataclass(slots=True)
@@ -84,7 +83,7 @@ def _retry_at_once() -> Retry:
 def stat(client: redis.Redis) -> StoredBlocks:
     """Read the header of every block and count the blocks. Raise redis.RedisError."""
     memory, counts = client.info("memory"), client.info("stats")
-    num_blocks, block_bytes, by_model = 0, 0, Counter[str]()
+    by_model, bytes_by_model = Counter[str](), Counter[str]()
     for names in _batches(client):
         pipeline = client.pipeline(transaction=False)
         for name in names:
@@ -93,13 +92,11 @@ def stat(client: redis.Redis) -> StoredBlocks:
         replies = pipeline.execute(raise_on_error=False)
         for length, header in zip(replies[::2], replies[1::2], strict=True):
             if isinstance(length, int) and length > 0:
-                num_blocks += 1
-                block_bytes += length
                 fingerprint = fingerprint_of(header)
-                by_model[fingerprint.hex()[:8] if fingerprint is not None else "unknown"] += 1
-    return StoredBlocks(
-        memory["used_memory"], memory["maxmemory"], counts["evicted_keys"], num_blocks, block_bytes, by_model
-    )
+                model = fingerprint.hex()[:8] if fingerprint is not None else "unknown"
+                by_model[model] += 1
+                bytes_by_model[model] += length
+    return StoredBlocks(memory["used_memory"], memory["maxmemory"], counts["evicted_keys"], by_model, bytes_by_model)
 
 
 def verify(client: redis.Redis, secret: bytes, progress: Callable[[int], None]) -> Verdict:

@@ -1,0 +1,54 @@
+"""The line about KV blocks that a start finds in its companion and cannot use."""
+
+import asyncio
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from app.host.earlier_kv import log_earlier_kv
+from app.host.engine_host import EngineHost
+from cache_tiers.redis.companion import RedisCompanion
+from cache_tiers.redis.server_binary import find_redis_server
+from cache_tiers.sealed_value import FINGERPRINT_BYTES
+from tests.store_rig import Rig, Rigs, keys
+
+pytest_plugins = ["tests.store_fixtures"]
+
+OWN = bytes(FINGERPRINT_BYTES).hex()
+
+
+async def lines(state_dir: Path, kv_fingerprint: str, caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return the lines that a start with this fingerprint logs."""
+    caplog.clear()
+    host = EngineHost()
+    engine: Any = SimpleNamespace(kv_fingerprint=kv_fingerprint)
+    host.ready(engine, "")
+    with caplog.at_level(logging.INFO, "app.host.earlier_kv"):
+        await log_earlier_kv(state_dir, host)
+    return caplog.messages
+
+
+async def test_start_counts_kv_blocks_of_another_version(
+    tmp_path: Path, rigs: Rigs, caplog: pytest.LogCaptureFixture
+) -> None:
+    binary = find_redis_server()
+    assert binary is not None
+    companion = RedisCompanion(tmp_path, binary=binary, max_memory=1 << 26)
+    try:
+        await asyncio.to_thread(companion.start)
+        rig: Rig = rigs.open(companion.address)
+        rig.put(keys(range(8)))
+        assert await asyncio.to_thread(rig.store.flush, 10)
+        assert await lines(tmp_path, OWN, caplog) == []
+        [line] = await lines(tmp_path, "f" * 32, caplog)
+    finally:
+        await asyncio.to_thread(companion.stop)
+    assert "8 KV blocks (512.8 KiB)" in line
+    assert "`ebb cache clear`" in line
+
+
+async def test_start_without_redis_logs_nothing_about_kv(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert await lines(tmp_path, OWN, caplog) == []

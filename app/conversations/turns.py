@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from app.conversations.merging import answers_to_merge, merging_ids
 from app.conversations.repeated_requests import RepeatedRequests
@@ -93,6 +94,8 @@ class Turns:
         conversation = await self._store.conversations.get(conversation_id)
         parent_id = conversation.head_id if fields.follows_head else fields.parent_id
         path = await self._store.messages.path(parent_id)
+        if fields.follows_head and parent_id is not None and not path:
+            await self._refuse_without_head(conversation_id)
         if fields.follows_head and path and path[-1].role == "user" and path[-1].tokens.prompt_key:
             raise ConflictError("The last question has no answer yet: retry it first", code="question_unanswered")
         _check_parent(path, parent_id, conversation_id)
@@ -130,6 +133,17 @@ class Turns:
             left_out=beginning.left_out,
         )
         return await self.start(engine, turn, rename=_field_of)
+
+    async def _refuse_without_head(self, conversation_id: str) -> NoReturn:
+        """Refuse a question whose chat, or the end of it, was deleted after the chat was read.
+
+        Raises NotFoundError, ConflictError.
+        """
+        await self._store.conversations.get(conversation_id)
+        raise ConflictError(
+            "The end of this conversation was deleted since you read it. Read the conversation, then try again",
+            code="head_moved",
+        )
 
     async def retry(self, message_id: str, fields: RetryFields, expected: Versions = None) -> Run:
         """Start another answer to a question. Repeating the request returns the same run.

@@ -122,13 +122,13 @@ class Play(Generic[S]):
         # The fault meets a server that starts, and one that stops.
         moving = [asyncio.create_task(self._stage.arrive())]
         try:
-            await self._passed(self._pace.before, living)
+            await asyncio.sleep(self._pace.before)
             for each in streamers:
                 each.reset()
             moving.append(asyncio.create_task(self._stage.depart()))
             await strike(self._stage)
             ended = time.monotonic()
-            await self._passed(self._pace.after, living)
+            await asyncio.sleep(self._pace.after)
             scene.is_over = True
             blocked = await self._blocked(people, living, ended + RECOVERY_SECONDS)
             gap = max(each.measured() for each in streamers)
@@ -154,21 +154,14 @@ class Play(Generic[S]):
             time.monotonic() - began,
         )
 
-    async def _passed(self, seconds: float, living: "Sequence[asyncio.Task[None]]") -> None:
-        """Let time pass in which no chat fails."""
-        done, _ = await asyncio.wait(living, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
-        for task in done:
-            task.result()
-
     async def _blocked(
         self, people: Sequence[Person], living: "Sequence[asyncio.Task[None]]", deadline: float
     ) -> list[str]:
         done, waiting = await asyncio.wait(living, timeout=max(0.0, deadline - time.monotonic()))
-        for task in done:
-            task.result()
+        failed = [f"a person gave up: {error}" for task in done if (error := task.exception()) is not None]
         names = [f"person {number}" for number, task in enumerate(living) if task in waiting]
         chats = people[0].scene.ledger.chats
-        return [
+        return failed + [
             f"{name} waits in {[each for each in chats if each.title.startswith(f'chat {name[7:]}-')][-1]}"
             for name in names
         ]

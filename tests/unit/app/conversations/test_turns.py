@@ -1,7 +1,7 @@
 """Turns and runs, with the real store on a real file and an engine without a model."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,28 @@ async def test_answer_is_stored_before_done_event(services: Services, conversati
     assert stored.usage["kv"]["computed"] == stored.usage["prompt_tokens"]
     assert stored.params is not None
     assert stored.params["seed"] is not None
+
+
+async def test_question_that_meets_a_deletion_is_refused_by_name(
+    services: Services, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await answered(services, conversation, "one")
+    second = await answered(services, conversation, "two")
+    path, deletions = MessageStore.path, services.store.deletions
+
+    def after(deletion: Callable[[], Awaitable[object]]) -> None:
+        async def path_after_deletion(store: MessageStore, message_id: str | None) -> list[Message]:
+            await deletion()
+            return await path(store, message_id)
+
+        monkeypatch.setattr(MessageStore, "path", path_after_deletion)
+
+    after(lambda: deletions.hide_message(second.id))
+    with pytest.raises(ConflictError, match="deleted since"):
+        await ask(services, conversation, "three")
+    after(lambda: deletions.hide_conversation(conversation.id))
+    with pytest.raises(NotFoundError):
+        await ask(services, conversation, "three")
 
 
 async def test_each_prompt_starts_with_all_tokens_of_former_turns(

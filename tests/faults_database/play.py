@@ -12,6 +12,7 @@ import aiohttp
 
 from tests.faults_database.clients import Caller, GoneError, Person, Scene, Streamer, undisturbed
 from tests.faults_database.ledger import NO_WINDOW, Comparison, Rows, Window
+from tests.faults_database.pulse import Pulse
 from tests.integration.sse_events import events
 
 PEOPLE: Final = 6
@@ -21,8 +22,9 @@ TOLD_SECONDS: Final = 5.0
 """Time in which pages at other servers receive a change."""
 
 HEAD: Final = (
-    "| fault | servers | chats | lost | doubled | blocked | longest gap, s | slowest request, s | seconds |\n"
-    "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    "| fault | servers | chats | lost | doubled | blocked | longest gap, s | pause of the machine, s "
+    "| slowest request, s | seconds |\n"
+    "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
 )
 
 
@@ -36,7 +38,12 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The effects of a fault. gap: longest time between two pieces of a stream, in seconds. slowest: of a request."""
+    """The effects of a fault. Times are in seconds.
+
+    gap: longest time between two pieces of a stream.
+    pause: longest time for which the machine let a thread of this process wait.
+    slowest: longest time that a request took.
+    """
 
     fault: str
     topology: str
@@ -45,6 +52,7 @@ class Outcome:
     doubled: list[str]
     blocked: list[str]
     gap: float
+    pause: float
     slowest: float
     seconds: float
 
@@ -53,8 +61,8 @@ class Outcome:
         """A row of the table."""
         counts = " | ".join(str(len(each)) for each in (self.lost, self.doubled, self.blocked))
         return (
-            f"| {self.fault} | {self.topology} | {self.num_chats} | {counts} | {self.gap:.2f} | {self.slowest:.1f} "
-            f"| {self.seconds:.0f} |"
+            f"| {self.fault} | {self.topology} | {self.num_chats} | {counts} | {self.gap:.2f} | {self.pause:.2f} "
+            f"| {self.slowest:.1f} | {self.seconds:.0f} |"
         )
 
     @property
@@ -118,11 +126,12 @@ class Play(Generic[S]):
         streamers = [Streamer(url, self._model) for url in self._stage.steady_urls()]
         streaming = [asyncio.create_task(each.live()) for each in streamers]
         living = [asyncio.create_task(each.live()) for each in people]
-        began = time.monotonic()
+        began, pulse = time.monotonic(), Pulse()
         # The fault meets a server that starts, and one that stops.
         moving = [asyncio.create_task(self._stage.arrive())]
         try:
             await asyncio.sleep(self._pace.before)
+            pulse.reset()
             for each in streamers:
                 each.reset()
             moving.append(asyncio.create_task(self._stage.depart()))
@@ -131,12 +140,13 @@ class Play(Generic[S]):
             await asyncio.sleep(self._pace.after)
             scene.is_over = True
             blocked = await self._blocked(people, living, ended + RECOVERY_SECONDS)
-            gap = max(each.measured() for each in streamers)
+            gap, pause = max(each.measured() for each in streamers), pulse.longest
             blocked += [error for each in streamers for error in each.errors]
             blocked += await self._immovable(moving, ended + RECOVERY_SECONDS)
             blocked += await self._untold(ended + RECOVERY_SECONDS)
             blocked += await self._unusable(scene, ended + RECOVERY_SECONDS)
         finally:
+            pulse.stop()
             for task in (*streaming, *living, *moving):
                 task.cancel()
             await asyncio.gather(*streaming, *living, *moving, return_exceptions=True)
@@ -150,6 +160,7 @@ class Play(Generic[S]):
             found.doubled,
             blocked,
             gap,
+            pause,
             scene.slowest,
             time.monotonic() - began,
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.server import EbbServer, ServerSettings
+from tests.faults_database.clients import Caller, Scene
 from tests.faults_database.ledger import NO_WINDOW
 from tests.faults_database.play import Pace, Play
 from tests.faults_database.stage import FAKE, FLAGS
@@ -77,6 +78,17 @@ async def test_disk_that_fails_loses_doubles_and_blocks_nothing(on_disk: OnDisk)
     await play.begin()
     for number, (mode, seconds) in enumerate(FAULTS):
         outcome = await play.play(mode, disk_is(mode, seconds), number)
+        print(outcome.row)
         assert not outcome.defects
         assert outcome.gap < LONGEST_GAP_SECONDS
         assert outcome.slowest < LONGEST_SECONDS
+
+
+async def test_write_of_a_disk_that_hangs_may_be_stored_and_is(on_disk: OnDisk) -> None:
+    caller = Caller(Scene(on_disk.urls(), {}), 0)
+    on_disk.disk.be("hang")
+    reply = await caller.call("POST", "/api/conversations", {"title": "Tides"})
+    assert (reply.status, reply.body["error"]["code"]) == (503, "commit_unknown")
+    on_disk.disk.be("ok")
+    await caller.persist("GET", "/ready")
+    assert on_disk.rows("SELECT title FROM conversation") == [("Tides",)]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from app.domain.records import Message
 from app.storage.connection import Row
 from app.storage.database import Database
-from app.storage.rows import message_of, no_message
+from app.storage.rows import among, message_of, no_message
 from engine.errors import NotFoundError
 
 # From a message of a tenant to the first one of its path.
@@ -146,7 +146,7 @@ class MessageStore:
             return []
         found = await self._database.read_as(
             message_of,
-            f"SELECT * FROM shown_message WHERE id IN ({', '.join('?' * len(ids))}) AND tenant = ?",
+            f"SELECT * FROM shown_message WHERE {among(len(ids))}",
             (*ids, self._tenant),
             tenant=self._tenant,
         )

@@ -31,6 +31,14 @@ def insert_message(connection: Connection, message: Message) -> None:
     insert_messages(connection, [message])
 
 
+def among(count: int) -> str:
+    """Return the condition for `count` messages of a tenant. Parameters: their ids and the tenant.
+
+    Concatenated with nothing, the tenant leads to no index. SQLite reads all messages of a tenant otherwise.
+    """
+    return f"id IN ({', '.join('?' * count)}) AND tenant || '' = ?"
+
+
 def insert_messages(connection: Connection, messages: Sequence[Message]) -> None:
     """Insert messages, parents before children, inside the transaction of the caller.
 

@@ -12,7 +12,7 @@ from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.messages import PATH_QUERY
-from app.storage.rows import insert_conversation, insert_message, insert_messages, message_of, no_message
+from app.storage.rows import among, insert_conversation, insert_message, insert_messages, message_of, no_message
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, InvalidRequestError
@@ -60,7 +60,7 @@ class TreeStore:
         return await self._database.read_as(
             lambda row: Outline(**dict(row)),
             "SELECT id, parent_id, role, status, substr(content, 1, ?) AS preview, created_at FROM shown_message "
-            f"WHERE id IN ({', '.join('?' * len(ids))}) AND tenant = ? ORDER BY created_at, id",
+            f"WHERE {among(len(ids))} ORDER BY created_at, id",
             (PREVIEW_LENGTH, *ids, self._tenant),
             tenant=self._tenant,
         )

@@ -25,7 +25,7 @@ T = TypeVar("T")
 K = TypeVar("K", str, bytes)
 
 CHANGES: Final = 5000
-"""Changes that the triggers keep."""
+"""Changes that the triggers keep, and up to 99 more on PostgreSQL."""
 BATCH: Final = 500
 """Rows that are read by their names at a time."""
 

@@ -4,18 +4,18 @@ A provisioned person is a row of `person`, too: an account that exists before th
 are those of the memberships here, whatever a login reports.
 """
 
-import json
 import secrets
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
+from app.storage.memberships import Memberships
 from app.storage.people import ID_BYTES
 from app.tenants.person import Identity
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.errors import ConflictError, NotFoundError
 
 UserColumn = Literal["user_key", "external_id", "id"]
 GroupColumn = Literal["name_key", "external_id", "id"]
@@ -83,10 +83,12 @@ class GroupFields:
 
 
 class ProvisioningStore:
-    """The provisioned people and groups. Each method is one transaction or a few reads."""
+    """The provisioned people and groups. A change of a group is a series of transactions, of which the last one is
+    durable. Any other method is one transaction or a few reads."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._memberships = Memberships(database)
 
     async def users(
         self, column: UserColumn | None = None, value: str = "", *, limit: int = PAGE, offset: int = 0
@@ -180,43 +182,71 @@ class ProvisioningStore:
     async def create_group(self, group: GroupFields) -> str:
         """Store a new group, and return its id. Raises ConflictError, InvalidRequestError."""
         group_id = secrets.token_hex(ID_BYTES)
+        await self._memberships.check_users(group.members)
 
         def insert(connection: Connection) -> None:
             _check_free(connection, "scim_group", "name_key", group.name_key, group_id, "displayName")
             now = time.time()
             connection.execute(
-                "INSERT INTO scim_group VALUES (?, ?, ?, ?, ?, 1, ?, ?)",
+                "INSERT INTO scim_group(id, name, name_key, external_id, body, version, created_at, changed_at) "
+                "VALUES (?, ?, ?, ?, ?, 1, ?, ?)",
                 (group_id, group.name, group.name_key, group.external_id, group.body, now, now),
             )
-            _set_members(connection, group_id, group.members, renamed=False)
 
-        await self._database.write(insert)
+        await self._database.write(insert, durable=False)
+        await self._complete(group_id, group, 1)
         return group_id
 
     async def update_group(self, group_id: str, group: GroupFields, version: int | None) -> None:
         """Replace a group. Raises NotFoundError, VersionError, ConflictError and InvalidRequestError."""
+        await self._memberships.check_users(group.members)
 
-        def update(connection: Connection) -> None:
+        def update(connection: Connection) -> int:
             before = _current(connection, "scim_group", group_id, version)
             _check_free(connection, "scim_group", "name_key", group.name_key, group_id, "displayName")
             connection.execute(
                 "UPDATE scim_group SET name = ?, name_key = ?, external_id = ?, body = ?, version = version + 1, "
-                "changed_at = ? WHERE id = ?",
-                (group.name, group.name_key, group.external_id, group.body, time.time(), group_id),
+                "renewed_to = ? WHERE id = ?",
+                (
+                    group.name,
+                    group.name_key,
+                    group.external_id,
+                    group.body,
+                    before["renewed_to"] if before["name"] == group.name else "",
+                    group_id,
+                ),
             )
-            _set_members(connection, group_id, group.members, renamed=before["name"] != group.name)
+            return int(before["version"]) + 1
 
-        await self._database.write(update)
+        await self._complete(group_id, group, await self._database.write(update, durable=False))
 
     async def delete_group(self, group_id: str, version: int | None) -> None:
         """Remove a group. Raises NotFoundError, VersionError."""
 
-        def delete(connection: Connection) -> None:
+        def delete(connection: Connection) -> bool:
             _current(connection, "scim_group", group_id, version)
-            _set_members(connection, group_id, {}, renamed=False)
+            if connection.fetch_one("SELECT 1 FROM scim_member WHERE group_id = ?", (group_id,)) is not None:
+                return False
             connection.execute("DELETE FROM scim_group WHERE id = ?", (group_id,))
+            return True
 
-        await self._database.write(delete)
+        while not await self._database.write(delete):
+            await self._memberships.clear(group_id)
+
+    async def _complete(self, group_id: str, group: GroupFields, version: int) -> None:
+        """Write what may take long after a group itself, and wait for the disk."""
+
+        def check(connection: Connection) -> None:
+            _current(connection, "scim_group", group_id, version)
+
+        def note(connection: Connection) -> None:
+            connection.execute(
+                "UPDATE scim_group SET changed_at = ? WHERE id = ? AND version = ?", (time.time(), group_id, version)
+            )
+
+        await self._memberships.replace(group_id, group.members, check)
+        await self._memberships.renew(group_id)
+        await self._database.write(note)
 
     async def _rows(self, kind: Kind, column: str | None, value: str, limit: int, offset: int) -> list[Row]:
         where, parameters = (f" WHERE {column} = ?", (value,)) if column is not None else ("", ())
@@ -306,35 +336,6 @@ def _check_free(connection: Connection, kind: Kind, column: str, key: str, resou
     row = connection.fetch_one(f"SELECT id FROM {kind} WHERE {column} = ? AND id <> ?", (key, resource_id))
     if row is not None:
         raise ConflictError(f"Another resource has this {attribute}", param=attribute, code="uniqueness")
-
-
-def _set_members(connection: Connection, group_id: str, members: Mapping[str, str | None], *, renamed: bool) -> None:
-    """Give a group its members, and all that it affects their groups. Raises InvalidRequestError: an unknown member."""
-    rows = connection.fetch_all("SELECT user_id FROM scim_member WHERE group_id = ?", (group_id,))
-    before = {row["user_id"] for row in rows}
-    added, removed = members.keys() - before, before - members.keys()
-    for user_id in added:
-        if connection.fetch_one("SELECT 1 AS found FROM scim_user WHERE id = ?", (user_id,)) is None:
-            raise InvalidRequestError(f"There is no user {user_id}", param="members")
-    connection.execute_many(
-        "INSERT INTO scim_member VALUES (?, ?, ?) ON CONFLICT(group_id, user_id) DO UPDATE "
-        "SET display = excluded.display",
-        [(group_id, user_id, display) for user_id, display in members.items()],
-    )
-    connection.execute_many(
-        "DELETE FROM scim_member WHERE group_id = ? AND user_id = ?", [(group_id, user_id) for user_id in removed]
-    )
-    _renew_groups(connection, added | removed | (members.keys() if renamed else set()))
-
-
-def _renew_groups(connection: Connection, person_ids: Iterable[str]) -> None:
-    for person_id in person_ids:
-        rows = connection.fetch_all(
-            "SELECT name FROM scim_group JOIN scim_member ON group_id = id WHERE user_id = ? ORDER BY name",
-            (person_id,),
-        )
-        groups = json.dumps([row["name"] for row in rows], ensure_ascii=False)
-        connection.execute("UPDATE person SET groups = ? WHERE id = ?", (groups, person_id))
 
 
 def _stored(row: Row, links: tuple[Link, ...]) -> StoredResource:

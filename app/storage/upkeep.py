@@ -4,9 +4,10 @@
 - `count`: add conversations from before schema 16 to the number of bytes that their tenant stores.
 - `purge`: drop the words of removed messages from the search index (`app.storage.text_index`).
 - `times`: note the times of blocks of messages (`app.storage.search_times`). No row stands for it.
+- the groups of accounts, after a group with many members was renamed (`app.storage.memberships`).
 - `erase`: erase the earlier versions of rows after a purge, once no reader needs them.
 
-The table `upkeep` holds the remaining work, so a restarted server continues it.
+The table `upkeep`, and the groups themselves, hold the remaining work, so a restarted server continues it.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 from app.storage.connection import Connection
 from app.storage.database import Database
+from app.storage.memberships import Memberships
 from app.storage.search_times import note_times
 from engine.errors import OutageError
 
@@ -94,6 +96,10 @@ class Upkeep:
         """Note the times of a block of messages, and return whether there was one without."""
         return await note_times(self._database)
 
+    async def renew_groups(self) -> None:
+        """Have accounts follow the names of their groups, where a stopped server has left that."""
+        await Memberships(self._database).renew_all()
+
     async def purge(self) -> bool:
         """Drop the words of removed messages from the database, and return whether there were any."""
         index = self._database.text_index
@@ -117,6 +123,7 @@ class Upkeep:
             try:
                 while await self.count_some():
                     pass
+                await self.renew_groups()
                 await self.index_all()
                 while await self.note_times():
                     pass

@@ -100,9 +100,9 @@ async def test_only_the_last_changes_are_kept(store: Store) -> None:
     await add_accounts(store, access.CHANGES // 6)
     assert not (await store.access.read(before.place)).is_whole
     await store.keys.create("laptop", "alice", "user")
-    await add_limits(store, 10)
+    await add_limits(store, 110)
     [row] = await store.database.read("SELECT count(*) AS n FROM access_change")
-    assert row["n"] == access.CHANGES
+    assert access.CHANGES <= row["n"] < access.CHANGES + 100
     assert (await store.access.read(before.place)).is_whole
 
 

@@ -13,7 +13,7 @@ LACKED_SECONDS: Final = 0.1
 LAG_SECONDS: Final = 0.3
 """Longest time between a COMMIT and its arrival at the standby."""
 LOST_COMMITS: Final = 20
-SILENT_SECONDS: Final = 40.0
+SILENT_SECONDS: Final = 25.0
 """Time after which a server has noticed that its connection for notices was cut."""
 
 OPERATOR: Final = (

@@ -16,7 +16,7 @@ from app.storage.connection import MISSED
 from app.storage.errors import ReadTimeoutError
 from app.storage.postgres import connection, listener
 from app.storage.postgres import database as module
-from app.storage.postgres.limits import AWAY_SECONDS, Reach
+from app.storage.postgres.limits import AWAY_SECONDS, CONNECT_SECONDS, Reach
 from app.storage.store import Store
 from tests.on_postgres import SERVER, url_of
 
@@ -156,6 +156,11 @@ async def test_silent_loss_of_the_listener_is_noticed(
     hole.swallow()
     async with asyncio.timeout(20):
         await missed.wait()
+
+
+def test_notices_that_are_lost_in_silence_come_back_within_30_s() -> None:
+    noticed = listener.ALIVE_SECONDS + listener.ANSWER_SECONDS
+    assert noticed + listener.PAUSE_SECONDS + CONNECT_SECONDS < 30
 
 
 async def test_hung_listener_is_closed_after_the_loop_has_left_it(

@@ -21,7 +21,7 @@ from app.storage.postgres.limits import CONNECT_SECONDS, NO_OTHER_LIMITS, with_n
 
 CHANNEL: Final = "'ebb_' || md5(current_schema())"
 """Channels are names of the whole database, which may hold several schemas."""
-ALIVE_SECONDS: Final = 30.0
+ALIVE_SECONDS: Final = 15.0
 """Seconds between two questions whether the connection still works: networks drop idle ones without a word."""
 ANSWER_SECONDS: Final = 5.0
 PAUSE_SECONDS: Final = 1.0

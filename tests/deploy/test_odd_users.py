@@ -28,10 +28,15 @@ mount --bind "$2" /srv
 mount --bind /tmp /tmp
 mount -o remount,bind,ro /tmp
 mount -o remount,bind,ro /
+mount -t tmpfs -o size=64k tiny /dev/shm
+mount -t tmpfs -o ro empty /sys
 shift 2
 exec "$@"
 """
-"""Script that makes the system read-only except for the state directory, /mnt, and the cache directory, /srv."""
+"""Script that makes the system read-only except for the state directory, /mnt, and the cache directory, /srv.
+
+There is hardly any shared memory, and nothing in /sys.
+"""
 
 SERVE = "import sys; from app.cli.main import main; sys.exit(main())"
 

@@ -109,6 +109,10 @@ def computed(url: str) -> int:
         pytest.param({"setup": "taskset -pc 0 $$ >/dev/null; renice 19 $$ >/dev/null"}, id="one-slow-core"),
         pytest.param({"setup": "ulimit -n 256 -l 0", "environment": {"OMP_NUM_THREADS": "64"}}, id="low-limits"),
         pytest.param({"setup": "ulimit -S -n 64", "host": "::1"}, id="few-files-and-ipv6"),
+        pytest.param(
+            {"setup": "umask 000", "environment": {"OMP_NUM_THREADS": "1"}, "name": "n" * 240, "host": "localhost"},
+            id="open-umask-and-long-name",
+        ),
         pytest.param({"environment": DEAD_PROXIES, "setup": "exec <&- >&-"}, id="dead-proxies-and-closed-files"),
     ],
 )
@@ -117,6 +121,23 @@ def test_odd_machine_gets_answers(tmp_path: Path, model_path: Path, oddity: dict
         assert computed(url) > 0
     modes = {path.stat().st_mode & 0o077 for path in (tmp_path / oddity.get("name", "state")).rglob("*")}
     assert modes == {0}
+
+
+@LARGE
+def test_server_without_terminal_keeps_answering_on_other_cores(tmp_path: Path, model_path: Path) -> None:
+    """Ignore SIGHUP as nohup does, in a folder behind a link, and take and give back a core while the server runs."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "state").symlink_to(tmp_path / "elsewhere")
+    with odd_server(tmp_path, setup=f"trap '' HUP; echo $$ > '{tmp_path}/pid'") as url:
+        supervisor = int((tmp_path / "pid").read_text())
+        server, cores = server_pid(supervisor), os.sched_getaffinity(0)
+        assert server is not None
+        for pid in (supervisor, server):
+            os.kill(pid, signal.SIGHUP)
+        for given in ({min(cores)}, cores):
+            for thread in Path(f"/proc/{server}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), given)
+            assert computed(url) > 0
 
 
 @LARGE

@@ -13,7 +13,7 @@ After seven days no tier has the blocks of a deleted conversation any more, and 
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final, TypeVar
@@ -67,7 +67,7 @@ class KVErasure:
 
     def start(self) -> None:
         """Start to make what is owed from earlier, once there is an engine, and what fails from now on."""
-        self._spawn(self._repeat())
+        self._spawn(self._repeat)
 
     @asynccontextmanager
     async def leaving(self, nodes: Sequence[TokenNode], tenant: str) -> AsyncGenerator[Departure, None]:
@@ -90,7 +90,7 @@ class KVErasure:
         try:
             yield departure
         finally:
-            task = self._spawn(self._settle(engine, departure.nodes, tenant, numbers))
+            task = self._spawn(partial(self._settle, engine, departure.nodes, tenant, numbers))
             task.add_done_callback(lambda _: self._places.release())
 
     async def _take_place(self) -> None:
@@ -103,14 +103,14 @@ class KVErasure:
     def begin(self, nodes: Sequence[TokenNode], tenant: str) -> None:
         """Begin to erase the KV of a tenant's messages that the store does not have."""
         if self._host.engine is not None:
-            self._spawn(self._settle(self._host.engine, nodes, tenant, ()))
+            self._spawn(partial(self._settle, self._host.engine, nodes, tenant, ()))
 
     async def take(self, trails: Sequence[Trail], tenant: str) -> None:
         """Owe an erasure that another server has compared, and begin to make it. Raises OutageError."""
         engine = await self._host.until_ready()
         keys = await engine.keys_of_trails(trails, tenant=tenant)
         if keys:
-            self._spawn(self._attempt(engine, await self._owe(keys), keys))
+            self._spawn(partial(self._attempt, engine, await self._owe(keys), keys))
 
     async def stop(self) -> None:
         """Cancel the erasures in progress, which are left to the next process."""
@@ -119,7 +119,7 @@ class KVErasure:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    def _spawn(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         task = asyncio.create_task(_logged(work), name="erase-kv")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -141,7 +141,7 @@ class KVErasure:
             if keys or numbers:
                 owed = await _repeated(partial(self._owed.replace, numbers, keys, time.time()))
                 if keys:
-                    self._spawn(self._attempt(engine, owed, keys))
+                    self._spawn(partial(self._attempt, engine, owed, keys))
         finally:
             self._comparing.difference_update(numbers)
 
@@ -218,9 +218,9 @@ async def _make(engine: Backend, owed: Sequence[OwedErasure]) -> bool:
     return not owed or await engine.erase([key for row in owed for key in row.keys], again=True)
 
 
-async def _logged(work: Coroutine[None, None, None]) -> None:
+async def _logged(work: Callable[[], Awaitable[None]]) -> None:
     try:
-        await work
+        await work()
     except Exception:
         logger.exception("the KV of a deleted conversation could not be erased; the next process erases it")
 

@@ -40,7 +40,7 @@ _JOINED_TO_CHATS: Final[dict[Indexed, str]] = {
 _IN_CHATS: Final = """
     SELECT searchable.number FROM {tables}
     WHERE conversation.tenant = ? AND source = ? AND conversation.deleted_at IS NULL AND NOT temporary{within}
-      AND {joined} AND searchable.number < ? LIMIT ?
+      AND {joined} LIMIT ?
 """
 
 
@@ -69,12 +69,15 @@ class SearchRows:
     def in_chats(self, before: int, most: int) -> list[int] | None:
         """Return the numbers below `before` of all rows in the chats that meet the conditions, the greatest first.
 
-        The conditions on the rows themselves are not tested. Returns None if there are more than `most`.
+        The conditions on the rows themselves are not tested. Returns None if the chats have more than `most` rows,
+        with other numbers included.
         """
         within, values = self.within.of_chats(self.connection.dialect)
         sql = _IN_CHATS.format(tables=_OF_CHATS[self.kind], joined=_JOINED_TO_CHATS[self.kind], within=within)
-        rows = self.connection.fetch_all(sql, (self.tenant, self.source, *values, before, most + 1))
-        return sorted((row["number"] for row in rows), reverse=True) if len(rows) <= most else None
+        rows = self.connection.fetch_all(sql, (self.tenant, self.source, *values, most + 1))
+        if len(rows) > most:
+            return None
+        return sorted((row["number"] for row in rows if row["number"] < before), reverse=True)
 
     def _rows(self, columns: str, parameters: Sequence[object], numbers: Collection[int]) -> list[Row]:
         if not numbers:

@@ -98,7 +98,8 @@ class GinIndex:
         """Yield the numbers of the tenant's rows with every word of `query`, the greatest first, in lists."""
         wanted, place, stop = WantedWords(query), PLACES[kind](tenant), numbers.stop
         looked_through = LOOKED_THROUGH.format(phrases=wanted.contained())
-        for rows in (NEWEST * first, max(GROWTH * NEWEST * first, min(len(numbers), FEW))):
+        rest = len(numbers) if len(numbers) <= FEW else GROWTH * NEWEST * first
+        for rows in (NEWEST * first, rest):
             given = (*wanted.parts, place, numbers.start, stop, rows)
             [row] = connection.fetch_all(looked_through, given)
             if found := _numbers(row):

@@ -219,6 +219,16 @@ async def test_search_in_other_period_reads_few_messages(store: Store, monkeypat
     assert steps[-1] < 1.2 * steps[0], steps
 
 
+async def test_chats_with_newer_messages_alone_are_not_all_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_walk, "MANY", 1)
+    await store.imports.add([imported("conv_1", ["the tide is high"] * 40)], duplicates=False)
+    steps = list[int]()
+    for number in range(2):
+        await store.imports.add([imported(f"conv_new_{number}", ["a storm"] * 400)], duplicates=False)
+        steps.append(await search_steps(store.database, store.tenant, "tide ", SearchFilter(since=1e6)))
+    assert steps[-1] < 1.2 * steps[0], steps
+
+
 async def test_numbers_given_again_are_searched_in_the_new_period(store: Store) -> None:
     def give(number: int) -> Callable[[Connection], int]:
         return lambda connection: connection.execute(

@@ -22,9 +22,9 @@ QUESTION = "Give me an example of this as JSON, a short one please."
 
 
 @pytest.fixture(scope="module")
-def llm(model_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LLM]:
+def llm(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LLM]:
     with LLM(
-        engine_config(model_path, tmp_path_factory.mktemp("forms") / "state", blocks=96, prefix_cache=False)
+        engine_config(shallow_model, tmp_path_factory.mktemp("forms") / "state", blocks=96, prefix_cache=False)
     ) as made:
         yield made
 

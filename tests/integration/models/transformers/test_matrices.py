@@ -18,6 +18,7 @@ from models.errors import UnsupportedModelError
 from models.interface import HasMatrices
 from models.transformers.model import TransformersForCausalLM
 from tests.integration.worker_driver import WorkerDriver
+from tests.many_models import combinations
 from tests.native_rig import KernelsFor
 from tests.paged_pass import PagedSequences
 from tests.tiny_architectures import VOCAB, tiny_config, tiny_network
@@ -71,8 +72,7 @@ def test_native_matrices_give_the_networks_logits(model_type: str, kernels: Kern
         assert error(found, expected) < 0.1
 
 
-@pytest.mark.parametrize("weights", BFLOAT16_FORMATS)
-@pytest.mark.parametrize("model_type", ARCHITECTURES)
+@pytest.mark.parametrize(("model_type", "weights"), combinations(ARCHITECTURES, BFLOAT16_FORMATS))
 def test_sequence_alone_equals_the_sequence_in_a_batch(model_type: str, weights: str, kernels: KernelsFor) -> None:
     model = TransformersForCausalLM(network_of(model_type))
     model.pack_matrices(Multiplier(kernels("auto"), threads=2, weights=weights))

@@ -89,7 +89,7 @@ async def test_compaction_needs_a_conversation(client: AsyncOpenAI) -> None:
 
 
 async def test_summary_reuses_the_conversation(shallow_model: Path, tmp_path: Path) -> None:
-    config = engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url="off")
+    config = engine_config(shallow_model, tmp_path / "state", blocks=12, redis_url="off")
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with (
         running_server(tmp_path, engine) as server,

@@ -73,11 +73,11 @@ test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and
 test-deploy: test-setup .make/deploy ## check the image, the Compose file and the Helm chart with their own tools, and install the wheel, two minutes
 	@PYTHONPATH=.make/deploy TORCH_CPU_INDEX="$(TORCH_CPU_INDEX)" $(BIN)/python -m pytest tests/deploy $(ARGS)
 
-test-models: test-setup ## compare every tested architecture with transformers alone, and run all models on all kernels, a few minutes
-	@$(BIN)/python -m pytest -n 2 --size services tests/sweep tests/integration/engine/worker/native $(ARGS)
+test-models: test-setup ## compare every tested architecture with transformers alone, and run the models on the kernels that make test leaves out, a few minutes
+	@$(BIN)/python -m pytest -n 2 --size services -m many_models tests/sweep tests/integration/engine tests/integration/models $(ARGS)
 
 test-replicas: test-setup ## run several replicas, pipeline stages and ranks with all that can happen to them, two minutes
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --size services -m many_processes tests/integration/engine $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --size services -m many_processes tests/integration/engine tests/integration/models $(ARGS)
 
 test-tools: test-setup ## run every benchmark in small, and fuzz the API, a minute
 	@$(BIN)/python -m pytest -n 2 --size services -m tool tests/integration $(ARGS)

@@ -6,10 +6,13 @@ import torch
 from engine.cpu.multiplier import Multiplier
 from models.transformers.model import TransformersForCausalLM
 from models.transformers.tested import TESTED
+from tests.many_models import MARK
 from tests.native_rig import KernelsFor
 from tests.paged_pass import PagedSequences
 from tests.tiny_architectures import VOCAB, tiny_config, tiny_network
 from tests.transformers_agreement import assert_equals_transformers_alone
+
+pytestmark = MARK
 
 
 @pytest.mark.parametrize("model_type", sorted(TESTED))

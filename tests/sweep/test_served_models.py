@@ -14,11 +14,14 @@ import pytest
 from tests.conftest import default_cache_dir
 from tests.e2e.server_process import ServerProcess, ebb_process
 from tests.family_folders import FOLDERS, POSITIONS, save_family_folder
+from tests.many_models import MARK
 from tests.redis_server import RedisServer
 from tests.served_chat import answer_returns_after_a_kill
 from tests.sweep.page_chat import chat_on_the_page
 from tests.sweep.tool_chat import family_calls_its_tools, unwanted_ids
 from tests.tiny_gguf import MIXES, write_block_gguf
+
+pytestmark = MARK
 
 QUESTION = "The tides follow the moon, and the moon follows its path around the earth. " * 3
 BLOCK = 64

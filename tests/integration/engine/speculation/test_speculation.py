@@ -18,6 +18,7 @@ from engine.speculation.draft_cost import DraftCost
 from engine.worker import worker
 from tests.conftest import default_cache_dir
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
+from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
 
 MIB = 1 << 20
@@ -140,6 +141,7 @@ def test_drafts_leave_logits_and_blocks_unchanged(model: Path, tmp_path: Path, m
     assert all(answer.kv.cached > len(prompt) for answer, prompt in zip(behind_drafted, PROMPTS, strict=True))
 
 
+@MANY_PROCESSES
 def test_ranks_agree_on_accepted_tokens(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny = make_tiny_model(tmp_path / "model", seed=3)
     ways = [WAYS["greedy"], WAYS["few"]]

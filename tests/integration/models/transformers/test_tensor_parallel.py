@@ -23,6 +23,7 @@ from models.transformers.self_check import check_network
 from models.transformers.tensor_parallel import keep_part
 from models.transformers.weights import load_weights
 from tests.integration.engine_rig import answer
+from tests.sizes import MANY_PROCESSES
 from tests.tiny_architectures import VOCAB, tiny_config, tiny_network
 from tests.tiny_tokenizer import BYTE_VOCAB, TOKENIZER_CONFIG, byte_tokenizer
 
@@ -142,6 +143,7 @@ def test_matrix_that_cannot_be_divided_is_refused(tmp_path: Path) -> None:
         part(folder, Rank(0, Shared()))
 
 
+@MANY_PROCESSES
 def test_two_processes_give_the_tokens_of_one(tmp_path: Path) -> None:
     folder = saved(tmp_path / "model", "qwen3_moe", vocab_size=BYTE_VOCAB)
     byte_tokenizer().save(str(folder / "tokenizer.json"))

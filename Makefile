@@ -79,7 +79,7 @@ test-models: test-setup ## compare every tested architecture with transformers a
 test-replicas: test-setup ## run several replicas, pipeline stages and ranks with all that can happen to them, two minutes
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --size services -m many_processes tests/integration/engine tests/integration/models $(ARGS)
 
-test-tools: test-setup ## run every benchmark in small, and fuzz the API, a minute
+test-tools: test-setup ## run every benchmark in small, fuzz the API, and check SCIM with scim2_tester, a minute
 	@$(BIN)/python -m pytest -n 2 --size services -m tool tests/integration $(ARGS)
 
 test-postgres: test-setup .make/postgres-$(OLDEST_POSTGRES) ## run the tests of the store and of the chats on a PostgreSQL of their own, several servers on it, the oldest version over TLS, and a file on a disk that fails, six minutes

@@ -64,7 +64,7 @@ def build_kernels(
     path = cache_dir / "kernels" / f"{instruction_set.name}-{digest}.so"
     if not path.exists():
         progress(
-            f"compiling the CPU kernels for {instruction_set.name} with {Path(compiler).name} (once; takes seconds)"
+            f"compiling the CPU kernels for {instruction_set.name} with {Path(compiler).name} (once; up to a minute)"
         )
         _compile(compiler, instruction_set, path)
     return KernelBuild(path, digest, instruction_set)

@@ -1,6 +1,7 @@
 """Instruction sets that the kernels can be compiled for."""
 
 import ctypes
+import logging
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from typing import Final
 import torch
 
 from engine.errors import EngineError
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,11 @@ def choose_instruction_set(name: str, capabilities: Mapping[str, object] | None 
 def _capabilities() -> Mapping[str, object]:
     """Return the capabilities of this CPU, without AMX tiles if Linux denies them to this process."""
     capabilities = dict(torch.cpu.get_capabilities())
+    if capabilities.keys() <= {"architecture"}:
+        logger.warning(
+            "the instructions of this CPU are unknown, since /proc/cpuinfo cannot be read: the kernels and torch use "
+            "those that every CPU has, which are slower. Mount /proc"
+        )
     if capabilities.get("amx_tile"):
         capabilities["amx_tile"] = _is_amx_permitted()
     return capabilities

@@ -2,8 +2,9 @@
 
 from app.domain.records import Message
 from app.runs.run import Run
+from app.runs.run_end import ended_run
 from app.runs.run_log import opening_event
-from app.runs.service import RunRegistry, ended_run
+from app.runs.service import RunRegistry
 from app.storage.store import Store
 from engine.errors import ConflictError
 

@@ -12,10 +12,9 @@ in this way ends here without a trace: its followers get a farewell, and find th
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from contextvars import Context
-from typing import Any
 
 from app.domain.failures import failure_of
 from app.domain.records import Message, MessageStatus
@@ -25,10 +24,8 @@ from app.http.error_responses import error_body
 from app.logs.request_log import log_finished
 from app.runs.run import Run
 from app.runs.run_bus import Alone, RunBus
-from app.runs.run_log import RunLog
+from app.runs.run_end import closing_error, error_of, message_end
 from app.runs.unstored_ends import UnstoredEnds
-from app.runs.usage import message_usage
-from app.schemas.response_bodies.run_events import OpeningRecords
 from app.storage.run_records import MessageEnd
 from app.storage.runs import RunStore
 from engine.errors import FOR_THE_PROCESS, EbbError, NotReadyError, OutageError
@@ -247,7 +244,7 @@ class RunRegistry:
             reasoning=run.log.reasoning,
         )
         if await self._store_end(run, end):
-            run.log.close(run.answer, len(run.token_ids), _closing_error(run))
+            run.log.close(run.answer, len(run.token_ids), closing_error(run))
         self._has_ended(run)
 
     async def answering(self, tenant: str) -> set[str]:
@@ -333,11 +330,11 @@ class RunRegistry:
             run.log.interrupt()
 
     async def _end(self, run: Run, last: RequestOutput) -> None:
-        if not await self._store_end(run, _message_end(run, last)):
+        if not await self._store_end(run, message_end(run, last)):
             return
         if run.remember is not None and run.failure is None:
             await run.remember(run.token_ids, run.log.text, last.cut_before)
-        run.log.close(run.answer, len(run.token_ids), _closing_error(run))
+        run.log.close(run.answer, len(run.token_ids), closing_error(run))
 
     async def _store_end(self, run: Run, end: MessageEnd) -> bool:
         """Store the end of a run. Returns False if the run is not this server's any more."""
@@ -450,53 +447,3 @@ class RunRegistry:
         while self._retired and next(iter(self._retired.values())) <= now:
             self._forget_first()
         self._await_expiry()
-
-
-def _closing_error(run: Run) -> Mapping[str, Any] | None:
-    """Return the error that ends a run's events. An error that kept the answer from the disk counts too."""
-    if run.failure is not None and run.answer.status != "failed":
-        return error_body(run.failure)
-    return error_of(run.answer)
-
-
-def error_of(answer: Message) -> Mapping[str, Any] | None:
-    """Return the error of an answer that failed; None for any other."""
-    return answer.error if answer.status == "failed" else None
-
-
-def ended_run(answer: Message, tenant: str, opening: OpeningRecords | None = None) -> Run:
-    """Rebuild a run that ended long ago from its stored answer. The text is one delta."""
-    assert answer.run_id is not None
-    num_tokens = len(answer.tokens.ids) // ID_BYTES
-    log = RunLog(answer.run_id, answer, opening)
-    if answer.reasoning:
-        log.append(answer.reasoning, num_tokens, is_thought=True)
-    if answer.content:
-        log.append(answer.content, num_tokens)
-    log.close(answer, num_tokens, error_of(answer))
-    run = Run(answer.run_id, tenant, answer, log)
-    run.ended.set()
-    return run
-
-
-def _message_end(run: Run, last: RequestOutput) -> MessageEnd:
-    failure = failure_of(last) if last.finish_reason != "abort" else None
-    return MessageEnd(
-        content=run.log.text,
-        status="failed" if failure is not None else _status(run, last),
-        finish_reason=last.finish_reason,
-        token_ids=pack_ids(run.token_ids),
-        usage=message_usage(last.usage, run.kv_fingerprint, run.lines) if last.usage is not None else None,
-        error=error_body(failure) if failure is not None else None,
-        reasoning=run.log.reasoning,
-    )
-
-
-def _status(run: Run, last: RequestOutput) -> MessageStatus:
-    match last.finish_reason:
-        case "stop":
-            return "complete"
-        case "abort" if run.cancelled:
-            return "cancelled"
-        case _:
-            return "incomplete"

@@ -15,8 +15,8 @@ from typing import Final
 from app.domain.records import Message
 from app.domain.token_history import ID_BYTES, unpack_ids
 from app.runs.run import Run
+from app.runs.run_end import error_of
 from app.runs.run_log import RunLog, opening_event
-from app.runs.service import error_of
 from app.runs.unstored_ends import REFUSALS
 from app.storage.run_records import RunNews, UnfinishedRun
 from app.storage.runs import CANCEL, PROGRESS

@@ -6,8 +6,8 @@ from app.domain.records import Message
 from app.domain.sampling_json import params_from_json
 from app.domain.token_history import ID_BYTES, unpack_ids
 from app.host.backend import Backend
+from app.runs.run_end import error_of
 from app.runs.run_log import RunLog
-from app.runs.service import error_of
 from engine.answer_text import AnswerFormat, Said
 
 

@@ -59,3 +59,19 @@ async def test_invalid_texts_are_refused(http: aiohttp.ClientSession, path: str)
             status, told = await refusal(http, path, field, value)
             assert 400 <= status < 500, (field, value[:20], told)
             assert any(words in told for words in (field, *OF_THE_WHOLE)), (field, value[:20], told)
+
+
+@pytest.mark.parametrize(
+    ("depth", "code"), [(201, "invalid_json"), (60_000, "invalid_json"), (100_000, "body_too_complex")]
+)
+async def test_deeply_nested_json_is_refused(http: aiohttp.ClientSession, depth: int, code: str) -> None:
+    body = b'{"model": ' + b"[" * depth + b"]" * depth + b"}"
+    async with http.post("/v1/completions", data=io.BytesIO(body)) as response:
+        assert response.status == 400
+        assert (await response.json())["error"]["code"] == code
+
+
+async def test_number_with_a_million_digits_is_refused_at_once(http: aiohttp.ClientSession) -> None:
+    body = b'{"model": "fake-1", "prompt": "x", "seed": ' + b"9" * 1_000_000 + b"}"
+    async with http.post("/v1/completions", data=io.BytesIO(body)) as response:
+        assert response.status == 400

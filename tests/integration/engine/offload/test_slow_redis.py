@@ -13,7 +13,7 @@ from tests.integration.engine_rig import BLOCK, answer, engine_config
 from tests.redis_server import RedisServer
 from tests.waiting import until
 
-PROMPT = [1000 + (at * 7919) % 20000 for at in range(24 * BLOCK + 5)]
+PROMPT = [1000 + (at * 7919) % 20000 for at in range(12 * BLOCK + 5)]
 COUNT = 16
 
 

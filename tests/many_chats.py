@@ -45,29 +45,40 @@ async def add_chats(store: Store, count: int) -> ManyChats:
         for number in range(count)
     ]
     deleted = [_chat(f"Deleted {number}", ["What is a tide?", "It follows the moon."]) for number in range(count // 2)]
-    long = _chat("Long", [f"Message {number} of a long chat about the sea." for number in range(count)])
-
     deleted_ids, cut = {chat.id for chat, _ in deleted}, {chat.id for chat, _ in chats[::4]}
 
     def write(connection: Connection, made: Sequence[tuple[Conversation, list[Message]]]) -> None:
         now = time.time()
         for conversation, messages in made:
-            add_conversations(connection, store.tenant, [(replace(conversation, head_id=None), None)])
-            insert_messages(connection, messages)
-            connection.execute(
-                "UPDATE conversation SET head_id = ?, deleted_at = ? WHERE id = ?",
-                (messages[-1].id, now if conversation.id in deleted_ids else None, conversation.id),
-            )
+            _write(connection, store.tenant, conversation, messages)
+            if conversation.id in deleted_ids:
+                connection.execute("UPDATE conversation SET deleted_at = ? WHERE id = ?", (now, conversation.id))
             if conversation.id in cut:
                 connection.execute(
                     "UPDATE message SET deleted_at = ?, deleted_with = id WHERE id = ?", (now, messages[-1].id)
                 )
 
-    everything = [*chats, *deleted, long]
+    everything = [*chats, *deleted]
     for start in range(0, len(everything), BATCH):
         batch = everything[start : start + BATCH]
         await store.database.write(partial(write, made=batch))
-    return ManyChats([chat.id for chat, _ in chats], long[0].id, [message.id for message in long[1]])
+    long, messages = await add_long_chat(store, count)
+    return ManyChats([chat.id for chat, _ in chats], long, messages)
+
+
+async def add_long_chat(store: Store, count: int) -> tuple[str, list[str]]:
+    """Add a chat of `count` messages to the tenant of `store`. Return the ids of the chat and of its messages."""
+    conversation, messages = _chat(
+        "Long", [f"Message {number} of a long chat about the sea." for number in range(count)]
+    )
+    await store.database.write(lambda connection: _write(connection, store.tenant, conversation, messages))
+    return conversation.id, [message.id for message in messages]
+
+
+def _write(connection: Connection, tenant: str, conversation: Conversation, messages: Sequence[Message]) -> None:
+    add_conversations(connection, tenant, [(replace(conversation, head_id=None), None)])
+    insert_messages(connection, messages)
+    connection.execute("UPDATE conversation SET head_id = ? WHERE id = ?", (messages[-1].id, conversation.id))
 
 
 def _chat(title: str, contents: list[str], *, archived: bool = False) -> tuple[Conversation, list[Message]]:

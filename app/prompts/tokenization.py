@@ -21,6 +21,9 @@ LONG_TEXT = 1 << 13
 MESSAGE_CHARACTERS = 64
 """Number of characters that take as long to tokenize as a message takes to render."""
 
+MANY_MESSAGES = LONG_TEXT // MESSAGE_CHARACTERS
+"""Messages from which a pass over them is moved off the event loop."""
+
 
 def size_of(messages: Sequence[Message]) -> int:
     """Return the cost of rendering and tokenizing `messages`, in characters of text."""
@@ -30,6 +33,11 @@ def size_of(messages: Sequence[Message]) -> int:
 async def apart_if(is_long: bool, work: Callable[[], T]) -> T:
     """Run `work`, in a thread if it would block the event loop."""
     return await asyncio.to_thread(work) if is_long else work()
+
+
+async def size_apart(messages: Sequence[Message]) -> int:
+    """Return the size of `messages`, counted in a thread if they are many."""
+    return await apart_if(len(messages) >= MANY_MESSAGES, lambda: size_of(messages))
 
 
 async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num_characters: int, *, param: str) -> T:
@@ -69,7 +77,7 @@ async def chat_ids(
         gate,
         engine,
         lambda: engine.chat_format.render(messages, thinking=thinking),
-        size_of(messages),
+        await size_apart(messages),
         param=param,
     )
 

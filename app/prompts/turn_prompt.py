@@ -10,7 +10,7 @@ from app.domain.tool_use import IsCall, IsResult
 from app.host.backend import Backend
 from app.prompts.prefix_rules import AS_SENT, PrefixRules, StableMessages
 from app.prompts.summary import with_summary
-from app.prompts.tokenization import LONG_TEXT, apart_if, chat_ids, size_of, to_ids
+from app.prompts.tokenization import LONG_TEXT, MANY_MESSAGES, apart_if, chat_ids, size_apart, size_of, to_ids
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.tenants.gate import TenantGate
 from engine.errors import InvalidRequestError, PromptTooLongError
@@ -79,10 +79,13 @@ class PromptMaker:
         """
         path = path[self.beginning.left_out :]
         key, tokenised = await self.key(), _tokenised(path)
-        said_since = [*turns_of(path[len(tokenised) :]), *new]
+        since = path[len(tokenised) :]
+        said_since = [*await apart_if(len(since) >= MANY_MESSAGES, lambda: turns_of(since)), *new]
         num_new = len(said_since)
-        stable = await self._stable([*turns_of(tokenised), *said_since])
-        ids = joined_ids([message.tokens for message in tokenised], key)
+        stable = await self._stable(tokenised, said_since)
+        ids = await apart_if(
+            len(tokenised) >= MANY_MESSAGES, lambda: joined_ids([message.tokens for message in tokenised], key)
+        )
         if ids is not None and not num_new and thinking is None:
             return Prompt(ids, path[-1].tokens, stable.lines)
         if ids is None or not num_new or tokenised[-1].role != "assistant" or self._was_thought(tokenised[-1]):
@@ -92,7 +95,7 @@ class PromptMaker:
                 self.gate,
                 self.engine,
                 lambda: self.engine.chat_format.extend(ids, stable.messages, num_new=num_new, thinking=thinking),
-                size_of(stable.messages[-num_new:]),
+                await size_apart(stable.messages[-num_new:]),
                 param=self.param,
             )
         except PromptTooLongError:
@@ -107,12 +110,12 @@ class PromptMaker:
 
         path: ends with an answer.
         """
-        stable = await self._stable(turns_of(path[self.beginning.left_out :]))
+        stable = await self._stable(path[self.beginning.left_out :])
         return await to_ids(
             self.gate,
             self.engine,
             lambda: self.engine.chat_format.next_prefix(stable.messages),
-            size_of(stable.messages),
+            await size_apart(stable.messages),
             param=self.param,
         )
 
@@ -124,10 +127,13 @@ class PromptMaker:
     def _is_long(self) -> bool:
         return size_of(self.tools) + len(self.system_prompt or "") >= LONG_TEXT
 
-    async def _stable(self, turns: Sequence[ChatMessage]) -> StableMessages:
-        system_prompt = with_summary(self.system_prompt, self.beginning.summary)
-        messages = [*self.tools, *chat_messages(system_prompt, turns)]
-        return await apart_if(self._is_long, lambda: self.rules.apply(messages))
+    async def _stable(self, path: Sequence[Message], said_since: Sequence[ChatMessage] = ()) -> StableMessages:
+        def make() -> StableMessages:
+            system_prompt = with_summary(self.system_prompt, self.beginning.summary)
+            turns = [*turns_of(path), *said_since]
+            return self.rules.apply([*self.tools, *chat_messages(system_prompt, turns)])
+
+        return await apart_if(self._is_long or len(path) + len(said_since) >= MANY_MESSAGES, make)
 
     async def _rendered(self, stable: StableMessages, key: str, thinking: ThinkingMode | None) -> Prompt:
         ids = await chat_ids(self.gate, self.engine, stable.messages, param=self.param, thinking=thinking)

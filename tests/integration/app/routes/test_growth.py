@@ -21,7 +21,7 @@ from tests.integration.app.access.route_tables import ADMIN, OF_FIRST_ADMIN, OWN
 from tests.integration.tenants import People, serving_people
 from tests.loop_time import watched_loop
 from tests.many_accounts import add_accounts
-from tests.many_chats import ManyChats, add_chats
+from tests.many_chats import ManyChats, add_chats, add_long_chat
 from tests.sizes import Size
 
 TIMES: Final = 4
@@ -180,16 +180,15 @@ async def filled(people: People, count: int) -> dict[str, Any]:
     services = people.server.services
     await add_accounts(services.store, count)
     await services.ring.read()
-    for store in (services.store, services.store.of("bob")):
-        await add_chats(store, count)
+    await add_chats(services.store.of("bob"), count)
     alice = services.store.of("alice")
     made = await add_chats(alice, count)
-    other = await add_chats(alice, count)
+    other, _ = await add_long_chat(alice, count)
     async with people.alice.get("/api/export") as response:
         exported = json.loads(await response.read())
     return {
         **_names(made),
-        "other": other.long,
+        "other": other,
         "tenant": "bob",
         "exported": exported,
     }

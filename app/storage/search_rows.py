@@ -21,13 +21,14 @@ _OF: Final[dict[Indexed, str]] = {
 _JOINED: Final[dict[Indexed, str]] = {
     "message": "message.id = searchable.message_id AND conversation.id = message.conversation_id "
     "AND message.deleted_at IS NULL",
-    "title": "searchable.message_id IS NULL AND conversation.id = searchable.conversation_id",
+    "title": "coalesce(searchable.message_id, '') = '' AND conversation.id = searchable.conversation_id",
 }
-# Concatenated with nothing, the tenant leads to no index: the row of the id is read.
+# CASE and coalesce lead to no index: each row is looked up by its number or its id, also without statistics.
 _SHOWN: Final = """
     SELECT {columns} FROM {items} CROSS JOIN {tables}
-    WHERE searchable.number = CAST(value AS bigint) AND {joined} AND conversation.deleted_at IS NULL AND NOT temporary
-      AND source = ? AND conversation.tenant || '' = ?{within}
+    WHERE searchable.number = CAST(value AS bigint) AND {joined}
+      AND CASE WHEN conversation.deleted_at IS NULL
+        THEN NOT temporary AND source = ? AND conversation.tenant = ?{within} ELSE FALSE END
 """
 _OF_CHATS: Final[dict[Indexed, str]] = {
     "message": "conversation CROSS JOIN message CROSS JOIN searchable",

@@ -10,7 +10,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 from app.logs.request_log import PROBES
-from app.transport.protocol import REFUSAL
+from app.transport.refusals import REFUSAL
 from tests.raw_messages import Told
 
 PASSES: Final = 4

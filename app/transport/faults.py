@@ -6,7 +6,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.error_responses import error_response, unexpected_error_response
-from app.transport.protocol import REFUSAL
+from app.transport.refusals import REFUSAL
 
 logger = logging.getLogger(__name__)
 

@@ -26,7 +26,6 @@ Made for uvicorn 0.54: overrides the methods that the parser and the transport c
 import asyncio
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import httptools
@@ -44,18 +43,21 @@ from app.domain.bounds import (
     MAX_HEADER_BYTES,
     MAX_HEADERS,
     MAX_PIPELINED,
-    MAX_UNSENT_BYTES,
     MAX_URL_BYTES,
     WRITE_SECONDS,
 )
 from app.http import client_presence
 from app.http.error_responses import TooSlowError
 from app.logs.request_log import PROBES
+from app.transport.chunk_writer import ChunkWriter
 from app.transport.connections import Connections
 from app.transport.direct_writer import EXTENSION
 from app.transport.head_rules import NotHttpError, fault_of_head
+from app.transport.refusals import REFUSAL, PipelineFullError, UrlTooLongError, headers_too_large
+from app.transport.transport_of_answer import TransportOfAnswer
 from app.transport.unframed import unframed
-from engine.errors import ClientError, EbbError, OverloadedError
+from app.transport.unsent_bytes import limit_unsent_bytes
+from engine.errors import EbbError
 
 RESET_POLL_SECONDS = 0.1
 """Seconds between two checks of a half-closed connection. Such connections are few, and a check is one system call."""
@@ -74,29 +76,6 @@ TCP_CLOSE = 7
 
 PEER = "peer"
 """Key in the scope's state: the address at the other end of the connection, which no header can change."""
-
-REFUSAL = "refusal"
-"""Key in the scope's state: the EbbError that the application must respond with."""
-
-
-class UrlTooLongError(ClientError):
-    """414: the path and query are longer than MAX_URL_BYTES."""
-
-    status = 414
-    code = "url_too_long"
-
-
-class HeadersTooLargeError(ClientError):
-    """431: too many headers, or too long ones."""
-
-    status = 431
-    code = "headers_too_large"
-
-
-class PipelineFullError(OverloadedError):
-    """429: too many requests wait for their turn on one connection."""
-
-    code = "too_many_pipelined"
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -126,7 +105,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._fault: EbbError | None = None
         self._refused = False
         self._answering: RequestResponseCycle | None = None
-        self._writer: _ChunkWriter | None = None
+        self._writer: ChunkWriter | None = None
         self._half_closed = False
         self._lingers = False
         # Whether the parser reads the head that `_continue_after_head` made, which has been reported already.
@@ -177,7 +156,7 @@ class HttpProtocol(HttpToolsProtocol):
             return
         self._unfinished_bytes = self._unfinished_bytes + len(data) if events == self._events else 0
         if self._unfinished_bytes > MAX_HEADER_BYTES:
-            self._refuse(_headers_too_large())
+            self._refuse(headers_too_large())
         elif self._receiving is None and self._waits_for_head:
             self._expect(HEAD_SECONDS, self._head_is_late)
 
@@ -223,7 +202,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._fields += 1
         self._header_bytes += len(name) + len(value)
         if self._fields > MAX_HEADERS or self._header_bytes > MAX_HEADER_BYTES:
-            self._fault = _headers_too_large()
+            self._fault = headers_too_large()
             raise self._fault
         if self._head_begun:
             super().on_header(name, value)
@@ -305,8 +284,8 @@ class HttpProtocol(HttpToolsProtocol):
             self._repeats_head = False
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        self._answering, self._writer = cycle, _ChunkWriter(cycle)
-        cycle.transport = _TransportOfCycle(self)  # type: ignore[assignment]
+        self._answering, self._writer = cycle, ChunkWriter(cycle)
+        cycle.transport = TransportOfAnswer(self.transport, self.end)  # type: ignore[assignment]
         state = {**cycle.scope["state"], PEER: self.peer}
         refusal = self._connections.on_request(self)
         if refusal is not None and cycle.scope["path"] not in PROBES:
@@ -512,60 +491,3 @@ class HttpProtocol(HttpToolsProtocol):
         cycle.more_body = False
         self.cycle = cycle
         return cycle
-
-
-class _TransportOfCycle:
-    """The transport of a connection as uvicorn's answer to one request sees it. `close` ends the connection gently."""
-
-    def __init__(self, protocol: HttpProtocol) -> None:
-        self._transport = protocol.transport
-        self.write = protocol.transport.write
-        self.close = protocol.end
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-
-class _ChunkWriter:
-    """`DirectWriter` of an answer in chunked transfer encoding, and `ClientPresence` of its client."""
-
-    __slots__ = ("_cycle", "filler")
-
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-        self.filler = b""
-
-    @property
-    def ready(self) -> bool:
-        cycle = self._cycle
-        is_open = cycle.chunked_encoding and not (cycle.response_complete or cycle.disconnected)
-        return bool(is_open) and not cycle.flow.write_paused
-
-    @property
-    def has_left(self) -> bool:
-        return self._cycle.disconnected
-
-    def write(self, piece: bytes) -> None:
-        self._cycle.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
-
-    def abort(self) -> None:
-        # Set first, so that uvicorn does not blame the application for the unfinished answer.
-        self._cycle.disconnected = True
-        self._cycle.transport.abort()
-
-
-def limit_unsent_bytes(transport: asyncio.Transport) -> None:
-    """Limit what the kernel buffers beyond the client's window to MAX_UNSENT_BYTES, where supported."""
-    # See tcp(7), TCP_NOTSENT_LOWAT. Other socket families and other systems are left as they are.
-    option = getattr(socket, "TCP_NOTSENT_LOWAT", None)
-    taken = transport.get_extra_info("socket")
-    if option is not None and taken is not None and taken.family in (socket.AF_INET, socket.AF_INET6):
-        with suppress(OSError):
-            taken.setsockopt(socket.IPPROTO_TCP, option, MAX_UNSENT_BYTES)
-
-
-def _headers_too_large() -> HeadersTooLargeError:
-    return HeadersTooLargeError(
-        f"The request's headers are too large: at most {MAX_HEADERS} headers of {MAX_HEADER_BYTES >> 10} KiB in "
-        "total are allowed"
-    )

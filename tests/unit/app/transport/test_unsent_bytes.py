@@ -5,14 +5,14 @@ import socket
 from contextlib import suppress
 from typing import cast
 
-from app.transport import protocol
+from app.transport.unsent_bytes import limit_unsent_bytes
 
 
 def test_kernel_buffers_little_unread_data() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as _:
         taken, _ = server.accept()
         with taken:
-            protocol.limit_unsent_bytes(cast(asyncio.Transport, _TransportOf(taken)))
+            limit_unsent_bytes(cast(asyncio.Transport, _TransportOf(taken)))
             taken.setblocking(False)
             num_bytes = 0
             with suppress(BlockingIOError):

@@ -31,6 +31,9 @@ MAX_AGE_SECONDS = BLOCK_TTL_SECONDS
 USE_SECONDS = 3600.0
 """Minimum seconds between two updates of an answer's time of last use."""
 
+FIND_SECONDS = 0.5
+"""Time for which a prompt or the end of an answer waits for the store, which may hang."""
+
 SAVE_SECONDS = 0.25
 TRIM_SECONDS = 60.0
 
@@ -102,7 +105,8 @@ class AnswerMemory:
 
     async def _stored(self, names: Sequence[bytes]) -> dict[bytes, SealedAnswer]:
         try:
-            return await self._store.find(names)
+            async with asyncio.timeout(FIND_SECONDS):
+                return await self._store.find(names)
         except Exception:
             logger.exception("remembered answers could not be read; their conversations are tokenized again")
             return {}

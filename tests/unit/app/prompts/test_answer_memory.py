@@ -1,5 +1,6 @@
 """The memory of answers to stateless clients, on a real SQLite file."""
 
+import asyncio
 import time
 import tracemalloc
 from collections.abc import AsyncIterator, Callable
@@ -8,6 +9,7 @@ from typing import TypeVar
 
 import pytest
 
+from app.prompts import answer_memory
 from app.prompts.answer_memory import ENTRY_BYTES, MAX_AGE_SECONDS, USE_SECONDS, AnswerMemory
 from app.storage import answers
 from app.storage.answers import SealedAnswer
@@ -69,6 +71,17 @@ async def test_broken_store_loses_no_hot_answer(store: Store) -> None:
     assert await memory.find([ONE, TWO]) == {ONE: b"one"}
     await memory.stop()
     assert await memory.find([ONE]) == {ONE: b"one"}
+
+
+async def test_prompts_and_ends_do_not_wait_for_a_store_that_hangs(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = AnswerMemory(store.answers, Owners())
+    memory.keep(ONE, b"one")
+    monkeypatch.setattr(answer_memory, "FIND_SECONDS", 0.01)
+    monkeypatch.setattr(store.answers, "find", lambda _names: asyncio.Event().wait())
+    async with asyncio.timeout(20):
+        assert await memory.find([ONE, TWO]) == {ONE: b"one"}
 
 
 async def test_unused_answers_expire_and_used_ones_stay(store: Store) -> None:

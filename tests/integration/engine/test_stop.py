@@ -21,7 +21,7 @@ from tests.redis_server import RedisServer
 
 pytest_plugins = ["tests.store_fixtures"]
 
-SECONDS = 20.0
+SECONDS = 120.0
 DELETED = [500 + at for at in range(3 * BLOCK)]
 KEPT = [900 + at for at in range(3 * BLOCK)]
 SHORT = SamplingParams(temperature=0.0, max_tokens=1)

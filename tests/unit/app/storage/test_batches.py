@@ -12,7 +12,6 @@ from app.storage.connection import Connection, Parameters
 from app.storage.errors import DuplicateError
 from app.storage.items import NewItem
 from app.storage.removals import Removal, mark
-from app.storage.sqlite.connection import SqliteConnection
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from engine.errors import NotFoundError
@@ -67,16 +66,17 @@ async def test_chats_cost_few_transactions_and_statements(
     store: Store, transactions: list[tuple[int, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = [imported(f"conv_{number}", ["tide"] * 4) for number in range(50)]
-    statements, execute_many = list[str](), SqliteConnection.execute_many
+    kind = await store.database.write(type)
+    statements, execute_many = list[str](), kind.execute_many
 
-    def counted(self: SqliteConnection, sql: str, rows: Iterable[Parameters], /) -> None:
+    def counted(self: Connection, sql: str, rows: Iterable[Parameters], /) -> None:
         statements.append(sql)
         execute_many(self, sql, rows)
 
-    monkeypatch.setattr(SqliteConnection, "execute_many", counted)
+    monkeypatch.setattr(kind, "execute_many", counted)
     await store.imports.add(given, duplicates=False)
-    # A batch writes conversations, their marks and messages, each by one statement.
-    assert len(statements) == 3 * 10
+    # A batch writes conversations, their marks and messages, each by one statement, and PostgreSQL's index by another.
+    assert len(statements) == (4 if store.database.is_shared else 3) * 10
     transactions.clear()
     await store.deletions.remove_conversation(given[0].conversation.id)
     assert transactions == [(0, True), (4, False)]

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 
+from app.storage import memberships
 from app.storage.connection import Connection
 from app.storage.memberships import Memberships
 from app.storage.provisioning import GroupFields, VersionError
@@ -56,8 +57,28 @@ async def groups(store: Store) -> set[tuple[str, ...]]:
     return {person.identity.groups for person in await store.people.all()}
 
 
+async def test_change_of_a_group_is_written_in_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    users = await add_users(store, 250)
+    renew, renewed = memberships._renew_accounts, list[int]()
+
+    def counted(connection: Connection, person_ids: Collection[str]) -> None:
+        renewed.append(len(person_ids))
+        renew(connection, person_ids)
+
+    monkeypatch.setattr(memberships, "_renew_accounts", counted)
+    fields = GroupFields("crew", "crew", None, "{}", dict.fromkeys(users))
+    group_id = await store.provisioning.create_group(fields)
+    await store.provisioning.update_group(group_id, replace(fields, name="staff", name_key="staff"), None)
+    assert await groups(store) == {("staff",)}
+    await store.provisioning.delete_group(group_id, None)
+    assert await groups(store) == {()}
+    assert [each for each in renewed if each] == 3 * [memberships.BATCH, memberships.BATCH, 50]
+
+
 async def test_changes_of_a_large_group_let_other_writers_in(store: Store, size: Size) -> None:
-    users = await add_users(store, size.pick(small=2000, full=20_000))
+    if not size.full:
+        pytest.skip("times of a large group")
+    users = await add_users(store, 20_000)
     fields = GroupFields("crew", "crew", None, "{}", dict.fromkeys(users))
     waits = dict[str, list[float]]()
     for number in range(TIMES):

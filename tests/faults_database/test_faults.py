@@ -33,6 +33,6 @@ async def test_nothing_is_lost_doubled_or_blocked(tmp_path: Path, shallow_model:
                     print(outcomes[-1].row, *outcomes[-1].defects, sep="\n", flush=True)
     print("\n" + "\n".join([HEAD, *(each.row for each in outcomes)]))
     assert not [defect for each in outcomes for defect in each.defects]
-    # Nothing is faster than the machine, which other work or the host below it may hold up.
-    assert max(each.gap - each.pause for each in outcomes) <= 1.0
-    assert max(each.slowest - each.pause for each in outcomes) <= 30.0
+    # Other work on the machine makes gaps too. The pause of the machine, in the table, tells them apart.
+    assert max(each.gap for each in outcomes) <= 1.0
+    assert max(each.slowest for each in outcomes) <= 30.0

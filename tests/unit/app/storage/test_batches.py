@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,7 +67,7 @@ async def test_chats_cost_few_transactions_and_statements(
     store: Store, transactions: list[tuple[int, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = [imported(f"conv_{number}", ["tide"] * 4) for number in range(50)]
-    kind = await store.database.write(type)
+    kind: type[Any] = await store.database.write(type)
     statements, execute_many = list[str](), kind.execute_many
 
     def counted(self: Connection, sql: str, rows: Iterable[Parameters], /) -> None:

@@ -2,12 +2,12 @@
 
 stored --leaving()--> owed, with shared blocks --compared--> owed, without shared blocks --erased everywhere--> done
 
-The keys of the blocks are stored as owed before the messages leave (app/storage/owed_erasures.py), and compared with
-what is left afterwards. The deletion does not wait for that. While the database, a tier or a replica is away, the
-erasure is repeated, also by the process that replaces this one. If the process ends before the comparison, shared
-blocks are erased too, and computed again.
+The keys of the blocks are stored as owed erasures before the messages leave (app/storage/owed_erasures.py). Afterwards
+the messages are compared with those that remain, and the deletion does not wait for that. While the database, a tier or
+a replica is away, the erasure is repeated, also by the process that replaces this one. If the process ends before the
+comparison, shared blocks are erased too, and computed again.
 
-After seven days no tier has the blocks of a deleted conversation any more, and what is still owed is forgotten.
+After seven days no tier has the blocks of a deleted conversation any more, and its owed erasures are dropped.
 """
 
 import asyncio
@@ -45,13 +45,13 @@ logger = logging.getLogger(__name__)
 
 
 class KVErasure:
-    """Owner of the tasks that compare deleted conversations with those that remain, and of what is owed."""
+    """Owner of the owed erasures, and of the tasks that compare deleted conversations with those that remain."""
 
     def __init__(self, host: EngineHost, store: Store, *, former: str | None, leads: Callable[[], bool]) -> None:
         """Prepare to erase.
 
         former: the server that this process replaces; None for no server.
-        leads: whether this server tries what servers owe that have ended.
+        leads: whether this server tries the owed erasures of servers that have ended.
         """
         self._host = host
         self._owed = store.owed_erasures
@@ -66,7 +66,7 @@ class KVErasure:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Start to make what is owed from earlier, once there is an engine, and what fails from now on."""
+        """Start the task that makes owed erasures once there is an engine, and repeats those that fail."""
         self._spawn(self._repeat)
 
     @asynccontextmanager
@@ -131,7 +131,7 @@ class KVErasure:
     async def _settle(self, engine: Backend, nodes: Sequence[TokenNode], tenant: str, numbers: Sequence[int]) -> None:
         """Compare messages with those that remain, and erase their KV.
 
-        numbers: what is owed until then.
+        numbers: rows of the erasures that are owed until then.
         """
         try:
             trails = await _repeated(partial(self._trails, nodes, tenant))
@@ -152,7 +152,7 @@ class KVErasure:
             self._missed.set()
 
     async def _repeat(self) -> None:
-        """Make what is owed, again and again while a tier is away."""
+        """Make all owed erasures. While a tier is away, repeat those that it missed."""
         engine = await self._host.until_ready()
         await _repeated(partial(self._owed.adopt, self._former))
         waits = _waits()
@@ -174,7 +174,7 @@ class KVErasure:
             return False
 
     async def _make_all(self, engine: Backend) -> bool:
-        """Make what is owed. Return False as soon as an erasure cannot be made."""
+        """Make all owed erasures. Return False as soon as one cannot be made."""
         last = 0
         while rows := await self._owed.after(last):
             last = rows[-1].number

@@ -1,4 +1,4 @@
-"""The end of a run: what is stored of it, its error, and the run as it is rebuilt from its stored answer."""
+"""The end of a run: its stored form, its error, and a run that is rebuilt from its stored answer."""
 
 from collections.abc import Mapping
 from typing import Any

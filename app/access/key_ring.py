@@ -15,10 +15,11 @@ from dataclasses import replace
 from app.access.auth_policy import AuthPolicy
 from app.access.known_people import KnownPeople, merge
 from app.accounts.rules import GroupRules, combined_limits
+from app.domain.digests import digest_of
 from app.storage.access import AccessReading, AccessStore, ChangePlace
 from app.storage.keys import KeyStore, Login
 from app.storage.people import ID_BYTES, PersonStore
-from app.tenants.api_key import SECRET_BYTES, ApiKey, digest_of, key_id_of, matches
+from app.tenants.api_key import SECRET_BYTES, ApiKey, key_id_of, matches
 from app.tenants.limits import NO_LIMITS, TenantLimits
 from app.tenants.person import Identity, Person, PersonSession
 from app.tenants.principal import ANYBODY, Principal

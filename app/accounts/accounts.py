@@ -13,9 +13,10 @@ from app.accounts.login_provider import CALLBACK_PATH, SAML_PATH, LoginProvider
 from app.accounts.passwords import Passwords
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
-from app.accounts.scim_plan import MIN_TOKEN, ScimPlan, SubjectAttribute, digest_of
+from app.accounts.scim_plan import MIN_TOKEN, ScimPlan, SubjectAttribute
 from app.config.options import SettingsError
 from app.config.settings import Settings
+from app.domain.digests import digest_of
 from app.tenants.person import DIRECTORY, PROXY
 from app.tenants.principal import Scope
 

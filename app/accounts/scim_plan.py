@@ -1,9 +1,10 @@
 """Provisioning (SCIM) as the settings describe it: the token, and the logins of the people that are provisioned."""
 
-import hashlib
 import hmac
 from dataclasses import dataclass, field
 from typing import Final, Literal
+
+from app.domain.digests import digest_of
 
 SubjectAttribute = Literal["externalId", "userName"]
 MIN_TOKEN: Final = 32
@@ -29,8 +30,3 @@ class ScimPlan:
         """Return whether a header has the token."""
         kind, _, token = authorization.partition(" ")
         return kind.lower() == "bearer" and hmac.compare_digest(digest_of(token.strip()), self.token_digest)
-
-
-def digest_of(token: str) -> bytes:
-    """Return the digest of a token."""
-    return hashlib.sha256(token.encode()).digest()

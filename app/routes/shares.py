@@ -7,8 +7,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from app.domain.digests import digest_of
 from app.domain.ids import new_id
-from app.domain.share import Share, digest_of, new_secret
+from app.domain.share import Share, new_secret
 from app.http.error_responses import ForbiddenError
 from app.http.request_body import read_body
 from app.routes.rights import needs

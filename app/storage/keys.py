@@ -4,10 +4,11 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from app.domain.digests import digest_of
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.matching import ListPlace, matching
-from app.tenants.api_key import ApiKey, digest_of, new_key
+from app.tenants.api_key import ApiKey, new_key
 from app.tenants.principal import Scope
 from engine.errors import ConflictError, NotFoundError
 

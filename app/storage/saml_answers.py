@@ -3,13 +3,13 @@
 An answer is accepted once: its id is remembered for as long as the provider lets it be accepted.
 """
 
-import hashlib
 import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from app.domain.digests import digest_of
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
@@ -55,8 +55,8 @@ class SamlAnswerStore:
                 "INSERT INTO saml_answer(id, secret, state, identity, kept_until, expires_at) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 (
-                    _digest(answer.id),
-                    _digest(secret),
+                    digest_of(answer.id),
+                    digest_of(secret),
                     answer.state,
                     json.dumps(asdict(answer.identity)),
                     now + KEPT_SECONDS,
@@ -79,17 +79,12 @@ class SamlAnswerStore:
         def update(connection: Connection) -> Identity | None:
             row = connection.fetch_one(
                 "SELECT state, identity FROM saml_answer WHERE secret = ? AND identity IS NOT NULL AND kept_until > ?",
-                (_digest(secret), self._now()),
+                (digest_of(secret), self._now()),
             )
             if row is None:
                 return None
-            connection.execute("UPDATE saml_answer SET identity = NULL WHERE secret = ?", (_digest(secret),))
+            connection.execute("UPDATE saml_answer SET identity = NULL WHERE secret = ?", (digest_of(secret),))
             fields = json.loads(row["identity"])
             return Identity(**{**fields, "groups": tuple(fields["groups"])}) if row["state"] == state else None
 
         return await self._database.write(update)
-
-
-def _digest(text: str) -> bytes:
-    """Return the hash that stands for an id, which may be long, or for a secret, which has 256 random bits."""
-    return hashlib.sha256(text.encode()).digest()

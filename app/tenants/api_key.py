@@ -1,11 +1,11 @@
 """Clients' API keys: their format, and the comparison of a presented key with a stored one."""
 
-import hashlib
 import hmac
 import re
 import secrets
 from dataclasses import dataclass
 
+from app.domain.digests import digest_of
 from app.tenants.principal import Principal, Scope
 
 PREFIX = "sk-ebb-"
@@ -49,11 +49,6 @@ def key_id_of(text: str) -> str | None:
     """Return the id in a presented key; None if `text` is not a key."""
     match = _KEY.fullmatch(text)
     return match[1] if match is not None else None
-
-
-def digest_of(secret: str) -> bytes:
-    """Return the hash stored for a key or a login. A plain hash is enough: 2^256 secrets cannot be searched."""
-    return hashlib.sha256(secret.encode()).digest()
 
 
 def matches(key: ApiKey, text: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 from app.conversations.shared_markdown import SharedMarkdown
 from app.conversations.shared_page_texts import LANGUAGES, texts_in
-from app.domain.share import digest_of
+from app.domain.digests import digest_of
 from app.routes import shares
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read, said

@@ -15,7 +15,7 @@ from app.storage.connection import Connection
 from app.storage.memberships import Memberships
 from app.storage.provisioning import GroupFields, VersionError
 from app.storage.store import Store
-from tests.sizes import Size
+from tests.sizes import LARGE
 
 MOST_SECONDS = 0.25
 TIMES = 3
@@ -75,9 +75,8 @@ async def test_change_of_a_group_is_written_in_batches(store: Store, monkeypatch
     assert [each for each in renewed if each] == 3 * [memberships.BATCH, memberships.BATCH, 50]
 
 
-async def test_changes_of_a_large_group_let_other_writers_in(store: Store, size: Size) -> None:
-    if not size.full:
-        pytest.skip("times of a large group")
+@LARGE
+async def test_changes_of_a_large_group_let_other_writers_in(store: Store) -> None:
     users = await add_users(store, 20_000)
     fields = GroupFields("crew", "crew", None, "{}", dict.fromkeys(users))
     waits = dict[str, list[float]]()

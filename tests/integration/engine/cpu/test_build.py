@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from engine.errors import EngineError
 AVX512 = ("avx2", "fma3", "avx512_f", "avx512_bw", "avx512_dq", "avx512_vl")
 BF16 = (*AVX512, "avx512_bf16", "avx512_vbmi", "avx512_vnni")
 PORTABLE = choose_instruction_set("portable")
+WITHOUT_PROC = ["unshare", "-r", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+"""A command that runs another one without /proc."""
 
 
 class Compiler:
@@ -117,3 +121,15 @@ def test_instruction_set_is_usable_if_the_cpu_has_all_of_it(capabilities: tuple[
 def test_instruction_set_missing_from_the_cpu_is_refused() -> None:
     with pytest.raises(EngineError, match="cannot run kernels for 'avx2'; it can run portable"):
         choose_instruction_set("avx2", {})
+
+
+@pytest.mark.skipif(
+    subprocess.run([*WITHOUT_PROC, "true"], capture_output=True, check=False).returncode != 0,
+    reason="hiding /proc takes the right to unshare users and mounts",
+)
+def test_cpu_that_is_unknown_without_proc_is_warned_about() -> None:
+    choose = "from engine.cpu.instruction_set import choose_instruction_set as c; print(c('auto').name)"
+    ended = subprocess.run([*WITHOUT_PROC, sys.executable, "-c", choose], capture_output=True, text=True, check=True)
+    assert ended.stdout == "portable\n"
+    assert "/proc/cpuinfo cannot be read" in ended.stderr
+    assert "Mount /proc" in ended.stderr

@@ -153,10 +153,12 @@ ROWS: Final = (
     ),
     CostRow(
         "metadata",
-        lambda n: json.dumps({"model": "m", "messages": [ASKED], "metadata": dict.fromkeys(names(n), "a")}).encode(),
+        lambda n: json.dumps(
+            {"model": "m", "messages": [ASKED], "metadata": dict.fromkeys(names(n), "a" * 100)}
+        ).encode(),
         reader(ChatCompletionRequest),
-        500,
-        8_000,
+        1_000,
+        2_000,
     ),
     CostRow(
         "ids of tokens", lambda n: json.dumps({"tokens": [1] * n}).encode(), reader(DetokenizeRequest), 4_000, 64_000

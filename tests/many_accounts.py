@@ -1,8 +1,9 @@
-"""Many keys, people and logins in a database, written at once."""
+"""Many keys, people, logins and provisioned accounts in a database, written at once."""
 
 import json
 import time
 from hashlib import sha256
+from typing import NamedTuple
 
 from app.storage.connection import Connection
 from app.storage.store import Store
@@ -48,6 +49,50 @@ async def add_accounts(store: Store, count: int) -> None:
         )
 
     await store.database.write(write)
+
+
+class ManyGroups(NamedTuple):
+    """Ids of groups: one of all people, and one of every fourth."""
+
+    everyone: str
+    some: str
+
+
+async def provision_accounts(store: Store, count: int) -> ManyGroups:
+    """Have a provider own `count` people of `add_accounts`. Every tenth of them is in a group alone, too."""
+    now = time.time()
+    made = ManyGroups("everyone", "some")
+    alone = [f"{n:016x}" for n in range(0, count, 10)]
+
+    def write(connection: Connection) -> None:
+        connection.execute_many(
+            "INSERT INTO scim_user VALUES (?, ?, ?, TRUE, ?, 1, ?, ?)",
+            [
+                (f"{n:016x}", f"person-{n}", f"external-{n}", json.dumps({"userName": f"Person-{n}"}), now, now)
+                for n in range(count)
+            ],
+        )
+        connection.execute("UPDATE person SET provisioned = TRUE")
+        connection.execute_many(
+            "INSERT INTO scim_group(id, name, name_key, external_id, body, version, created_at, changed_at) "
+            "VALUES (?, ?, ?, NULL, ?, 1, ?, ?)",
+            [(each, f"group {each}", f"group {each}", _group(each), now, now) for each in (*made, *alone)],
+        )
+        connection.execute_many(
+            "INSERT INTO scim_member VALUES (?, ?, NULL)",
+            [
+                *((made.everyone, f"{n:016x}") for n in range(count)),
+                *((made.some, f"{n:016x}") for n in range(0, count, 4)),
+                *((each, each) for each in alone),
+            ],
+        )
+
+    await store.database.write(write)
+    return made
+
+
+def _group(name: str) -> str:
+    return json.dumps({"displayName": f"group {name}"})
 
 
 def _digest(kind: str, number: int) -> bytes:

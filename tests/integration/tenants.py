@@ -8,6 +8,7 @@ from pathlib import Path
 import aiohttp
 from starlette.routing import Route
 
+from app.accounts.accounts import Accounts
 from app.tenants.principal import Scope
 from app.transport.connections import ConnectionLimits
 from tests.integration.api_server import ROOMY, RunningServer, api_client, running_server
@@ -41,11 +42,17 @@ async def serving_people(
     cors_origins: tuple[str, ...] = (),
     limits: ConnectionLimits = ROOMY,
     routes: Sequence[Route] = (),
+    accounts: Accounts | None = None,
 ) -> AsyncIterator[People]:
-    """Serve until the block ends, with one client per tenant and one without a key."""
+    """Serve until the block ends, with one client per tenant and one without a key.
+
+    accounts: logins of people.
+    """
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(
-            running_server(state_dir, FakeEngine(), cors_origins=cors_origins, limits=limits, routes=routes)
+            running_server(
+                state_dir, FakeEngine(), cors_origins=cors_origins, limits=limits, routes=routes, accounts=accounts
+            )
         )
         scopes: dict[str, Scope] = {"alice": "user", "bob": "user", "root": "admin"}
         keys = {}

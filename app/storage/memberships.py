@@ -1,11 +1,13 @@
 """Members of provisioned groups, and the groups of their accounts, in batches, since a group may have all people.
 
-A group whose name has changed remembers how far the accounts of its members follow (`renewed_to`, an id of a user), so
-that a restarted server continues there.
+A batch ends by time, so that another writer waits for a short time even if the database is slow. A group whose name has
+changed remembers how far the accounts of its members follow (`renewed_to`, an id of a user), so that a restarted server
+continues there.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Final, TypeVar
@@ -18,7 +20,11 @@ from engine.errors import InvalidRequestError
 T = TypeVar("T")
 
 BATCH: Final = 100
-"""Members in one transaction."""
+"""Maximum number of members in one transaction."""
+BATCH_SECONDS: Final = 0.02
+"""Time after which a transaction changes no further members."""
+PIECE: Final = 10
+"""Members that are changed between two looks at the clock."""
 
 Check = Callable[[Connection], None]
 
@@ -31,7 +37,9 @@ class Memberships:
 
     async def check_users(self, user_ids: Collection[str]) -> None:
         """Check that all users exist. Raises InvalidRequestError."""
-        for ids in _batches(list(user_ids)):
+        all_ids = list(user_ids)
+        for start in range(0, len(all_ids), BATCH):
+            ids = all_ids[start : start + BATCH]
             rows = await self._database.read(f"SELECT id FROM scim_user WHERE id IN ({_marks(ids)})", ids)
             if missing := set(ids) - {row["id"] for row in rows}:
                 raise _no_user(min(missing))
@@ -44,17 +52,13 @@ class Memberships:
 
         Raises InvalidRequestError for an unknown user, and what `check` raises.
         """
-        sql = "SELECT user_id, display FROM scim_member WHERE group_id = ?"
-        before = {row["user_id"]: row["display"] for row in await self._database.read(sql, (group_id,))}
-        removed = [user_id for user_id in before if user_id not in members]
-        for users in _batches(removed):
-            await self._database.write_batch(partial(_remove, group_id=group_id, users=users, check=check))
-        written = [each for each in members.items() if each[0] not in before or before[each[0]] != each[1]]
-        for given in _batches(written):
-            try:
-                await self._database.write_batch(partial(_write, group_id=group_id, members=given, check=check))
-            except MissingReferenceError:
-                raise _no_user(", ".join(user_id for user_id, _ in given)) from None
+        removed, written = await self._database.read_together(partial(_differences, group_id=group_id, members=members))
+        await self._in_batches(removed, partial(_remove, group_id=group_id, check=check))
+        try:
+            await self._in_batches(written, partial(_write, group_id=group_id, check=check))
+        except MissingReferenceError:
+            await self.check_users(members)
+            raise
 
     async def clear(self, group_id: str) -> None:
         """Remove all members of a group."""
@@ -71,35 +75,60 @@ class Memberships:
         for row in await self._database.read("SELECT id FROM scim_group WHERE renewed_to IS NOT NULL"):
             await self.renew(row["id"])
 
+    async def _in_batches(self, values: Sequence[T], write: Callable[[Connection, Sequence[T]], int]) -> None:
+        """Write all values, of which each transaction receives some and returns how many of them it has written."""
+        start = 0
 
-def _write(connection: Connection, *, group_id: str, members: Collection[tuple[str, str | None]], check: Check) -> None:
+        def write_some(connection: Connection) -> int:
+            return write(connection, values[start : start + BATCH])
+
+        while start < len(values):
+            start += await self._database.write_batch(write_some)
+
+
+def _differences(
+    connection: Connection, *, group_id: str, members: Mapping[str, str | None]
+) -> tuple[list[str], list[tuple[str, str | None]]]:
+    """Return the users to remove from a group, and the members to write."""
+    sql = "SELECT user_id, display FROM scim_member WHERE group_id = ?"
+    before = {row["user_id"]: row["display"] for row in connection.iterate(sql, (group_id,))}
+    removed = [user_id for user_id in before if user_id not in members]
+    return removed, [each for each in members.items() if each[0] not in before or before[each[0]] != each[1]]
+
+
+def _write(connection: Connection, members: Sequence[tuple[str, str | None]], *, group_id: str, check: Check) -> int:
+    def write(piece: Sequence[tuple[str, str | None]]) -> None:
+        connection.execute_many(
+            "INSERT INTO scim_member VALUES (?, ?, ?) ON CONFLICT(group_id, user_id) DO UPDATE "
+            "SET display = excluded.display",
+            [(group_id, user_id, display) for user_id, display in piece],
+        )
+        _renew_accounts(connection, [user_id for user_id, _ in piece])
+
     check(connection)
-    connection.execute_many(
-        "INSERT INTO scim_member VALUES (?, ?, ?) ON CONFLICT(group_id, user_id) DO UPDATE "
-        "SET display = excluded.display",
-        [(group_id, user_id, display) for user_id, display in members],
-    )
-    _renew_accounts(connection, [user_id for user_id, _ in members])
+    return _until_late(members, write)
 
 
-def _remove(connection: Connection, *, group_id: str, users: Sequence[str], check: Check) -> None:
+def _remove(connection: Connection, users: Sequence[str], *, group_id: str, check: Check) -> int:
     check(connection)
-    _remove_users(connection, group_id, users)
+    return _remove_users(connection, group_id, users)
 
 
 def _remove_some(connection: Connection, *, group_id: str) -> bool:
     """Remove a batch of members, and return whether there were any."""
     sql = "SELECT user_id FROM scim_member WHERE group_id = ? LIMIT ?"
     users = [row["user_id"] for row in connection.fetch_all(sql, (group_id, BATCH))]
-    _remove_users(connection, group_id, users)
-    return bool(users)
+    return bool(_remove_users(connection, group_id, users))
 
 
-def _remove_users(connection: Connection, group_id: str, users: Collection[str]) -> None:
-    connection.execute_many(
-        "DELETE FROM scim_member WHERE group_id = ? AND user_id = ?", [(group_id, user_id) for user_id in users]
-    )
-    _renew_accounts(connection, users)
+def _remove_users(connection: Connection, group_id: str, users: Sequence[str]) -> int:
+    def remove(piece: Sequence[str]) -> None:
+        connection.execute_many(
+            "DELETE FROM scim_member WHERE group_id = ? AND user_id = ?", [(group_id, user_id) for user_id in piece]
+        )
+        _renew_accounts(connection, piece)
+
+    return _until_late(users, remove)
 
 
 def _renew_some(connection: Connection, *, group_id: str) -> bool:
@@ -109,16 +138,25 @@ def _renew_some(connection: Connection, *, group_id: str) -> bool:
         return False
     sql = "SELECT user_id FROM scim_member WHERE group_id = ? AND user_id > ? ORDER BY user_id LIMIT ?"
     users = [found["user_id"] for found in connection.fetch_all(sql, (group_id, row["renewed_to"], BATCH))]
-    _renew_accounts(connection, users)
-    renewed_to = users[-1] if users else None
+    num_renewed = _until_late(users, partial(_renew_accounts, connection))
+    renewed_to = users[num_renewed - 1] if users else None
     connection.execute("UPDATE scim_group SET renewed_to = ? WHERE id = ?", (renewed_to, group_id))
     return bool(users)
 
 
-def _renew_accounts(connection: Connection, person_ids: Collection[str]) -> None:
+def _until_late(values: Sequence[T], change: Callable[[Sequence[T]], None]) -> int:
+    """Change values piece by piece until BATCH_SECONDS have passed, and return how many were changed."""
+    end, num_changed = time.monotonic() + BATCH_SECONDS, 0
+    while piece := values[num_changed : num_changed + PIECE]:
+        change(piece)
+        num_changed += len(piece)
+        if time.monotonic() >= end:
+            break
+    return num_changed
+
+
+def _renew_accounts(connection: Connection, person_ids: Sequence[str]) -> None:
     """Give accounts the names of their groups."""
-    if not person_ids:
-        return
     rows = connection.fetch_all(
         "SELECT person.id, person.groups, scim_group.name FROM person "
         "LEFT JOIN scim_member ON user_id = person.id LEFT JOIN scim_group ON scim_group.id = group_id "
@@ -131,10 +169,6 @@ def _renew_accounts(connection: Connection, person_ids: Collection[str]) -> None
         if groups != before:
             changed.append((groups, person_id))
     connection.execute_many("UPDATE person SET groups = ? WHERE id = ?", changed)
-
-
-def _batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (values[start : start + BATCH] for start in range(0, len(values), BATCH))
 
 
 def _marks(values: Collection[object]) -> str:

@@ -160,10 +160,7 @@ class Deletions:
         """
         conversation, run_ids = await self._store.deletions.hide_message(message_id, expected)
         for run_id in run_ids:
-            if (run := self._runs.get(run_id, self._store.tenant)) is not None:
-                await self._runs.cancel(run)
-            else:
-                await self._runs.cancel_elsewhere(run_id, self._store.tenant)
+            await self._runs.cancel(run_id, self._store.tenant)
         self._runs.forget_prefixes(self._store.tenant)
         return conversation
 

@@ -28,6 +28,7 @@ from app.prompts.tokenization import generate
 from app.prompts.turn_prompt import Prompt, PromptMaker
 from app.runs.reuse_report import reuse_report
 from app.runs.run import Run
+from app.runs.run_bus import CancelPendingError
 from app.runs.run_log import RunLog, opening_event
 from app.runs.service import RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params
@@ -216,11 +217,26 @@ class Turns:
         return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.block_size)
 
     async def cancel(self, run_id: str) -> Message:
-        """Cancel a run and return its answer. Raises NotFoundError."""
-        if (run := self._runs.get(run_id, self._store.tenant)) is not None:
-            return await self._runs.cancel(run)
-        await self._runs.cancel_elsewhere(run_id, self._store.tenant)
-        return await self._store.messages.of_run(run_id)
+        """Cancel a run at any server, and return its answer once the store has its end.
+
+        Raises:
+            NotFoundError: there is no such run, or its conversation was deleted.
+            CancelPendingError: the answer has not ended.
+            OutageError: the database refuses the end, which this server keeps and stores later.
+        """
+        run, tenant = self._runs.get(run_id, self._store.tenant), self._store.tenant
+        await self._runs.cancel(run_id, tenant)
+        if run is not None and not run.is_kept:
+            return run.answer
+        await self._runs.settle()
+        answer = await self._store.messages.of_run(run_id)
+        if answer.status == "in_progress":
+            # This server has lost the run, or hands it over since it stops.
+            await self._runs.cancel_elsewhere(run_id, tenant)
+            answer = await self._store.messages.of_run(run_id)
+        if answer.status == "in_progress":
+            raise CancelPendingError
+        return answer
 
     async def prompt_of(
         self,

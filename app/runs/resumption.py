@@ -104,9 +104,9 @@ class Resumption:
         try:
             taken = await self._store.runs.take_over(record for record, _ in found)
         except BaseException:
-            self._kept(found, set())
+            await self._kept(found, set())
             raise
-        found = self._kept(found, taken)
+        found = await self._kept(found, taken)
         task = asyncio.create_task(self._resume_found(found), name="take-over-runs")
         self._takeovers.add(task)
         task.add_done_callback(self._takeovers.discard)
@@ -176,17 +176,24 @@ class Resumption:
                 logger.error("%d answers cannot be resumed until the database takes writes: %s", len(found), error)
             await asyncio.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-        return self._kept(found, taken)
+        return await self._kept(found, taken)
 
-    def _kept(self, found: Sequence[tuple[RunRecord, Run]], taken: set[str]) -> list[tuple[RunRecord, Run]]:
-        """Drop the runs that are not among those `taken`, since they have ended or another server got them first."""
-        for _, run in found:
-            if run.id not in taken and not run.ended.is_set():
+    async def _kept(self, found: Sequence[tuple[RunRecord, Run]], taken: set[str]) -> list[tuple[RunRecord, Run]]:
+        """Own the runs among those `taken`, and end those that a client has cancelled. Drop the others.
+
+        The others have ended, or another server got them first.
+        """
+        for record, run in found:
+            if run.id not in taken:
                 self._runs.lose(run)
+                continue
+            run.is_owned = True
+            if run.cancelled or record.is_cancelled:
+                await self._runs.close(run, "cancelled", "abort")
         return [each for each in found if each[1].id in taken]
 
     async def _resume(self, engine: Backend, record: RunRecord, run: Run) -> None:
-        if record.is_cancelled and not run.ended.is_set():
+        if run.cancelled and not run.ended.is_set():
             await self._runs.close(run, "cancelled", "abort")
         if not run.ended.is_set() and (reason := _why_not(engine, record)) is not None:
             await self._give_up(run, reason)
@@ -266,6 +273,7 @@ def _opened(left: UnfinishedRun) -> Run:
         saved_ids=len(left.token_ids) // ID_BYTES,
         saved_deltas=len(left.deltas),
         epoch=epoch,
+        is_owned=False,
     )
     run.token_ids.extend(unpack_ids(left.token_ids))
     return run

@@ -27,7 +27,9 @@ class Run:
     reuse: reuse of cached KV; set at the end.
     failure: the reason why there is no answer, or none on disk; None for a cancelled run. Set at the end.
     remember: called with the answer before its end is announced.
+    cancelled: whether a client wants the run to end.
     is_kept: False for a run that has no row in the store.
+    is_owned: False until the store names this server as the owner.
     kv_fingerprint: that of the engine that began the run.
     lines: volatile lines that were treated in the prompt; unknown for a run that another process began.
     epoch: number of times that another process resumed the run.
@@ -49,6 +51,7 @@ class Run:
     failure: EbbError | None = None
     remember: Remember | None = None
     is_kept: bool = True
+    is_owned: bool = True
     lines: TreatedLines = UNTREATED
     epoch: int = 0
     is_lost: bool = False

@@ -1,8 +1,25 @@
 """The interface to the runs of other servers on the same database."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from app.runs.run import Run
+from app.storage.servers import LEASE_SECONDS
+from engine.errors import NotReadyError
+
+CANCEL_SECONDS: Final = 3 * LEASE_SECONDS
+"""Longest time for which a cancel waits. After less time, another server has the run of one that died."""
+
+
+class CancelPendingError(NotReadyError):
+    """503: an answer that a client cancels has not ended. The wish stays with the run."""
+
+    code = "cancel_pending"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The server that generates this answer does not respond, or stops or starts. The answer is cancelled as "
+            "soon as a server continues it. Try again in a few seconds"
+        )
 
 
 class RunBus(Protocol):
@@ -21,7 +38,7 @@ class RunBus(Protocol):
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Have the server that works on a tenant's run end it, and wait until it has ended.
 
-        Raises NotReadyError if that takes long. The wish stays with the run.
+        Raises CancelPendingError if that takes long.
         """
 
     async def cancel_in(self, conversation_id: str, tenant: str) -> None:

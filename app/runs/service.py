@@ -22,6 +22,7 @@ from app.domain.token_history import ID_BYTES, pack_ids
 from app.host.backend import GenerationStream
 from app.http.error_responses import error_body
 from app.logs.request_log import log_finished
+from app.runs import run_bus
 from app.runs.run import Run
 from app.runs.run_bus import Alone, RunBus
 from app.runs.run_end import closing_error, error_of, message_end
@@ -129,6 +130,8 @@ class RunRegistry:
             return True
 
         stream.set_listener(on_output)
+        if run.cancelled:
+            abort()
         self._all_ended.clear()
         self._tasks[run.id] = asyncio.create_task(self._see_off(run, last), name=run.id)
         self._announce(run.tenant, run.answer.conversation_id, False)
@@ -157,19 +160,36 @@ class RunRegistry:
         if (run := self._runs.get(run_id)) is not None:
             self.stop(run)
 
-    async def cancel(self, run: Run) -> Message:
-        """Stop generating, keep the text so far, and return the final answer. A run that has ended is left alone."""
-        if run.abort is None and not run.ended.is_set():
+    async def cancel(self, run_id: str, tenant: str) -> None:
+        """Stop generating an answer at any server, keep the text so far, and wait for the end.
+
+        A run that has ended is left alone. The end may not be stored yet. Raises CancelPendingError if it takes long.
+        """
+        if (run := self.get(run_id, tenant)) is None:
+            await self.cancel_elsewhere(run_id, tenant)
+            return
+        await self._begin_to_cancel(run)
+        try:
+            async with asyncio.timeout(run_bus.CANCEL_SECONDS):
+                await run.ended.wait()
+        except TimeoutError:
+            raise run_bus.CancelPendingError from None
+
+    async def _begin_to_cancel(self, run: Run) -> None:
+        if run.abort is None and run.is_owned and not run.ended.is_set():
             await self.close(run, "cancelled", "abort")
         self.stop(run)
+
+    async def _cancel(self, run: Run) -> None:
+        await self._begin_to_cancel(run)
         await run.ended.wait()
-        return run.answer
 
     def stop(self, run: Run) -> None:
-        """Begin to cancel a run that an engine works on, without waiting for its end."""
-        if run.abort is not None and not run.ended.is_set():
+        """Begin to cancel a run, without waiting for its end."""
+        if not run.ended.is_set():
             run.cancelled = True
-            run.abort()
+            if run.abort is not None:
+                run.abort()
 
     def driven(self) -> list[Run]:
         """Return the runs that the engine works on and that the store has."""
@@ -221,13 +241,13 @@ class RunRegistry:
         """Cancel the live runs in a tenant's conversation."""
         for run in self._of(tenant):
             if run.answer.conversation_id == conversation_id:
-                await self.cancel(run)
+                await self._cancel(run)
         await self._bus.cancel_in(conversation_id, tenant)
 
     async def forget_all_of(self, tenant: str) -> None:
         """Cancel a tenant's live runs and drop all its runs, so that late followers find none."""
         for run in self._of(tenant):
-            await self.cancel(run)
+            await self._cancel(run)
             self.forget(run)
         await self._bus.cancel_all_of(tenant)
 

@@ -14,23 +14,17 @@ from typing import Final
 
 from app.domain.records import Message
 from app.domain.token_history import ID_BYTES, unpack_ids
+from app.runs import run_bus
 from app.runs.run import Run
 from app.runs.run_end import error_of
 from app.runs.run_log import RunLog, opening_event
 from app.runs.unstored_ends import REFUSALS
 from app.storage.run_records import RunNews, UnfinishedRun
 from app.storage.runs import CANCEL, PROGRESS
-from app.storage.servers import LEASE_SECONDS
 from app.storage.store import Store
-from engine.errors import NotFoundError, NotReadyError
+from engine.errors import NotFoundError
 
 POLL_SECONDS: Final = 1.0
-CANCEL_SECONDS: Final = 3 * LEASE_SECONDS
-"""More than the time after which another server has the run of one that died."""
-CANCEL_IS_LATE: Final = (
-    "The server that generates this answer does not respond. The answer is cancelled as soon as a server continues it. "
-    "Try again in a few seconds"
-)
 
 logger = logging.getLogger(__name__)
 
@@ -72,11 +66,11 @@ class SharedRuns:
         """Have the server that works on a run end it, and wait until it has ended."""
         await self._store.of(tenant).runs.ask_to_cancel([run_id])
         try:
-            async with asyncio.timeout(CANCEL_SECONDS):
+            async with asyncio.timeout(run_bus.CANCEL_SECONDS):
                 while (run := await self.tail(run_id, tenant)) is not None:
                     await run.ended.wait()
         except TimeoutError:
-            raise NotReadyError(CANCEL_IS_LATE, code="cancel_pending") from None
+            raise run_bus.CancelPendingError from None
 
     async def cancel_in(self, conversation_id: str, tenant: str) -> None:
         """Have other servers end the runs in a conversation."""

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from app.apis.responses.schema import ResponseRequest
 from app.conversations import kv_erasure
-from app.runs import lease, lease_watch, shared_runs
+from app.domain.response_record import response_id_of
+from app.runs import lease, lease_watch, run_bus
 from app.runs.run import Run
 from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
@@ -134,12 +136,49 @@ async def test_run_can_be_cancelled_at_another_server(first: Server, second: Ser
     assert (await end_of(run)).status == "cancelled"
 
 
+async def test_background_response_can_be_cancelled_at_another_server(first: Server, second: Server) -> None:
+    first.engine.hold()
+    asked = ResponseRequest(model=first.engine.model_name, input="one", background=True)
+    _, run = await first.services.responses.create(asked)
+    async with asyncio.timeout(20):
+        response = await second.services.responses.cancel(response_id_of(run.answer.id))
+    assert response.answer.status == "cancelled"
+    assert (await end_of(run)).status == "cancelled"
+
+
+async def test_cancel_at_the_former_owner_ends_the_run_of_the_next_one(first: Server, second: Server) -> None:
+    run = await first.asked(3)
+    await first.expire()
+    second.engine.hold()
+    await second.lease.renew()
+    async with asyncio.timeout(20):
+        await second.engine.until_running(1)
+        cancelled = await first.services.turns.cancel(run.id)
+    assert cancelled.status == "cancelled"
+    assert await second.stored(run) == cancelled == await end_of(second.run(run.id))
+
+
+async def test_cancel_at_a_server_that_hands_over_stays_with_the_run(first: Server, second: Server) -> None:
+    run = await first.asked(3)
+    first.services.runs.hold_followers()
+    assert run.abort is not None
+    run.abort()
+    await end_of(run)
+    wish = asyncio.create_task(first.services.turns.cancel(run.id))
+    second.engine.hold()
+    await first.expire()
+    async with asyncio.timeout(20):
+        while not wish.done():
+            await second.lease.renew()
+    assert (await wish).status == "cancelled"
+
+
 async def test_cancel_at_a_silent_server_ends_with_a_reason(
     first: Server, second: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = await first.asked(3)
     await listener_of(first.services.store).stop()
-    monkeypatch.setattr(shared_runs, "CANCEL_SECONDS", 0.01)
+    monkeypatch.setattr(run_bus, "CANCEL_SECONDS", 0.01)
     with pytest.raises(NotReadyError, match="does not respond"):
         await second.services.turns.cancel(run.id)
     await first.lease.renew()

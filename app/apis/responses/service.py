@@ -191,13 +191,14 @@ class Responses:
         Raises:
             NotFoundError: the response does not exist.
             InvalidRequestError: the response is not in the background, so only closing its connection stops it.
+            CancelPendingError, OutageError: as `Turns.cancel`.
         """
         response = await self.get(response_id)
         if not response.record.background:
             raise InvalidRequestError("Only a background response can be cancelled", param="response_id")
         if response.run is None:
             return response
-        return StoredResponse(response.record, await self._runs.cancel(response.run), response.run)
+        return StoredResponse(response.record, await self._turns.cancel(response.run.id), response.run)
 
     async def delete(self, response_id: str) -> None:
         """Remove a response, and those of its messages that nothing else needs. Their KV is erased soon after.
@@ -206,7 +207,7 @@ class Responses:
         """
         response = await self.get(response_id)
         if response.run is not None:
-            await self._runs.cancel(response.run)
+            await self._runs.cancel(response.run.id, self._store.tenant)
         # Without an engine, `Deletions` removes the messages later.
         leaving = self._erasure.leaving if self._host.engine is not None else None
         deleted = await self._store.responses.delete(response_id, leaving)

@@ -153,12 +153,25 @@ async def test_cut_answer_continues_after_refused_end(services: Services, engine
     engine.allow(3)
     await engine.until_produced(engine.requests[-1], 3)
     with locked(tmp_path):
-        cancelled = await services.turns.cancel(run.id)
-    assert cancelled.status == "cancelled"
+        await services.runs.cancel(run.id, "local")
+    assert run.answer.status == "cancelled"
     engine.allow(None)
     continued = await services.continuation.go_on(run.answer.id)
     await continued.ended.wait()
     assert continued.answer.content == WHOLE_ANSWER
+
+
+async def test_cancel_is_confirmed_once_it_is_stored(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+    engine.hold()
+    conversation = await services.store.conversations.create({})
+    run = await services.turns.ask(conversation.id, NewMessage(content="one"))
+    engine.allow(3)
+    await engine.until_produced(engine.requests[-1], 3)
+    with locked(tmp_path), pytest.raises(OutageError, match="lock"):
+        await services.turns.cancel(run.id)
+    cancelled = await services.turns.cancel(run.id)
+    assert (cancelled.status, cancelled.content) == ("cancelled", " w0 w1 w2")
+    assert await stored(services, run) == cancelled
 
 
 async def test_question_is_refused_while_database_is_locked(

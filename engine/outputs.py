@@ -1,6 +1,5 @@
 """Outputs of the engine for its callers: text deltas, and the receipt at the end."""
 
-import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -199,7 +198,7 @@ def joined(outputs: Sequence[RequestOutput]) -> RequestOutput:
         outputs[-1],
         text="".join(each.text for each in outputs),
         reasoning="".join(each.reasoning for each in outputs),
-        token_ids=tuple(itertools.chain.from_iterable(each.token_ids for each in outputs)),
-        logprobs=tuple(itertools.chain.from_iterable(each.logprobs for each in outputs)),
-        prompt_logprobs=tuple(itertools.chain.from_iterable(each.prompt_logprobs for each in outputs)),
+        token_ids=tuple([token_id for each in outputs for token_id in each.token_ids]),
+        logprobs=tuple([logprob for each in outputs for logprob in each.logprobs]),
+        prompt_logprobs=tuple([logprob for each in outputs for logprob in each.prompt_logprobs]),
     )

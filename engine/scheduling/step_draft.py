@@ -32,7 +32,7 @@ class StepDraft:
                 request.request_id,
                 request.token_ids(0, request.num_tokens),
                 request.num_prompt_tokens,
-                tuple(block.block_id for block in request.blocks),
+                tuple([block.block_id for block in request.blocks]),
                 request.num_computed_tokens,
                 request.sampling,
             )

@@ -10,8 +10,7 @@ answer ends -> wait until the engine is idle -> compute -> kept
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.turns import Turns
@@ -32,6 +31,22 @@ POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 60.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer whose next prompt is prefilled, with what that prompt depends on."""
+
+    run: Run
+    engine: Backend
+    instructions: str | None
+    tools: Sequence[ChatMessage]
+    rules: PrefixRules
+
+    @property
+    def name(self) -> str:
+        """Name in the log."""
+        return self.run.id
+
+
 class NextPromptPrefill:
     """Owner of the answers whose next prompts are prefilled, one after another."""
 
@@ -48,7 +63,10 @@ class NextPromptPrefill:
         self._erasure = erasure
         self._poll_seconds = poll_seconds
         self._tasks = IdleTasks(
-            "the next prompt was not prefilled", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS
+            self._compute,
+            "the next prompt was not prefilled",
+            poll_seconds=poll_seconds,
+            patience_seconds=PATIENCE_SECONDS,
         )
 
     def after(
@@ -85,17 +103,11 @@ class NextPromptPrefill:
         thinking = engine.chat_format.thinking
         if thinking is None or not thinking.is_in(run.token_ids) or not run.answer.content:
             return
-        self._tasks.put(run.id, partial(self._compute, engine, run, instructions, tools, rules))
+        self._tasks.put(_Answer(run, engine, instructions, tools, rules))
 
-    async def _compute(
-        self,
-        engine: Backend,
-        run: Run,
-        instructions: str | None,
-        tools: Sequence[ChatMessage],
-        rules: PrefixRules,
-    ) -> bool:
+    async def _compute(self, answer: _Answer) -> bool:
         """Try to prefill the next prompt. Returns False if the engine was busy or became busy."""
+        run, engine = answer.run, answer.engine
         if is_busy(engine):
             return False
         store = self._store.of(run.tenant)
@@ -104,10 +116,10 @@ class NextPromptPrefill:
             return True  # The conversation has continued already.
         if is_shortened(run.answer.tokens.prompt_key):
             return True  # The next prompt will lack messages of its path, too.
-        if instructions is not None:
-            conversation = replace(conversation, system_prompt=instructions)
+        if answer.instructions is not None:
+            conversation = replace(conversation, system_prompt=answer.instructions)
         path = await store.messages.path(run.answer.id)
-        ids = await self._turns.next_prefix_of(conversation, path, tools, rules)
+        ids = await self._turns.next_prefix_of(conversation, path, answer.tools, answer.rules)
         # Sampling one token makes the engine compute the prompt. The token is discarded.
         params = SamplingParams(temperature=0.0, max_tokens=1)
         kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)

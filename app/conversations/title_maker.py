@@ -14,7 +14,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 
 from app.conversations.turns import Turns
 from app.domain.ids import new_id
@@ -59,7 +58,13 @@ class TitleMaker:
         self._turns = turns
         self._announce = announce
         self._poll_seconds = poll_seconds
-        self._tasks = IdleTasks("no title was generated", poll_seconds=poll_seconds, patience_seconds=PATIENCE_SECONDS)
+        self._tasks = IdleTasks(
+            self._try,
+            "no title was generated",
+            poll_seconds=poll_seconds,
+            patience_seconds=PATIENCE_SECONDS,
+            after=self._forget,
+        )
 
     async def begin(self) -> None:
         """Make the titles that the former process left, and those of servers that have ended."""
@@ -100,11 +105,11 @@ class TitleMaker:
         await self._host.until_ready()
         # A user who replies at once goes first.
         await asyncio.sleep(self._poll_seconds)
-        self._tasks.put(due.answer_id, partial(self._try, due), partial(self._forget, due.answer_id))
+        self._tasks.put(due)
 
-    async def _forget(self, answer_id: str) -> None:
+    async def _forget(self, due: DueTitle) -> None:
         with suppress(*REFUSALS):
-            await self._store.due_titles.forget(answer_id)
+            await self._store.due_titles.forget(due.answer_id)
 
     async def _try(self, due: DueTitle) -> bool:
         """Try to title the conversation. Returns False to try again later."""

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import Context
-from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 from app.host.backend import Backend
 from engine.errors import EbbError
@@ -14,10 +14,16 @@ from engine.urgency import Urgency
 
 logger = logging.getLogger(__name__)
 
-Attempt = Callable[[], Awaitable[bool]]
-"""Tries to do the work, and returns whether it is done."""
-After = Callable[[], Awaitable[None]]
-"""Is called when work was done or given up."""
+
+class Named(Protocol):
+    """A piece of work that the log can name."""
+
+    @property
+    def name(self) -> str:
+        """Name of the work in the log."""
+
+
+Work = TypeVar("Work", bound=Named)
 
 LAST = (1 << 31) - 1
 """Lowest priority."""
@@ -34,35 +40,37 @@ def behind_all(engine: Backend) -> Urgency:
     return Urgency(0 if engine.config.queue_policy == "fcfs" else LAST)
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """Work that waits for its turn. `until` is the time of the event loop at which it is given up."""
-
-    name: str
-    attempt: Attempt
-    after: After | None
-    until: float
-
-
-class IdleTasks:
+class IdleTasks(Generic[Work]):
     """Owner of work that waits until the engine is idle.
 
-    One piece of work is attempted at a time, in the order in which they came. The others wait in a line and have no
-    tasks of their own: a busy server may have thousands.
+    One piece of work is attempted at a time, in the order in which they came. The others wait in a line as mere values:
+    a busy server may have thousands, so they have no tasks and functions of their own.
     """
 
-    def __init__(self, failed: str, *, poll_seconds: float, patience_seconds: float) -> None:
+    def __init__(
+        self,
+        attempt: Callable[[Work], Awaitable[bool]],
+        failed: str,
+        *,
+        poll_seconds: float,
+        patience_seconds: float,
+        after: Callable[[Work], Awaitable[None]] | None = None,
+    ) -> None:
         """Prepare to run tasks.
 
+        attempt: tries to do a piece of work, and returns whether it is done.
         failed: the log message for work that failed.
         poll_seconds: time between two attempts.
         patience_seconds: time after which work is given up.
+        after: called when work was done, failed or was given up.
         """
+        self._attempt = attempt
         self._failed = failed
         self._poll_seconds = poll_seconds
         self._patience_seconds = patience_seconds
+        self._after = after
         self._tasks: set[asyncio.Task[None]] = set()
-        self._line = deque[_Waiting]()
+        self._line = deque[tuple[Work, float]]()
         self._is_working = False
 
     def begin(self, work: Coroutine[None, None, None], context: Context | None = None) -> None:
@@ -71,36 +79,32 @@ class IdleTasks:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def put(self, name: str, attempt: Attempt, after: After | None = None) -> None:
-        """Have `attempt` called in its turn until it returns True, fails or the patience ends.
-
-        after: called in any of these cases.
-        """
-        until = asyncio.get_running_loop().time() + self._patience_seconds
-        self._line.append(_Waiting(name, attempt, after, until))
+    def put(self, work: Work) -> None:
+        """Have `work` attempted in its turn until it is done, fails or the patience ends."""
+        self._line.append((work, asyncio.get_running_loop().time() + self._patience_seconds))
         if not self._is_working:
             self._is_working = True
             # The context of the request that came first is of no concern to the others.
-            self.begin(self._work(), Context())
+            self.begin(self._work_off(), Context())
 
-    async def _work(self) -> None:
+    async def _work_off(self) -> None:
         """Work off the line."""
         try:
             while self._line:
-                work = self._line.popleft()
-                await self._succeed(work)
-                if work.after is not None:
-                    await work.after()
+                work, until = self._line.popleft()
+                await self._succeed(work, until)
+                if self._after is not None:
+                    await self._after(work)
         finally:
             self._is_working = False
 
-    async def _succeed(self, work: _Waiting) -> None:
-        """Attempt `work` until it is done or given up. Logs errors and never raises."""
+    async def _succeed(self, work: Work, until: float) -> None:
+        """Attempt `work` until it is done or, at the loop's time `until`, given up. Logs errors and never raises."""
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout_at(work.until):
+                async with asyncio.timeout_at(until):
                     while True:
-                        if await work.attempt():
+                        if await self._attempt(work):
                             return
                         await asyncio.sleep(self._poll_seconds)
         except EbbError as error:

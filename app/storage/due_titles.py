@@ -32,6 +32,11 @@ class DueTitle:
     conversation_id: str
     answer_id: str
 
+    @property
+    def name(self) -> str:
+        """Name in the log."""
+        return self.answer_id
+
 
 class DueTitleStore:
     """The titles that are due. A power cut may lose the last changes, and a crash of the process loses none."""

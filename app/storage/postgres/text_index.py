@@ -49,12 +49,13 @@ FOUND_INDEX: Final = (
 )
 """The GIN index of the schema."""
 
+# Pairs are in the order of one index alone. For a place and numbers, PostgreSQL reads the rows of all places.
 LOOKED_THROUGH: Final = """
     SELECT min(number) AS least, count(*) AS rows, string_agg(CASE WHEN {phrases} THEN CAST(number AS text) END, ',')
       AS numbers
     FROM (
-      SELECT number, words FROM search_words WHERE place = ? AND number >= ? AND number < ?
-      ORDER BY number DESC LIMIT ?) AS newest
+      SELECT number, words FROM search_words WHERE (place, number) >= (?, ?) AND (place, number) < (?, ?)
+      ORDER BY place DESC, number DESC LIMIT ?) AS newest
 """
 # The addition keeps PostgreSQL from a walk along the numbers.
 IN_INDEX: Final = """
@@ -100,7 +101,7 @@ class GinIndex:
         looked_through = LOOKED_THROUGH.format(phrases=wanted.contained())
         rest = len(numbers) if len(numbers) <= FEW else GROWTH * NEWEST * first
         for rows in (NEWEST * first, rest):
-            given = (*wanted.parts, place, numbers.start, stop, rows)
+            given = (*wanted.parts, place, numbers.start, place, stop, rows)
             [row] = connection.fetch_all(looked_through, given)
             if found := _numbers(row):
                 yield found

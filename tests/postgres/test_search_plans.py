@@ -1,0 +1,62 @@
+"""Plans of searches: what PostgreSQL reads for the words of a query."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from app.domain.ids import new_id
+from app.domain.records import Conversation, Message
+from app.storage.connection import Parameters, Row
+from app.storage.imports import Imported
+from app.storage.postgres.connection import PostgresConnection
+from app.storage.store import Store
+from tests.on_postgres import url_of
+
+CHATS: Final = 400
+MESSAGES: Final = 4
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = await Store.open_postgres(url_of(tmp_path))
+    yield store
+    await store.close()
+
+
+def chat(number: int) -> Imported:
+    conversation_id = new_id("conv")
+    messages = [
+        Message(new_id("msg"), conversation_id, None, "user", f"tide {number} {place}", "complete", float(number))
+        for place in range(MESSAGES)
+    ]
+    title = f"harbour {number}"
+    made = Conversation(conversation_id, title, messages[-1].id, None, {}, number, number, title_source="model")
+    return Imported(conversation_id, made, messages)
+
+
+@pytest.mark.parametrize("is_analyzed", [True, False])
+async def test_search_reads_words_of_no_other_rows(
+    store: Store, monkeypatch: pytest.MonkeyPatch, is_analyzed: bool
+) -> None:
+    for tenant in (store.tenant, "other"):
+        await store.of(tenant).imports.add([chat(number) for number in range(CHATS)], duplicates=True)
+    if is_analyzed:
+        await store.database.write(lambda connection: connection.execute("ANALYZE search_words"))
+    fetch_all, plans = PostgresConnection.fetch_all, list[str]()
+
+    def explained(self: PostgresConnection, statement: str, parameters: Parameters = (), /) -> list[Row]:
+        if "FROM search_words" in statement:
+            plan = fetch_all(self, f"EXPLAIN (ANALYZE) {statement}", parameters)
+            plans.append("\n".join(str(row["QUERY PLAN"]) for row in plan))
+        return fetch_all(self, statement, parameters)
+
+    monkeypatch.setattr(PostgresConnection, "fetch_all", explained)
+    assert len(await store.search.titles("harbour", limit=2)) == 2
+    assert len(await store.search.titles("harbour 0 ", limit=1)) == 1
+    assert len(await store.search.messages("tide", limit=2)) == 2
+    scans = [re.findall(r"Scan .*(search_words_\w+)", plan) for plan in plans]
+    newest, found = ["search_words_newest"], ["search_words_found"]
+    assert scans == [newest, newest, newest, found, newest]

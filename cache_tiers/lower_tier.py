@@ -229,10 +229,12 @@ class FoundTier:
 
     open: None if the tier is off.
     note: the reason why the tier is off, in a sentence; while it is on, its address.
+    keeps_blocks: whether a tier that is off may have blocks of earlier processes, which are there again once it is on.
     """
 
     open: LowerTierOpener | None
     note: str
+    keeps_blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

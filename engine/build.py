@@ -118,7 +118,13 @@ def build_llm_engine(
         make_mask=grammars.mask,
     )
     make_scheduler = partial(_scheduler, config, loaded, clock, trace)
-    core = EngineCore(make_scheduler, loaded.executor, trace, config.pipeline_parallel_size)
+    core = EngineCore(
+        make_scheduler,
+        loaded.executor,
+        trace,
+        config.pipeline_parallel_size,
+        keeps_blocks=loaded.tiers.keeps_blocks,
+    )
     tokenizer = loaded.tokenizer
     answers = AnswerFormat.of(tokenizer, loaded.chat_format.tools, loaded.chat_format.thinking)
     outputs = OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes)

@@ -111,12 +111,16 @@ class EngineCore:
         executor: Executor,
         trace: Trace = NO_TRACE,
         num_stages: int = 1,
+        *,
+        keeps_blocks: bool = False,
     ) -> None:
         """Create the core.
 
         make_scheduler: receives the scheduler in doubt, or None the first time.
         num_stages: number of pipeline stages of the model.
+        keeps_blocks: whether a lower tier that is off may have blocks of earlier processes.
         """
+        self._keeps_blocks = keeps_blocks
         self._num_stages = num_stages
         self._make_scheduler = make_scheduler
         self.scheduler = make_scheduler(None)
@@ -181,9 +185,10 @@ class EngineCore:
     def erased(self, keys: Sequence[BlockKey]) -> bool | None:
         """Return True if these blocks were erased from all tiers, and False if a lower tier could not do so.
 
-        Return None while it is not known.
+        A tier that is off and keeps blocks could not. Return None while it is not known.
         """
-        return self.ask(lambda scheduler: scheduler.connector.erased(keys), otherwise=None)
+        erased = self.ask(lambda scheduler: scheduler.connector.erased(keys), otherwise=None)
+        return erased and not self._keeps_blocks
 
     @property
     def has_room(self) -> bool:

@@ -24,11 +24,13 @@ class OpenTiers:
     store: None if all of them are off.
     notes: for each lower tier, the reason why it is off, in a sentence; empty while it is on.
     shared_pool: the host memory's name for the processes that compute; None if this process does.
+    keeps_blocks: whether a lower tier that is off may have blocks of earlier processes.
     """
 
     store: KVTierStore | None
     notes: Mapping[TierId, str]
     shared_pool: SharedPool | None = None
+    keeps_blocks: bool = False
 
 
 def find_lower_tiers(config: EngineConfig, progress: Progress, closing: ExitStack) -> list[FoundTier]:
@@ -101,9 +103,10 @@ def open_tiers(
     tiers = [kind.tier for kind in registry.LOWER_TIERS]
     found = dict(zip(tiers, lower, strict=True))
     notes = {tier.id: each.note if each.open is None else "" for tier, each in found.items()}
+    keeps_blocks = any(each.keeps_blocks for each in lower)
     openers = [each.open for each in lower if each.open is not None]
     if config.tiers is None or not (openers or cpu_bytes):
-        return OpenTiers(None, notes)
+        return OpenTiers(None, notes, keeps_blocks=keeps_blocks)
     states = ", ".join(f"{tier.name} {each.note}" for tier, each in found.items())
     progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, {states}")
     from cache_tiers.lmcache_store import open_store
@@ -124,4 +127,4 @@ def open_tiers(
     except SharedMemoryError as error:
         raise EngineError(str(error)) from error
     closing.callback(store.close)
-    return OpenTiers(store, notes, store.shared_pool)
+    return OpenTiers(store, notes, store.shared_pool, keeps_blocks)

@@ -32,6 +32,11 @@ def companion_folder(state_dir: Path) -> Path:
     return state_dir.resolve() / "redis"
 
 
+def has_snapshot(state_dir: Path) -> bool:
+    """Return whether the companion of a state directory has left blocks, which the next one loads."""
+    return (companion_folder(state_dir) / SNAPSHOT).exists()
+
+
 class CompanionFolder:
     """The folder `<state_dir>/redis`, mode 0700, locked for this process until `close`.
 

@@ -11,6 +11,7 @@ from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.block_client import REDIS, BlockClientOptions, RedisBlockClient
 from cache_tiers.redis.block_format import num_values
 from cache_tiers.redis.companion import RedisCompanion
+from cache_tiers.redis.companion_folder import has_snapshot
 from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
 from cache_tiers.redis.server_binary import find_redis_server
 
@@ -29,7 +30,7 @@ class RedisKind:
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         """See LowerTierKind."""
         if self.is_off(config):
-            return FoundTier(None, "off: --redis-url off")
+            return _off("--redis-url off", config)
         if config.redis_url != "auto":
             try:
                 return _found(parse_redis_url(config.redis_url))
@@ -37,9 +38,9 @@ class RedisKind:
                 raise TierError(f"--redis-url: {error}") from error
         binary = find_redis_server()
         if binary is None:
-            note = "off: no redis-server or valkey-server on PATH; install one and restart"
-            logger.warning("Redis is %s", note)
-            return FoundTier(None, note)
+            why = "no redis-server or valkey-server on PATH; install one and restart"
+            logger.warning("Redis is off: %s", why)
+            return _off(why, config)
         progress(f"starting Redis ({binary.name}) and loading its snapshot")
         try:
             companion = RedisCompanion(config.state_dir, binary=binary, max_memory=config.redis_memory)
@@ -48,7 +49,7 @@ class RedisKind:
             raise TierError(str(error)) from error
         except CompanionError as error:
             logger.warning("Redis is off: %s", error)
-            return FoundTier(None, f"off: {error}")
+            return _off(str(error), config)
         closing.callback(companion.stop)
         return _found(companion.address)
 
@@ -60,6 +61,10 @@ class RedisKind:
         if companion.open is None:
             return SharedTier(replace(config, redis_url="off"), companion.note)
         return SharedTier(replace(config, redis_url=companion.note))
+
+
+def _off(why: str, config: TierConfig) -> FoundTier:
+    return FoundTier(None, f"off: {why}", keeps_blocks=has_snapshot(config.state_dir))
 
 
 def _found(address: RedisAddress) -> FoundTier:

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import redis
 
 from bench.server import EbbServer, ServerSettings, settle
 from cache_tiers.block_key import KEY_BYTES
 from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.companion_folder import companion_folder, socket_path
 from tests.integration.sse_events import all_events
 from tests.redis_server import RedisServer
+from tests.sizes import MANY_PROCESSES
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -30,6 +33,11 @@ async def asked(http: aiohttp.ClientSession, content: str) -> str:
     async with http.post(f"/api/conversations/{id_}/messages", json={"content": content}) as response:
         assert (await all_events(response))[-1].data["message"]["status"] == "incomplete"
     return id_
+
+
+def in_companion(state: Path) -> set[bytes]:
+    with redis.Redis(unix_socket_path=str(socket_path(companion_folder(state)))) as client:
+        return set(client.scan_iter(b"ebb:kv:*"))
 
 
 def in_redis(redis_server: RedisServer) -> set[bytes]:
@@ -66,4 +74,27 @@ async def test_erasure_that_redis_missed_is_made_after_kill_9(
         redis_server.thaw()
         await asyncio.to_thread(until, lambda: not left & in_redis(redis_server), timeout=30)
         assert kept <= in_redis(redis_server)
+        await asyncio.to_thread(until, lambda: not owed(state))
+
+
+@MANY_PROCESSES
+async def test_erasure_without_redis_is_made_once_it_is_there(shallow_model: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    flags = (*FLAGS, "--model", str(shallow_model))
+    async with EbbServer(ServerSettings("with", flags), state) as server:
+        async with aiohttp.ClientSession(server.client.base_url) as http:
+            deleted = await asked(http, "Which one is the longest of all? " * 30)
+        assert await settle(server, 10)
+        kept = in_companion(state)
+    async with EbbServer(ServerSettings("without", (*flags, "--redis-url", "off")), state) as server:
+        async with (
+            aiohttp.ClientSession(server.client.base_url) as http,
+            http.delete(f"/api/conversations/{deleted}?permanently=true") as response,
+        ):
+            assert response.status == 204
+        assert await settle(server, 10)
+    owing = owed(state)
+    assert len(owing & kept) > 2
+    async with EbbServer(ServerSettings("with again", flags), state):
+        await asyncio.to_thread(until, lambda: not owing & in_companion(state), timeout=30)
         await asyncio.to_thread(until, lambda: not owed(state))

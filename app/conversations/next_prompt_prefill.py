@@ -41,9 +41,8 @@ class _Answer:
     tools: Sequence[ChatMessage]
     rules: PrefixRules
 
-    @property
-    def name(self) -> str:
-        """Name in the log."""
+    def __str__(self) -> str:
+        """Return the name in the log."""
         return self.run.id
 
 

@@ -23,7 +23,6 @@ from app.host.engine_host import EngineHost
 from app.host.idle import IdleTasks, behind_all, is_busy
 from app.runs.run import Run
 from app.runs.unstored_ends import REFUSALS
-from app.storage.due_titles import DueTitle
 from app.storage.store import Store
 from engine.errors import NotReadyError, OutageError
 from engine.generate_request import GenerateRequest
@@ -75,8 +74,8 @@ class TitleMaker:
 
     async def take_over(self) -> None:
         """Make the titles of servers that have ended. Raises the database's error."""
-        for due in await self._store.due_titles.take_over():
-            self._tasks.begin(self._make(due))
+        for answer_id in await self._store.due_titles.take_over():
+            self._tasks.begin(self._make(answer_id))
 
     def after(self, run: Run) -> None:
         """Title the conversation once `run` has ended, if it was the first answer."""
@@ -91,41 +90,43 @@ class TitleMaker:
         await self._tasks.stop()
 
     async def _name(self, run: Run) -> None:
-        due = DueTitle(run.tenant, run.answer.conversation_id, run.answer.id)
         try:
-            is_first = await self._store.due_titles.add(due.answer_id)
+            is_first = await self._store.due_titles.add(run.answer.id)
         except REFUSALS:
             # No other server will know, but this one can title the conversation.
             is_first = True
         if is_first:
             await run.ended.wait()
-            await self._make(due)
+            await self._make(run.answer.id)
 
-    async def _make(self, due: DueTitle) -> None:
+    async def _make(self, answer_id: str) -> None:
         await self._host.until_ready()
         # A user who replies at once goes first.
         await asyncio.sleep(self._poll_seconds)
-        self._tasks.put(due)
+        self._tasks.put(answer_id)
 
-    async def _forget(self, due: DueTitle) -> None:
+    async def _forget(self, answer_id: str) -> None:
         with suppress(*REFUSALS):
-            await self._store.due_titles.forget(due.answer_id)
+            await self._store.due_titles.forget(answer_id)
 
-    async def _try(self, due: DueTitle) -> bool:
-        """Try to title the conversation. Returns False to try again later."""
+    async def _try(self, answer_id: str) -> bool:
+        """Try to title the conversation of an answer. Returns False to try again later."""
         try:
-            return await self._try_now(due)
+            return await self._try_now(answer_id)
         except (NotReadyError, OutageError):
             # If this server is stopping, the task is cancelled, and the title stays due.
             return False
 
-    async def _try_now(self, due: DueTitle) -> bool:
+    async def _try_now(self, answer_id: str) -> bool:
         engine = self._host.require()
         if is_busy(engine):
             return False
+        due = await self._store.due_titles.find(answer_id)
+        if due is None:
+            return True
         store = self._store.of(due.tenant)
         conversation = await store.conversations.get(due.conversation_id)
-        path = await store.messages.path(due.answer_id)
+        path = await store.messages.path(answer_id)
         if conversation.title_source != "first_message" or len(path) != 2:
             return True
         if path[1].status not in ("complete", "incomplete") or not path[1].content:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from contextvars import Context
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from app.host.backend import Backend
 from engine.errors import EbbError
@@ -15,15 +15,8 @@ from engine.urgency import Urgency
 logger = logging.getLogger(__name__)
 
 
-class Named(Protocol):
-    """A piece of work that the log can name."""
-
-    @property
-    def name(self) -> str:
-        """Name of the work in the log."""
-
-
-Work = TypeVar("Work", bound=Named)
+Work = TypeVar("Work")
+"""A piece of work, whose text names it in the log."""
 
 LAST = (1 << 31) - 1
 """Lowest priority."""
@@ -109,9 +102,9 @@ class IdleTasks(Generic[Work]):
                         await asyncio.sleep(self._poll_seconds)
         except EbbError as error:
             # The conversation was deleted, has no room for one more question, or the server is stopping.
-            logger.debug("%s: %s: %s", work.name, self._failed, error.message)
+            logger.debug("%s: %s: %s", work, self._failed, error.message)
         except Exception:
-            logger.exception("%s: %s", work.name, self._failed)
+            logger.exception("%s: %s", work, self._failed)
 
     async def join(self) -> None:
         """Wait until all tasks have ended."""

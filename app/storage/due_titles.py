@@ -5,7 +5,6 @@ has no lease any more (`app.storage.servers`), another one takes the title over.
 what the process before it left.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,16 +25,10 @@ _FIRST_ANSWER: Final = """
 
 @dataclass(frozen=True, slots=True)
 class DueTitle:
-    """A conversation, and its first answer, from which the title is made."""
+    """A conversation that is to be titled, and its tenant."""
 
     tenant: str
     conversation_id: str
-    answer_id: str
-
-    @property
-    def name(self) -> str:
-        """Name in the log."""
-        return self.answer_id
 
 
 class DueTitleStore:
@@ -73,28 +66,30 @@ class DueTitleStore:
             durable=False,
         )
 
-    async def take_over(self) -> list[DueTitle]:
-        """Take over the titles of servers that have ended, and return them.
+    async def find(self, answer_id: str) -> DueTitle | None:
+        """Return the conversation that is titled from an answer; None if the answer was removed."""
+        rows = await self._database.read(
+            "SELECT conversation.tenant AS tenant, conversation.id AS conversation_id "
+            "FROM message JOIN conversation ON conversation.id = message.conversation_id WHERE message.id = ?",
+            (answer_id,),
+        )
+        return next((DueTitle(row["tenant"], row["conversation_id"]) for row in rows), None)
+
+    async def take_over(self) -> list[str]:
+        """Take over the titles of servers that have ended, and return the ids of their answers.
 
         The title of an answer in progress stays: the server that continues the answer adds it again.
         """
-        dialect = self._database.dialect
         left = f"{HAS_NO_OWNER} AND NOT EXISTS (SELECT 1 FROM run WHERE run.message_id = due_title.message_id)"
         if not await self._database.read(f"SELECT 1 FROM due_title WHERE {left} LIMIT 1"):
             return []
 
-        def update(connection: Connection) -> list[DueTitle]:
+        def update(connection: Connection) -> list[str]:
             connection.execute(f"DELETE FROM due_title WHERE takeovers >= ? AND {left}", (MAX_TAKEOVERS,))
             taken = connection.fetch_all(
                 f"UPDATE due_title SET owner = ?, takeovers = takeovers + 1 WHERE {left} RETURNING message_id",
                 (self._database.server,),
             )
-            rows = connection.fetch_all(
-                "SELECT conversation.tenant AS tenant, conversation.id AS conversation_id, message.id AS answer_id "
-                "FROM message JOIN conversation ON conversation.id = message.conversation_id "
-                f"WHERE message.id IN ({dialect.json_strings('?')})",
-                (json.dumps([row["message_id"] for row in taken]),),
-            )
-            return [DueTitle(row["tenant"], row["conversation_id"], row["answer_id"]) for row in rows]
+            return [row["message_id"] for row in taken]
 
         return await self._database.write(update, durable=False)

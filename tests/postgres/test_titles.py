@@ -8,7 +8,6 @@ import pytest
 
 from app.conversations.title_maker import TitleMaker
 from app.runs.run import Run
-from app.storage.due_titles import DueTitle
 from tests.postgres.server import Server, end_of, server
 from tests.unit.app.conversations.test_title_maker import TITLE, NamingEngine, asked_for_titles
 
@@ -97,7 +96,7 @@ async def test_server_that_wakes_up_leaves_the_title_to_the_new_owner(first: Ser
     await second.lease.renew()
     await second.engine.until_running(1)
     titles_of(first)._poll_seconds = 0.001
-    await titles_of(first)._make(DueTitle("local", run.answer.conversation_id, run.answer.id))
+    await titles_of(first)._make(run.answer.id)
     assert await due(second) == [second.services.store.database.server]
     second.engine.allow(None)
     assert await title_at(second, run) == TITLE

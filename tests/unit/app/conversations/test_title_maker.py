@@ -15,7 +15,6 @@ from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
-from app.storage.due_titles import DueTitle
 from engine.urgency import Urgency
 from tests.unit.fake_engine import END, FAILING, WORDS, FakeEngine, FakeStream, text_of
 
@@ -214,11 +213,11 @@ def asked_for_titles(engine: FakeEngine) -> list[FakeStream]:
 async def test_a_waiting_title_takes_little_memory(services: Services, engine: FakeEngine, titles: TitleMaker) -> None:
     engine.hold()
     await ask(services, await services.store.conversations.create({}), "Busy?")
-    waiting = [DueTitle("local", f"conv_{number}", f"msg_{number}") for number in range(300)]
+    waiting = [f"msg_{number}" for number in range(300)]
     await titles._make(waiting[0])
     tracemalloc.start()
-    for due in waiting[1:]:
-        await titles._make(due)
+    for answer_id in waiting[1:]:
+        await titles._make(answer_id)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     engine.allow(None)

@@ -1,4 +1,4 @@
-"""Many chats of a tenant, and one with many messages, written at once."""
+"""Many chats of a tenant, and one with many messages."""
 
 import time
 from collections.abc import Sequence
@@ -22,6 +22,8 @@ USAGE = {
 
 BATCH = 50
 """Chats that are written in one transaction."""
+BATCH_MESSAGES = 500
+"""Messages of a long chat that are written in one transaction."""
 
 
 class ManyChats(NamedTuple):
@@ -71,12 +73,20 @@ async def add_long_chat(store: Store, count: int) -> tuple[str, list[str]]:
     conversation, messages = _chat(
         "Long", [f"Message {number} of a long chat about the sea." for number in range(count)]
     )
-    await store.database.write(lambda connection: _write(connection, store.tenant, conversation, messages))
+    first, rest = messages[:BATCH_MESSAGES], messages[BATCH_MESSAGES:]
+    await store.database.write(lambda connection: _write(connection, store.tenant, conversation, first))
+    for start in range(0, len(rest), BATCH_MESSAGES):
+        some = rest[start : start + BATCH_MESSAGES]
+        await store.database.write(partial(_extend, conversation=conversation, messages=some))
     return conversation.id, [message.id for message in messages]
 
 
 def _write(connection: Connection, tenant: str, conversation: Conversation, messages: Sequence[Message]) -> None:
     add_conversations(connection, tenant, [(replace(conversation, head_id=None), None)])
+    _extend(connection, conversation, messages)
+
+
+def _extend(connection: Connection, conversation: Conversation, messages: Sequence[Message]) -> None:
     insert_messages(connection, messages)
     connection.execute("UPDATE conversation SET head_id = ? WHERE id = ?", (messages[-1].id, conversation.id))
 

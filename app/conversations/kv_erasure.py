@@ -81,7 +81,7 @@ class KVErasure:
         departure = Departure(nodes)
         await self._take_place()
         try:
-            trails = [Trail(unpack_ids(each.ids), 0, each.ends) for each in await asyncio.to_thread(trails_of, nodes)]
+            trails = await asyncio.to_thread(_unshared, nodes)
             numbers = await self._owe(await engine.keys_of_trails(trails, tenant=tenant))
         except BaseException:
             self._places.release()
@@ -198,7 +198,7 @@ class KVErasure:
             if first not in starts:
                 starts[first] = await self._index.starting_like(first, tenant)
             num_shared = await self._num_shared(trail.ids, starts[first]) // ID_BYTES
-            trails.append(Trail(unpack_ids(trail.ids), num_shared, trail.ends))
+            trails.append(Trail(await asyncio.to_thread(unpack_ids, trail.ids), num_shared, trail.ends))
         return trails
 
     async def _num_shared(self, ids: bytes, starts: Sequence[tuple[str, bytes]]) -> int:
@@ -242,6 +242,11 @@ def _waits() -> Iterator[float]:
     while True:
         yield wait
         wait = min(2 * wait, LONGEST_WAIT)
+
+
+def _unshared(nodes: Sequence[TokenNode]) -> list[Trail]:
+    """Return the trails of messages as if no other conversation shared any."""
+    return [Trail(unpack_ids(each.ids), 0, each.ends) for each in trails_of(nodes)]
 
 
 def _match(ids: bytes, level: Sequence[tuple[int, tuple[str, bytes]]]) -> tuple[int, list[tuple[int, str]]]:

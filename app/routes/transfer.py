@@ -1,11 +1,13 @@
 """Export and import of conversations as files."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Container, Sequence, Set
 from functools import partial
+from typing import Final, TypeVar
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from app.conversations.export import (
@@ -25,6 +27,7 @@ from app.domain.folder import FolderLevel, FolderTree
 from app.domain.records import Conversation, Message
 from app.http.attachment import attachment
 from app.http.client_presence import stop_if_left
+from app.http.large_json import LargeJSONResponse, json_in_parts
 from app.http.query_params import flag, positions
 from app.http.request_body import read_bytes
 from app.routes.rights import needs
@@ -37,8 +40,12 @@ from app.schemas.response_bodies.transfer import (
     num_branches,
 )
 from app.services import Services, services_of
+from app.storage.imports import Imported as ImportedConversation
 from engine.errors import InvalidRequestError
 
+T = TypeVar("T")
+
+PREVIEWED_AT_ONCE: Final = 500
 PART_BYTES = 32 << 20
 PART_MESSAGES = MAX_IMPORTED // 2
 """A part of an export ends after the conversation that reaches either limit. An import accepts twice as much."""
@@ -79,42 +86,49 @@ async def export_all(request: Request) -> Response:
 
 async def preview_import(request: Request) -> Response:
     """Say what a file contains, and what an import would leave out, without importing it."""
-    services, file = services_of(request), await _read(request)
-    return JSONResponse(
-        ImportPreview(
-            format=file.format,
-            conversations=[
-                _previewed(chat, is_here=await services.store.imports.is_here(chat.imported.source))
-                for chat in file.chats
-            ],
-            unreadable=_unreadable(file),
-        )
-    )
+    preview, chats = await _read(request, _previewed)
+    here = await services_of(request).store.imports.are_here([source for source, _ in chats])
+    return await json_in_parts(preview, _previews(chats, here), {})
 
 
 async def import_file(request: Request) -> Response:
     """Import an exported file, skipping conversations that exist already. If one of Ebb's own is invalid, none is."""
     services, duplicates, chosen = services_of(request), flag(request, "duplicates"), positions(request, "chosen")
-    file = await _read(request)
-    given = [chat.imported for chat in file.chats if chosen is None or chat.index in chosen]
-    taken = await services.store.imports.add(given, duplicates=duplicates)
+    given, unreadable = await _read(request, partial(_chosen, chosen=chosen))
+    try:
+        added = await services.store.imports.add(given, duplicates=duplicates)
+        skipped = [one.source for one in given if one.source not in added]
+    finally:
+        await asyncio.to_thread(_free, given)
     services.changes.announce(services.store.tenant)
-    names = {one.source for one in taken}
-    skipped = [one.source for one in given if one.source not in names]
-    return JSONResponse(
-        Imported(imported=[one.conversation.id for one in taken], skipped=skipped, unreadable=_unreadable(file))
-    )
+    return LargeJSONResponse(Imported(imported=list(added.values()), skipped=skipped, unreadable=unreadable))
 
 
-async def _read(request: Request) -> ReadFile:
-    """Read the file that a request imports. The reading ends when the client leaves."""
+async def _read(request: Request, make: Callable[[ReadFile], T]) -> T:
+    """Return what `make` makes of the file that a request imports. The reading ends when the client leaves.
+
+    `make` runs in the reading thread, and frees there what it does not return.
+    """
     body = await read_bytes(request, MAX_IMPORT_BYTES)
     services = services_of(request)
-    read = partial(read_any, body, partial(stop_if_left, request.scope))
-    return await services.tenant_threads.run(services.store.tenant, read)
+    stop = partial(stop_if_left, request.scope)
+    return await services.tenant_threads.run(services.store.tenant, lambda: make(read_any(body, stop)))
 
 
-def _previewed(chat: ReadChat, *, is_here: bool) -> PreviewedConversation:
+def _previewed(file: ReadFile) -> tuple[ImportPreview, deque[tuple[str, PreviewedConversation]]]:
+    """Return a preview without conversations, and its conversations, each with its source and not known to be here.
+
+    The file loses its conversations one by one.
+    """
+    chats = deque[tuple[str, PreviewedConversation]]()
+    file.chats.reverse()
+    while file.chats:
+        chat = file.chats.pop()
+        chats.append((chat.imported.source, _previewed_chat(chat)))
+    return ImportPreview(format=file.format, unreadable=_unreadable(file), conversations=[]), chats
+
+
+def _previewed_chat(chat: ReadChat) -> PreviewedConversation:
     conversation, messages = chat.imported.conversation, chat.imported.messages
     return {
         "index": chat.index,
@@ -123,8 +137,35 @@ def _previewed(chat: ReadChat, *, is_here: bool) -> PreviewedConversation:
         "num_messages": len(messages),
         "num_branches": num_branches((each.id, each.parent_id) for each in messages),
         "left_out": [LeftOut(kind=kind, count=count) for kind, count in chat.left_out.items()],
-        "is_here": is_here,
+        "is_here": False,
     }
+
+
+async def _previews(
+    chats: deque[tuple[str, PreviewedConversation]], here: Set[str]
+) -> AsyncIterator[list[PreviewedConversation]]:
+    """Yield conversations in parts, and say which ones are here.
+
+    chats: each with its source. Loses the parts.
+    """
+    while chats:
+        # A client that takes all at once would hold the event loop.
+        await asyncio.sleep(0)
+        part = [chats.popleft() for _ in range(min(PREVIEWED_AT_ONCE, len(chats)))]
+        yield [{**chat, "is_here": source in here} for source, chat in part]
+
+
+def _chosen(
+    file: ReadFile, chosen: Container[int] | None
+) -> tuple[list[ImportedConversation], list[UnreadableConversation]]:
+    """Return the conversations with a chosen position, or all if it is None, and those that cannot be read."""
+    return [chat.imported for chat in file.chats if chosen is None or chat.index in chosen], _unreadable(file)
+
+
+def _free(given: list[T]) -> None:
+    """Empty a list, element by element. No other thread could run while Python frees all of them at once."""
+    while given:
+        given.pop()
 
 
 def _unreadable(file: ReadFile) -> list[UnreadableConversation]:

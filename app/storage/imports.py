@@ -21,6 +21,8 @@ from app.storage.responses import insert_response
 from app.storage.rows import add_conversations, insert_messages
 from app.storage.servers import LIVE
 
+SOURCES_AT_ONCE = 500
+"""Sources that are looked up in one read."""
 BATCH_MESSAGES = 25
 BATCH_CHARACTERS = 65_536
 """Characters of text at which a batch ends. Each batch is one transaction."""
@@ -50,27 +52,29 @@ class ImportStore:
         self._database = database
         self._tenant = tenant
 
-    async def add(self, given: Iterable[Imported], *, duplicates: bool) -> list[Imported]:
-        """Store the conversations `given`, and return those that were stored.
+    async def add(self, given: Sequence[Imported], *, duplicates: bool) -> dict[str, str]:
+        """Store the conversations `given`, and return the ids of those that were stored, by source.
 
         Raises LimitReachedError if the tenant has no room for them.
 
+        given: no two of them have the same source.
         duplicates: whether to store existing conversations again, as separate copies. Otherwise a conversation is
             skipped if its source is the id or the origin of an existing one.
         """
-        taken = [one for one in given if duplicates or not await self.is_here(one.source)]
-        await self._database.write(lambda each: check_room(each, self._tenant, len(taken)), durable=False)
+        here = set[str]() if duplicates else await self.are_here([one.source for one in given])
+        count = len(given) - len(here)
+        await self._database.write(lambda each: check_room(each, self._tenant, count), durable=False)
         import_id = self._database.server + new_id("import")
         try:
-            for batch in _batches(taken):
+            for batch in _batches(one for one in given if one.source not in here):
                 stage = partial(self._stage, import_id=import_id, batch=batch, with_origin=not duplicates)
                 await self._database.write_batch(stage, tenant=self._tenant)
-            folders = {one.conversation.id: one.folder for one in taken if one.folder}
+            folders = {one.conversation.id: one.folder for one in given if one.folder}
             shown = await self._database.write(partial(self._show, import_id=import_id, folders=folders))
         except BaseException:
             await self._database.write(partial(discard, import_id=import_id))
             raise
-        return [one for one in taken if one.conversation.id in shown]
+        return {one.source: one.conversation.id for one in given if one.conversation.id in shown}
 
     async def discard_former(self) -> None:
         """Mark conversations for removal that were staged by servers that have ended."""
@@ -88,14 +92,21 @@ class ImportStore:
 
             await self._database.write(discard_all)
 
-    async def is_here(self, source: str) -> bool:
-        """Return whether a conversation has this id, or was imported under it."""
+    async def are_here(self, sources: Sequence[str]) -> set[str]:
+        """Return the sources that are ids of conversations, or under which conversations were imported."""
         sql = (
             "SELECT 1 FROM shown_conversation WHERE id = :source AND tenant = :tenant "
             "UNION ALL SELECT 1 FROM shown_conversation WHERE origin = :source AND tenant = :tenant LIMIT 1"
         )
-        given = {"source": source, "tenant": self._tenant}
-        return bool(await self._database.read(sql, given, tenant=self._tenant))
+
+        def found(connection: Connection, some: Sequence[str]) -> list[str]:
+            return [each for each in some if connection.fetch_one(sql, {"source": each, "tenant": self._tenant})]
+
+        here = set[str]()
+        for start in range(0, len(sources), SOURCES_AT_ONCE):
+            some = sources[start : start + SOURCES_AT_ONCE]
+            here.update(await self._database.read_together(partial(found, some=some), tenant=self._tenant))
+        return here
 
     def _stage(self, connection: Connection, *, import_id: str, batch: Sequence["_Piece"], with_origin: bool) -> None:
         """Write a batch of pieces as hidden conversations.

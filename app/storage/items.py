@@ -71,13 +71,14 @@ class ItemStore:
         as `add`, and NotFoundError if the message is not on the shown path.
         """
 
-        def remove(connection: Connection) -> list[Row]:
+        def remove(connection: Connection) -> list[TokenNode]:
             head = _head_of(connection, self._tenant, conversation_id)
             path = connection.fetch_all(PATH_QUERY, (head["id"], self._tenant)) if head is not None else []
             found = [row for row in path if row["id"] == message_id]
             if head is None or not found:
                 raise NotFoundError(f"There is no item {message_id} in this conversation", code="item_not_found")
-            nodes = connection.fetch_all(CONVERSATION_NODES, {"id": conversation_id})
+            # Converted here, off the event loop, since there may be many.
+            nodes = [node_of(row) for row in connection.iterate(CONVERSATION_NODES, {"id": conversation_id})]
             forget_next_prefixes(connection, conversation_id)
             forget_answer_prompts(connection, conversation_id)
             parent_id = found[0]["parent_id"]
@@ -90,7 +91,7 @@ class ItemStore:
         nodes = await self._database.read_as(node_of, CONVERSATION_NODES, {"id": conversation_id}, tenant=self._tenant)
         async with leaving(nodes, self._tenant) as departure:
             departure.nodes = []
-            departure.nodes = [node_of(row) for row in await self._database.write(remove)]
+            departure.nodes = await self._database.write(remove)
         return list(departure.nodes)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from traceback import clear_frames
 from typing import Final, TypeVar
 
 from engine.fair_places import FairPlaces
@@ -30,10 +31,19 @@ class TenantThreads:
         tenant: "" for callers without one, which share a place.
         """
         await self._places.take(tenant)
-        running = asyncio.get_running_loop().run_in_executor(self._threads, work)
+        running = asyncio.get_running_loop().run_in_executor(self._threads, _with_freed_frames, work)
         running.add_done_callback(lambda _: self._places.free(tenant))
         return await asyncio.shield(running)
 
     def close(self) -> None:
         """Begin no more work."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _with_freed_frames(work: Callable[[], T]) -> T:
+    """Return what `work` returns. If it fails, what its frames held is freed here, and not on the event loop."""
+    try:
+        return work()
+    except BaseException as error:
+        clear_frames(error.__traceback__)
+        raise

@@ -42,11 +42,13 @@ class Row(NamedTuple):
 
     body: names in it stand for lists too.
     client: who sends it.
+    refused: whether the response is an error.
     """
 
     call: Call
     body: Any = None
     client: str = "alice"
+    refused: bool = False
 
 
 READING: Final = (
@@ -103,6 +105,9 @@ CHANGING: Final = (
     Row(("DELETE", "/api/conversations/{long}?permanently=true")),
     Row(("DELETE", "/v1/conversations/{other}")),
     Row(("POST", "/api/import/preview"), "{exported}"),
+    Row(("POST", "/api/import"), "{wrong}", refused=True),
+    Row(("POST", "/api/import"), "{exported}"),
+    # All of them are skipped.
     Row(("POST", "/api/import"), "{exported}"),
     Row(("DELETE", "/api/conversations")),
     Row(("DELETE", "/api/deleted-conversations")),
@@ -213,6 +218,8 @@ async def filled(people: People, count: int) -> dict[str, Any]:
         "person": "0" * 16,
         "late": count - 9,
         "exported": exported,
+        # The error is at the end of the file.
+        "wrong": exported | {"conversations": [*exported["conversations"], {}]},
     }
 
 
@@ -232,7 +239,8 @@ class Cost(NamedTuple):
     """Cost of a request.
 
     seconds: CPU time.
-    block: seconds of the longest callback of the event loop.
+    block: CPU seconds of the longest callback, in the thread of the event loop. Other programs of the machine hardly
+        change them. Waiting does not count, so this is no bound on the time that passes on a busy machine.
     """
 
     seconds: float
@@ -255,17 +263,18 @@ async def cost(server: Served, row: Row) -> Cost:
     with watched_loop() as longest:
         began = server.clock()
         # In a thread, for the loop to have no work of the client.
-        await asyncio.to_thread(_answered, request)
+        await asyncio.to_thread(_answer, request, row.refused)
         return Cost(server.clock() - began, longest.seconds)
 
 
-def _answered(request: Request) -> None:
-    """Send a request, and read its response to the end."""
+def _answer(request: Request, refused: bool) -> None:
+    """Send a request, read its response to the end, and check whether it is an error."""
     try:
         with urlopen(request) as response:
-            response.read()
+            status, read = response.status, response.read()
     except HTTPError as error:
-        pytest.fail(f"{request.method} {request.selector}: {error.code} {error.read(300)!r}")
+        status, read = error.code, error.read()
+    assert status == 400 if refused else status < 400, f"{request.method} {request.selector}: {status} {read[:300]!r}"
 
 
 async def test_costs_grow_with_the_rows(tmp_path: Path, size: Size) -> None:

@@ -48,3 +48,21 @@ async def test_error_of_the_work_reaches_its_caller() -> None:
         await threads.run("one", lambda: 1 // 0)
     assert await threads.run("one", lambda: "next") == "next"
     threads.close()
+
+
+async def test_work_that_fails_frees_its_objects_in_its_thread() -> None:
+    threads, freed_in = TenantThreads(), list[str]()
+
+    class Held:
+        def __del__(self) -> None:
+            freed_in.append(threading.current_thread().name)
+
+    def work() -> None:
+        held = Held()
+        raise ValueError(id(held))
+
+    with pytest.raises(ValueError, match=r"\d+"):
+        await threads.run("one", work)
+    [name] = freed_in
+    assert name.startswith("tenant")
+    threads.close()

@@ -239,13 +239,13 @@ async def test_numbers_given_again_are_searched_in_the_new_period(store: Store) 
         return connection.execute("DELETE FROM searchable WHERE conversation_id = 'none'")
 
     beyond = search_times.BLOCK * (search_times.BRIDGED + 1)
-    [first] = await store.imports.add([imported("conv_1", ["the tide is high"])], duplicates=False)
+    first = await store.imports.add([imported("conv_1", ["the tide is high"])], duplicates=False)
     await store.database.write(give(beyond))
     while await store.upkeep.note_times():
         pass
     assert not await store.search.messages("tide", limit=5, within=SearchFilter(since=5.0))
     await store.database.write(take)
-    await store.deletions.remove_conversation(first.conversation.id)
+    await store.deletions.remove_conversation(first["conv_1"])
     await store.imports.add([imported("conv_2", [*["storm"] * 6, "the tide is low"])], duplicates=False)
     await store.database.write(give(beyond))
     [found] = await store.search.messages("tide", limit=5, within=SearchFilter(since=5.0))

@@ -129,6 +129,11 @@ http://:{ports.bare} {{
     }}
 }}
 """)
+    return run_caddy(folder)
+
+
+def run_caddy(folder: Path) -> list[str]:
+    """Return the command that runs Caddy with the Caddyfile in a folder."""
     return [program("caddy", "caddy"), "run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
 
 
@@ -139,14 +144,20 @@ PROXIES: Final[dict[str, Callable[[Ports, Path], list[str]]]] = {"nginx": nginx,
 def running_proxy(name: str, server: int, folder: Path) -> Iterator[Ports]:
     """Run a proxy in front of the server on port `server` until the block ends."""
     ports = Ports(server, free_port(), free_port())
-    command = PROXIES[name](ports, folder)
+    with running(PROXIES[name](ports, folder), folder, ports.login, ports.bare):
+        yield ports
+
+
+@contextmanager
+def running(command: list[str], folder: Path, *ports: int) -> Iterator[None]:
+    """Run a proxy, which listens at `ports`, until the block ends."""
     homes = dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"), str(folder))
     with (folder / "proxy.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **homes})
     try:
-        until(lambda: process.poll() is not None or (listens(ports.login) and listens(ports.bare)))
+        until(lambda: process.poll() is not None or all(map(listens, ports)))
         assert process.poll() is None, (folder / "proxy.log").read_text()
-        yield ports
+        yield
     finally:
         process.terminate()
         process.wait(10)

@@ -175,6 +175,8 @@ async def test_replica_is_left_although_the_directory_failed_once() -> None:
     card.torn = True
     ended = asyncio.create_task(replica.ended())
     await card.looked.wait()
+    done, _ = await asyncio.wait({ended}, timeout=0.05)
+    assert not done, "a directory that cannot be read says nothing about the replica"
     card.torn = False
     shelf.published[0] = PublishedReplica(replica.epoch + 1, place_at(1))
     await asyncio.sleep(0)

@@ -190,9 +190,13 @@ def _refused(person: Person) -> LoginRefusedError:
     return LoginRefusedError(f"The person {person.id} may not log in ({reason})", reason)
 
 
+def client_of(request: Request) -> str:
+    """Return the name of a browser, as its person sees it in the list of logins."""
+    return "".join(filter(str.isprintable, request.headers.get("user-agent", "")))[:MAX_CLIENT]
+
+
 async def _begin_session(request: Request, services: Services, person: Person) -> str:
-    client = "".join(filter(str.isprintable, request.headers.get("user-agent", "")))[:MAX_CLIENT]
-    secret = await services.ring.begin_session(person, client, services.accounts.login_seconds)
+    secret = await services.ring.begin_session(person, client_of(request), services.accounts.login_seconds)
     logger.info("the person %s logged in", person.id)
     return secret
 

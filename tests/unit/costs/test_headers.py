@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable
 from ipaddress import ip_network
 from pathlib import Path
@@ -28,14 +29,18 @@ from app.apis.responses.listing import Listing
 from app.conversations.shared_page_texts import texts_for
 from app.domain.bounds import MAX_URL_BYTES
 from app.domain.wildcards import wildcard_source
+from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
 from app.http.attachment import attachment
 from app.http.client_network import network_of
 from app.http.inflating import is_compressed
 from app.http.query_params import positions
+from app.http.request_context import RequestContext
 from app.logs.log_lines import TextLines
+from app.observability.metrics import Metrics
 from app.observability.tracing import trace_of
 from app.routes.cursors import parse_position
+from app.routes.login import client_of
 from app.routes.pages import ImmutableFiles, _accepts_gzip
 from app.routes.versioned import expected_versions
 from app.runs.run_log import is_number
@@ -46,6 +51,7 @@ from app.transport.head_rules import fault_of_head
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated, seconds
 from tests.sizes import Size
 
+APP: Final = Path(__file__).parents[3] / "app"
 PROXY: Final = ProxyLogin("remote-user", "remote-groups", (ip_network("127.0.0.1"),))
 BROWSERS: Final = KnownBrowsers(b"secret")
 ALIASES: Final = ModelAliases({"a*b*c*d": "model"})
@@ -85,6 +91,7 @@ FORWARDED: Final[Any] = ProxyHeadersMiddleware(cast("Any", ignore), "127.0.0.1")
 PAGE: Final = FileResponse(Path(__file__))
 ASSETS: Final = ImmutableFiles(directory=Path(__file__).parent)
 UNKNOWN_ADDRESS: Final = UnknownAddress(ignore, Path(__file__))
+CONTEXT: Final = RequestContext(ignore, Metrics(EngineHost(), lambda: 0), log_messages=False)
 CORS: Final = Starlette(middleware=cors(["https://page.example"]))
 TRACE: Final = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
 
@@ -139,9 +146,16 @@ ROWS: Final = (
     CostRow("If-Modified-Since header", header("if-modified-since", "1:("), lambda h: run(ASSETS, h), 1_000, 8_000),
     CostRow("Accept header", header("accept", "text/html,"), lambda h: run(UNKNOWN_ADDRESS, h), 1_000, 8_000),
     CostRow("Origin header", header("origin", "a.", "https://"), is_same_origin, 4_000, 16_000),
+    CostRow("Sec-Fetch-Site header", header("sec-fetch-site", "none,"), is_same_origin, 4_000, 16_000),
+    CostRow(
+        "Sec-Fetch-Mode header", header("sec-fetch-mode", "navigate,"), lambda h: run(UNKNOWN_ADDRESS, h), 1_000, 8_000
+    ),
+    CostRow("User-Agent header", header("user-agent", "\u0080"), lambda h: client_of(request_with(h)), 8_000, 32_000),
+    CostRow("X-Request-Id header", header("x-request-id", "a-"), lambda h: run(CONTEXT, h), 8_000, 32_000),
     CostRow("preflight", preflight, lambda h: run(CORS, h, "OPTIONS"), 1_000, 8_000),
     CostRow("Host header of a head", repeated("a."), check_head(b"host"), 4_000, 16_000),
     CostRow("Transfer-Encoding header", repeated("chunked, "), check_head(b"transfer-encoding"), 1_000, 4_000),
+    CostRow("traceparent header", header("traceparent", "0-", TRACE), trace_of, 4_000, 32_000),
     CostRow(
         "tracestate header of spaces",
         lambda n: Headers({"traceparent": TRACE, "tracestate": " " * n}),
@@ -174,6 +188,15 @@ ROWS: Final = (
 @for_each(ROWS)
 def test_cost_grows_in_proportion_to_input(row: CostRow, size: Size) -> None:
     assert growth(row, size.pick(small=row.size, full=row.full)) <= MOST_GROWTH
+
+
+def test_every_header_that_is_read_has_a_row() -> None:
+    read, rows = set[str](), Path(__file__).read_text()
+    for path in APP.rglob("*.py"):
+        read.update(re.findall(r'headers(?:\.get|\.getlist)?[(\[]b?"([a-z][a-z-]+)"', path.read_text()))
+    assert {"host", "cookie", "if-match"} <= read
+    # The parser of HTTP checks the length.
+    assert {name for name in read - {"content-length"} if name not in rows.lower()} == set()
 
 
 @pytest.mark.parametrize("part", ["0-99999,", "0,"])

@@ -18,6 +18,8 @@ READ_BYTES: Final = 256 << 10
 
 HEAD: Final = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
 
+OFFER: Final = b"GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+
 
 class Discarding(asyncio.Transport):
     """A transport whose client reads nothing and is never closed."""
@@ -79,6 +81,9 @@ ROWS: Final = (
     CostRow("long header", lambda size: b"GET / HTTP/1.1\r\na: " + b"b" * size, received(), 4_000, 250_000),
     CostRow("head in pieces", lambda size: b"GET / HTTP/1.1\r\na: " + b"b" * size, received(1), 1_000, 10_000),
     CostRow("body in pieces", lambda size: HEAD + b"1\r\na\r\n" * size, received(1), 250, 10_000),
+    CostRow("offers of another protocol", lambda size: OFFER * size, received(), 250, 10_000),
+    CostRow("offers in pieces", lambda size: OFFER * size, received(1), 20, 1_000),
+    CostRow("offer with a long header", lambda size: OFFER[:-2] + b"a: " + b"b" * size, received(), 4_000, 250_000),
     CostRow("line ends before a request", lambda size: b"\r\n" * size, received(), 4_000, 250_000),
     CostRow("long address", lambda size: b"GET /" + b"%41" * size, received(), 2_000, 100_000),
 )

@@ -1,5 +1,6 @@
 """The cost of a request, a login and a change of an administrator with few and with many people."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cpu_time import cpu_clock
 from tests.integration.tenants import People, serving_people
 from tests.loop_time import watched_loop
 from tests.many_accounts import add_accounts
@@ -20,6 +22,9 @@ MOST_GROWTH = 1.5
 LEAST_SECONDS = 0.004
 """Times below this one count as this one: they are noise."""
 MOST_LOOP_SECONDS = 0.02
+MOST_IDLE = 0.01
+"""Part of a core."""
+IDLE_TIMES = 10
 
 Step = Callable[[People, int], Awaitable[object]]
 
@@ -88,3 +93,18 @@ async def test_costs_hardly_depend_on_the_number_of_people(both: tuple[People, P
         print(f"{step.__name__}: {least[0] * 1000:.1f} and {least[1] * 1000:.1f} ms, loop {block * 1000:.1f} ms")
         assert many <= MOST_GROWTH * few, step.__name__
         assert block <= MOST_LOOP_SECONDS, step.__name__
+
+
+async def test_idle_server_with_many_people_computes_nothing(both: tuple[People, People], size: Size) -> None:
+    """Measure both servers together: they are in one process."""
+    clocks = [await cpu_clock(people.server.services.store) for people in both]
+    seconds = size.pick(small=1.0, full=10.0)
+    least = inf
+    for _ in range(IDLE_TIMES):
+        before = [clock() for clock in clocks]
+        # The time that is measured.
+        await asyncio.sleep(seconds)
+        least = min(least, max(clock() - at for clock, at in zip(clocks, before, strict=True)) / seconds)
+        if least <= MOST_IDLE:
+            break
+    assert least <= MOST_IDLE

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from app.host.engine_host import EngineHost
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
+from app.storage.connection import Connection
 from engine.errors import NotFoundError
 from engine.trail import Trail
 from tests.unit.fake_engine import FakeEngine
@@ -327,6 +328,21 @@ async def test_all_chats_are_deleted_and_removed_with_their_kv(
             await services.deletions.restore_conversation(conversation)
     assert len(await engine.until_erased(2)) == 2
     assert (await services.store.conversations.get(kept.id)).id == kept.id
+
+
+async def test_selected_chats_are_hidden_and_shown_at_once(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    chats = [(await services.store.conversations.create({})).id for _ in range(3)]
+    write, transactions = services.store.database.write, list[str]()
+
+    async def counted(work: Callable[[Connection], object], *, durable: bool = True) -> object:
+        transactions.append(repr(work))
+        return await write(work, durable=durable)
+
+    monkeypatch.setattr(services.store.database, "write", counted)
+    for act in (services.deletions.delete_conversations, services.deletions.restore_conversations):
+        assert await act([*chats, "conv_unknown"]) == chats
+        assert len(transactions) == 1, "each transaction waits for the disk"
+        transactions.clear()
 
 
 async def test_deleted_messages_are_listed_while_they_can_be_restored(services: Services) -> None:

@@ -138,8 +138,9 @@ async def test_disk_full_during_upgrade_asks_for_room(tmp_path: Path, monkeypatc
     pages = path.stat().st_size // 4096
     with monkeypatch.context() as patched:
         patched.setattr(database, "PRAGMAS", f"{database.PRAGMAS} PRAGMA max_page_count = {pages + 2};")
-        with pytest.raises(UnusableDatabaseError, match=r"is full.*Nothing is lost\. Make room"):
+        with pytest.raises(UnusableDatabaseError, match=r"is full.*Nothing is lost\. Make room") as refused:
             await Store.open(path)
+    assert "ebb restore" not in str(refused.value), "would put older chats in place of whole ones"
     store = await Store.open(path)
     assert {each.id for each in (await store.conversations.page()).conversations} == {"conv_1", "conv_2"}
     await store.close()

@@ -18,11 +18,11 @@ from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, NotFoundError
 
 HIDE_BRANCH = """
-    WITH RECURSIVE branch(id) AS (
+    WITH RECURSIVE below(id) AS (
       SELECT id FROM message WHERE id = ?
-      UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id)
+      UNION ALL SELECT message.id FROM below {children})
     UPDATE message SET deleted_at = ?, deleted_with = ?
-    WHERE id IN (SELECT id FROM branch) AND deleted_at IS NULL RETURNING run_id
+    WHERE id IN (SELECT id FROM below) AND deleted_at IS NULL RETURNING run_id
 """
 OWN_MESSAGE = """
     SELECT message.* FROM message JOIN conversation ON conversation.id = conversation_id
@@ -88,7 +88,8 @@ class DeletionStore:
         def update(connection: Connection) -> tuple[Conversation, list[str]]:
             message = _shown_message(connection, self._tenant, message_id)
             conversation = about_to_change(connection, self._tenant, message.conversation_id, expected)
-            hidden = connection.fetch_all(HIDE_BRANCH, (message_id, time.time(), message_id))
+            hide = HIDE_BRANCH.format(children=connection.dialect.children_of("below"))
+            hidden = connection.fetch_all(hide, (message_id, time.time(), message_id))
             runs = [row["run_id"] for row in hidden if row["run_id"] is not None]
             head = conversation.head_id
             if connection.fetch_one("SELECT 1 FROM shown_message WHERE id = ?", (head,)) is None:

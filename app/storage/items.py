@@ -123,7 +123,7 @@ def _disown(connection: Connection, message_id: str) -> None:
     """
     connection.execute(
         "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE parent_id = ? "
-        "UNION ALL SELECT message.id FROM message JOIN below ON message.parent_id = below.id) "
+        f"UNION ALL SELECT message.id FROM below {connection.dialect.children_of('below')}) "
         "UPDATE message SET token_ids = ?, starts_prompt = FALSE, prompt_key = ? "
         "WHERE id IN (SELECT id FROM below) AND prompt_key <> ''",
         (message_id, b"", REMOVED_ABOVE),

@@ -48,9 +48,9 @@ UNDIVIDED_IDS = """
     WITH RECURSIVE below(id) AS (
       SELECT id FROM shown_message WHERE conversation_id = :conversation AND tenant = :tenant AND {first}
       UNION ALL
-      SELECT next.id FROM below JOIN message AS next ON next.parent_id = below.id
-      WHERE below.id <> :end AND next.deleted_at IS NULL AND NOT EXISTS (
-        SELECT 1 FROM message AS other WHERE other.parent_id = below.id AND other.id <> next.id
+      SELECT message.id FROM below {children}
+      WHERE below.id <> :end AND message.deleted_at IS NULL AND NOT EXISTS (
+        SELECT 1 FROM message AS other WHERE other.parent_id = below.id AND other.id <> message.id
           AND other.deleted_at IS NULL))
     SELECT id FROM below LIMIT :most
 """
@@ -128,7 +128,8 @@ class MessageStore:
         if newest_first:
             return (await self.some(await self._ids(PATH_IDS, place, end=since or message_id)))[::-1]
         first = "id = :since" if since is not None else ONLY_ROOT
-        ids = await self._ids(UNDIVIDED_IDS.format(first=first), place, end=message_id)
+        undivided = UNDIVIDED_IDS.format(first=first, children=self._database.dialect.children_of("below"))
+        ids = await self._ids(undivided, place, end=message_id)
         if (ids or since is None) and len(ids) < most and ids[-1:] != [message_id]:
             exact = await self._ids(PATH_IDS_FROM, {**place, "since": since or ""}, end=message_id)
             ids = exact if since in (None, *exact[:1]) else ids

@@ -26,27 +26,27 @@ CONVERSATION_NODES = f"""
     UNION ALL {prompt_nodes("SELECT id FROM message WHERE conversation_id = :id")}
 """
 BRANCH_AND_ABOVE = f"""
-    WITH RECURSIVE branch(id) AS (
+    WITH RECURSIVE below(id) AS (
       SELECT id FROM message WHERE id = :id
-      UNION ALL SELECT message.id FROM branch JOIN message ON message.parent_id = branch.id),
+      UNION ALL SELECT message.id FROM below {{children}}),
     above(id) AS (
       SELECT parent_id FROM message WHERE id = :id
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
-    SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM branch) OR id IN (SELECT id FROM above)
-    UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM branch)
-    UNION ALL {prompt_nodes(f"SELECT id FROM branch UNION {MERGED_BESIDE}")}
+    SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM below UNION SELECT id FROM above)
+    UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM below)
+    UNION ALL {prompt_nodes(f"SELECT id FROM below UNION {MERGED_BESIDE}")}
 """
 # The recursion is evaluated as a queue, so each message comes after its parent.
 CONVERSATION_IDS = """
     WITH RECURSIVE below(id) AS (
       SELECT id FROM message WHERE conversation_id = :id AND parent_id IS NULL
-      UNION ALL SELECT message.id FROM below JOIN message ON message.parent_id = below.id)
+      UNION ALL SELECT message.id FROM below {children})
     SELECT id FROM below
 """
 BRANCH_IDS = """
     WITH RECURSIVE below(id) AS (
       SELECT id FROM message WHERE id = :id
-      UNION ALL SELECT message.id FROM below JOIN message ON message.parent_id = below.id)
+      UNION ALL SELECT message.id FROM below {children})
     SELECT id FROM below
 """
 
@@ -124,8 +124,9 @@ async def remove(database: Database, removal: Removal, leaving: Leaving = withou
         named, nodes_of, ids_of = removal.conversation_id, CONVERSATION_NODES, CONVERSATION_IDS
     else:
         named, nodes_of, ids_of = removal.message_id, BRANCH_AND_ABOVE, BRANCH_IDS
-    nodes = await database.read_as(node_of, nodes_of, {"id": named}, tenant=removal.tenant)
-    rows = await database.read(ids_of, {"id": named}, tenant=removal.tenant)
+    children = database.dialect.children_of("below")
+    nodes = await database.read_as(node_of, nodes_of.format(children=children), {"id": named}, tenant=removal.tenant)
+    rows = await database.read(ids_of.format(children=children), {"id": named}, tenant=removal.tenant)
     ids = [row["id"] for row in reversed(rows)]
     batches = [ids[start : start + BATCH_MESSAGES] for start in range(0, len(ids), BATCH_MESSAGES)] or [[]]
     async with leaving(nodes, removal.tenant):

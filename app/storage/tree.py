@@ -28,7 +28,7 @@ NEWEST_LEAF_QUERY = """
     WITH RECURSIVE below(id, created_at) AS (
       SELECT id, created_at FROM message WHERE conversation_id = ? AND parent_id {same} ? AND deleted_at IS NULL
       UNION ALL
-      SELECT message.id, message.created_at FROM below JOIN message ON message.parent_id = below.id
+      SELECT message.id, message.created_at FROM below {children}
       WHERE message.deleted_at IS NULL)
     SELECT id FROM below
     WHERE NOT EXISTS (SELECT 1 FROM message WHERE parent_id = below.id AND deleted_at IS NULL)
@@ -188,7 +188,9 @@ def newest_leaf(connection: Connection, conversation_id: str, above: str | None)
 
     Returns `above` if no message is below it.
     """
-    row = connection.fetch_one(NEWEST_LEAF_QUERY.format(same=connection.dialect.same), (conversation_id, above))
+    dialect = connection.dialect
+    query = NEWEST_LEAF_QUERY.format(same=dialect.same, children=dialect.children_of("below"))
+    row = connection.fetch_one(query, (conversation_id, above))
     return row["id"] if row is not None else above
 
 

@@ -16,7 +16,7 @@ class GenerateRequest:
     produced: the beginning of the answer, if another process generated it. The stream yields only what follows.
     keep_kv: whether other requests may find the KV that this one computes. If False, the request reuses cached KV
         without changing it.
-    on_place: called when the request gets its place in the batch. The callback must neither block nor raise.
+    on_place: called when the request gets its place in the batch. The callback must not raise, and hardly block.
     num_answers: number of answers to the prompt, which is computed once.
     may_fill_window: a maximum number of tokens for which there is no room means all of the room, as APIs mean it whose
         clients send large numbers by default. Otherwise such a number is refused.

@@ -151,7 +151,7 @@ class Request:
     keeps_kv: bool = True
     siblings: list["Request"] = field(default_factory=list, repr=False)
     on_place: Callable[[], None] | None = field(default=None, repr=False)
-    """Called when the request gets its place in the batch. The callback must neither block nor raise."""
+    """Called when the request gets its place in the batch. The callback must not raise, and hardly block."""
     timeline: Timeline = field(init=False)
 
     def __post_init__(self) -> None:

@@ -90,8 +90,11 @@ class ItemStore:
 
         nodes = await self._database.read_as(node_of, CONVERSATION_NODES, {"id": conversation_id}, tenant=self._tenant)
         async with leaving(nodes, self._tenant) as departure:
-            departure.nodes = []
-            departure.nodes = await self._database.write(remove)
+            try:
+                departure.nodes = await self._database.write(remove)
+            except NotFoundError:
+                departure.nodes = []
+                raise
         return list(departure.nodes)
 
 

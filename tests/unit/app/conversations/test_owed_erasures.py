@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,12 @@ import pytest
 
 from app.conversations import kv_erasure
 from app.conversations.kv_erasure import COMPARED_AT_ONCE, KVErasure
-from app.domain.storage_health import StorageUnavailableError
+from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
 from app.host.engine_host import EngineHost
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
+from app.storage.connection import Connection
 from app.storage.owed_erasures import MOST_AT_ONCE, ROW_KEYS
 from app.storage.store import Store
 from cache_tiers.block_key import KEY_BYTES, BlockKey
@@ -141,6 +143,28 @@ async def test_removal_that_fails_erases_nothing(tmp_path: Path) -> None:
         await asyncio.gather(*services.erasure._tasks)
         assert await owed(services.store) == []
         assert engine.erased == []
+
+
+async def test_removal_without_an_answer_of_the_database_erases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = FakeEngine()
+    async with serving(tmp_path, engine) as services:
+        kept = await chat(services, "one")
+        head = (await services.store.conversations.get(kept)).head_id
+        assert head is not None
+        database, write = services.store.database, services.store.database.write
+
+        async def unanswered(work: Callable[[Connection], Any], **how: Any) -> Any:
+            result = await write(work, **how)
+            if work.__name__ == "remove":
+                raise CommitUnknownError(Future())
+            return result
+
+        monkeypatch.setattr(database, "write", unanswered)
+        with pytest.raises(CommitUnknownError):
+            await services.store.items.remove(kept, head, services.erasure.leaving)
+        assert len(await engine.until_erased(1)) == 1
 
 
 async def test_many_owed_erasures_are_made_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

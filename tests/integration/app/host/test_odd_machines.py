@@ -109,6 +109,8 @@ def computed(url: str) -> int:
         pytest.param({"setup": "taskset -pc 0 $$ >/dev/null; renice 19 $$ >/dev/null"}, id="one-slow-core"),
         pytest.param({"setup": "ulimit -n 256 -l 0", "environment": {"OMP_NUM_THREADS": "64"}}, id="low-limits"),
         pytest.param({"setup": "ulimit -S -n 64", "host": "::1"}, id="few-files-and-ipv6"),
+        # With less than 80 KiB, Python itself does not start.
+        pytest.param({"setup": "ulimit -s 96", "flags": ["--redis-url", "off"]}, id="small-stack"),
         pytest.param(
             {"setup": "umask 000", "environment": {"OMP_NUM_THREADS": "1"}, "name": "n" * 240, "host": "localhost"},
             id="open-umask-and-long-name",

@@ -59,7 +59,7 @@ def build_kernels(
         if kept is None:
             raise KernelBuildError(f"there is no C++ compiler on PATH (looked for {', '.join(compilers)})")
         return kept
-    version = hashlib.sha256(_run([compiler, "--version"]).encode()).hexdigest()[:8]
+    version = hashlib.sha256(_run([compiler, "--version"], cache_dir).encode()).hexdigest()[:8]
     digest = f"{_digest(instruction_set)}-{version}"
     path = cache_dir / "kernels" / f"{instruction_set.name}-{digest}.so"
     if not path.exists():
@@ -103,15 +103,24 @@ def _compile(compiler: str, instruction_set: InstructionSet, path: Path) -> None
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix="building-") as folder:
             unfinished = Path(folder) / path.name
-            _run([compiler, *FLAGS, *instruction_set.flags, str(SOURCES / "api.cpp"), "-o", str(unfinished)])
+            command = [compiler, *FLAGS, *instruction_set.flags, str(SOURCES / "api.cpp"), "-o", str(unfinished)]
+            _run(command, unfinished.parent)
             os.replace(unfinished, path)
     except OSError as error:
         raise KernelBuildError(f"the CPU kernels cannot be stored in {path.parent}: {error}") from error
 
 
-def _run(command: list[str]) -> str:
+def _run(command: list[str], folder: Path) -> str:
+    """Run a command, with `folder` for its temporary files: the usual one may be full."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            env={**os.environ, "TMPDIR": str(folder)},
+        )
     except OSError as error:
         raise KernelBuildError(f"{command[0]} cannot be run: {error}") from error
     if done.returncode != 0:

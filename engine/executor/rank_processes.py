@@ -65,6 +65,16 @@ class SpawnedRanks:
         return StartedRank(process, ours)
 
 
+def _meeting_folder() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="ebb-ranks-"))
+    except OSError as error:
+        raise EngineError(
+            f"the processes of the model have no folder to meet in ({error.strerror}): "
+            "free some space, or set TMPDIR to a folder that can be written"
+        ) from error
+
+
 def _starter(config: EngineConfig, partition: Partition, folder: Path) -> RankStarter:
     if not config.ranks_on_ray:
         return SpawnedRanks(folder)
@@ -86,7 +96,7 @@ class RankProcesses:
         self._progress = progress
         self._size = partition.num_processes
         self._limit = StepLimit()
-        self._folder = Path(tempfile.mkdtemp(prefix="ebb-ranks-"))
+        self._folder = _meeting_folder()
         level = logging.getLogger().getEffectiveLevel()
         # The starter holds the store at which ranks on several machines meet.
         self._starter = _starter(config, partition, self._folder)

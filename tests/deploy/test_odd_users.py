@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ set -e
 mount --bind "$1" /mnt
 mount --bind "$2" /srv
 mount --bind /tmp /tmp
+mount -o remount,bind,noexec /mnt
 mount -o remount,bind,ro /tmp
 mount -o remount,bind,ro /
 mount -t tmpfs -o size=64k tiny /dev/shm
@@ -35,7 +35,7 @@ exec "$@"
 """
 """Script that makes the system read-only except for the state directory, /mnt, and the cache directory, /srv.
 
-There is hardly any shared memory, and nothing in /sys.
+Programs in the state directory cannot be run. There is hardly any shared memory, and nothing in /sys.
 """
 
 SERVE = "import sys; from app.cli.main import main; sys.exit(main())"
@@ -57,9 +57,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+class EndedError(Exception):
+    """The end of a server during its start, with its log."""
+
+
 @contextmanager
-def confined_server(folder: Path, uid: int, environment: dict[str, str], *, hardened: bool = False) -> Iterator[str]:
-    """Run `ebb serve` for user `uid` on a read-only system, and yield its URL.
+def confined_server(
+    folder: Path, uid: int, environment: dict[str, str], *flags: str, hardened: bool = False
+) -> Iterator[str]:
+    """Run `ebb serve` for user `uid` on a read-only system, and yield its URL. Raise EndedError if it ends before.
 
     hardened: with the limits of a hardened unit too.
     """
@@ -78,7 +84,9 @@ def confined_server(folder: Path, uid: int, environment: dict[str, str], *, hard
     variables = ["env", "-i", *(f"{name}={value}" for name, value in given.items())]
     script = ["unshare", "-m", "sh", "-c", CONFINED, "sh", str(state), str(cache)]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen([*script, *user, *variables, *command, *sizes], cwd=ROOT, stderr=log, stdout=log)
+        process = subprocess.Popen(
+            [*script, *user, *variables, *command, *sizes, *flags], cwd=ROOT, stderr=log, stdout=log
+        )
     try:
         wait_until_ready(process, f"http://127.0.0.1:{port}", folder / "log")
         yield f"http://127.0.0.1:{port}"
@@ -88,13 +96,14 @@ def confined_server(folder: Path, uid: int, environment: dict[str, str], *, hard
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    """Wait for the server to be ready. Fail with its log if it ends before."""
+    """Wait for the server to be ready. Raise EndedError with its log if it ends before."""
     give_up = time.monotonic() + 120
     while time.monotonic() < give_up:
-        assert process.poll() is None, log.read_text()
+        if process.poll() is not None:
+            raise EndedError(log.read_text())
         try:
             urllib.request.urlopen(f"{url}/ready", timeout=5).close()
-        except (urllib.error.URLError, TimeoutError):
+        except OSError:
             time.sleep(0.2)
         else:
             return
@@ -128,3 +137,24 @@ def test_hardened_unit_gets_answers(tmp_path: Path) -> None:
     """Serve as a unit with DynamicUser, ProtectSystem=strict, NoNewPrivileges and MemoryDenyWriteExecute does."""
     with confined_server(tmp_path, 61234, {}, hardened=True) as url:
         assert num_tokens(url) > 0
+
+
+def test_replicas_without_shared_memory_get_answers(tmp_path: Path) -> None:
+    with confined_server(tmp_path, 61234, {}, "--replicas", "2") as url:
+        assert num_tokens(url) > 0
+
+
+@pytest.mark.parametrize(
+    ("environment", "advice"),
+    [
+        pytest.param({}, "set TMPDIR to a folder that can be written", id="no-temporary-folder"),
+        pytest.param({"TMPDIR": "/mnt"}, "give the container more shared memory", id="no-shared-memory"),
+    ],
+)
+def test_ranks_say_what_they_lack(tmp_path: Path, environment: dict[str, str], advice: str) -> None:
+    with (
+        pytest.raises(EndedError, match=advice) as ended,
+        confined_server(tmp_path, 61234, environment, "--tensor-parallel-size", "3"),
+    ):
+        pass
+    assert "Traceback" not in str(ended.value)

@@ -71,6 +71,13 @@ def test_failed_compilation_is_quoted_and_leaves_nothing(compiler: Compiler, tmp
     assert list((tmp_path / "cache" / "kernels").iterdir()) == []
 
 
+def test_compiler_needs_no_other_folder_than_the_cache(compiler: Compiler, tmp_path: Path) -> None:
+    """Compile where the library is stored: the folder for temporary files may be full."""
+    compiler.write("version 1", compiling='eval "out=\\${$#}"; echo "$TMPDIR" > "$out"')
+    written = build_kernels(PORTABLE, tmp_path / "cache", lambda _: None).path.read_text()
+    assert Path(written.strip()).parent == tmp_path / "cache" / "kernels"
+
+
 def test_missing_compiler_is_reported_with_the_names_tried(tmp_path: Path) -> None:
     with pytest.raises(KernelBuildError, match="no C\\+\\+ compiler on PATH \\(looked for no-such-c\\+\\+\\)"):
         build_kernels(PORTABLE, tmp_path, lambda _: None, compilers=("no-such-c++",))

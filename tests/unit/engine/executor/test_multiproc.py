@@ -1,5 +1,6 @@
 """The limit on restarts of ranks: after three within ten minutes the executor gives up."""
 
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,3 +99,12 @@ def test_old_restarts_do_not_count(executor: MultiprocExecutor, monkeypatch: pyt
     for number in range(MAX_RESTARTS + 2):
         lose(executor, number)
     assert executor.state.restarts == MAX_RESTARTS + 2
+
+
+def test_full_folder_for_temporary_files_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    config = EngineConfig(make_tiny_model(tmp_path), "tiny", None, b"s", dtype="float32", tensor_parallel_size=2)
+    executor = MultiprocExecutor(config, print)
+    with pytest.raises(EngineError, match=r"no folder to meet in .*: free some space, or set TMPDIR to a folder"):
+        executor.load()
+    executor.close()

@@ -117,7 +117,7 @@ class Deletions:
             if not permanently:
                 raise
         tenant = self._store.tenant
-        await self._runs.cancel_in(conversation_id, tenant)
+        await self._runs.cancel_in([conversation_id], tenant)
         self._runs.forget_prefixes(tenant)
         if permanently and self._host.engine is not None:
             await self._store.deletions.remove_conversation(conversation_id, self._erasure.leaving)
@@ -207,8 +207,7 @@ class Deletions:
         await self._store.owed_erasures.forget(await self._days_ago(GONE_DAYS))
 
     async def _end_work_on(self, hidden: Sequence[str]) -> None:
-        for conversation_id in hidden:
-            await self._runs.cancel_in(conversation_id, self._store.tenant)
+        await self._runs.cancel_in(hidden, self._store.tenant)
         self._runs.forget_prefixes(self._store.tenant)
 
     def _forget(self, removed: Removed) -> None:

@@ -1,5 +1,6 @@
 """The interface to the runs of other servers on the same database."""
 
+from collections.abc import Set
 from typing import Final, Protocol
 
 from app.runs.run import Run
@@ -41,8 +42,8 @@ class RunBus(Protocol):
         Raises CancelPendingError if that takes long.
         """
 
-    async def cancel_in(self, conversation_id: str, tenant: str) -> None:
-        """Have other servers end the runs in a tenant's conversation, without waiting for their end."""
+    async def cancel_in(self, conversation_ids: Set[str], tenant: str) -> None:
+        """Have other servers end the runs in a tenant's conversations, without waiting for their end."""
 
     async def cancel_all_of(self, tenant: str) -> None:
         """Have other servers end all runs of a tenant, without waiting for their end."""
@@ -64,7 +65,7 @@ class Alone:
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Do nothing: every run is here."""
 
-    async def cancel_in(self, conversation_id: str, tenant: str) -> None:
+    async def cancel_in(self, conversation_ids: Set[str], tenant: str) -> None:
         """Do nothing: every run is here."""
 
     async def cancel_all_of(self, tenant: str) -> None:

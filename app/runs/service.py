@@ -237,12 +237,13 @@ class RunRegistry:
         self._runs.pop(run.id, None)
         self._unstored.drop(run.answer)
 
-    async def cancel_in(self, conversation_id: str, tenant: str) -> None:
-        """Cancel the live runs in a tenant's conversation."""
+    async def cancel_in(self, conversation_ids: Iterable[str], tenant: str) -> None:
+        """Cancel the live runs in a tenant's conversations."""
+        among = frozenset(conversation_ids)
         for run in self._of(tenant):
-            if run.answer.conversation_id == conversation_id:
+            if run.answer.conversation_id in among:
                 await self._cancel(run)
-        await self._bus.cancel_in(conversation_id, tenant)
+        await self._bus.cancel_in(among, tenant)
 
     async def forget_all_of(self, tenant: str) -> None:
         """Cancel a tenant's live runs and drop all its runs, so that late followers find none."""

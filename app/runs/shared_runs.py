@@ -8,7 +8,7 @@ a client may continue at either server. Notices may get lost, so a copy also loo
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Set
 from contextlib import suppress
 from typing import Final
 
@@ -72,19 +72,20 @@ class SharedRuns:
         except TimeoutError:
             raise run_bus.CancelPendingError from None
 
-    async def cancel_in(self, conversation_id: str, tenant: str) -> None:
-        """Have other servers end the runs in a conversation."""
+    async def cancel_in(self, conversation_ids: Set[str], tenant: str) -> None:
+        """Have other servers end the runs in conversations."""
         runs = self._store.of(tenant).runs
-        await runs.ask_to_cancel(await runs.ids(conversation_id))
+        places = await runs.in_progress()
+        await runs.ask_to_cancel([run_id for run_id, place in places.items() if place in conversation_ids])
 
     async def cancel_all_of(self, tenant: str) -> None:
         """Have other servers end all runs of a tenant."""
         runs = self._store.of(tenant).runs
-        await runs.ask_to_cancel(await runs.ids())
+        await runs.ask_to_cancel(list(await runs.in_progress()))
 
     async def answering(self, tenant: str) -> set[str]:
         """Return the ids of the conversations in which any server generates an answer."""
-        return await self._store.of(tenant).runs.answering()
+        return set((await self._store.of(tenant).runs.in_progress()).values())
 
     def heed(self, topic: str, text: str) -> None:
         """Follow a notice about runs."""

@@ -4,14 +4,13 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final
 
 from app.domain.records import Conversation, Message
 from app.domain.token_trails import TokenNode
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.recently_deleted import COMPLETE, KEPT, RESTORABLE, hide_some
-from app.storage.removals import Leaving, Removal, Removed, mark, next_removal, remove, without_kv
+from app.storage.recently_deleted import COMPLETE, KEPT, RESTORABLE, hide_shown
+from app.storage.removals import Leaving, Removal, Removed, mark, mark_hidden, next_removal, remove, without_kv
 from app.storage.rows import message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
@@ -41,9 +40,6 @@ OLDEST_TEMPORARY = """
 """
 MARK_BATCH = 500
 """Maximum number of conversations that one transaction marks."""
-
-_FIRST: Final = (-1.0, "")
-"""Place before all deleted conversations: time of the deletion, and id."""
 
 
 class DeletionStore:
@@ -171,30 +167,26 @@ class DeletionStore:
             connection.execute("DELETE FROM preference WHERE tenant = ?", (self._tenant,))
 
         await self._database.write(clear)
-        while await self._database.write(lambda connection: hide_some(connection, "tenant = ?", (self._tenant,))):
+        while await hide_shown(self._database, "tenant = ?", (self._tenant,)):
             pass
-        removals = await self._mark_all(f"deleted_at IS NOT NULL AND {KEPT}")
-        for removal in removals:
-            await remove(self._database, removal)
-        return len(removals)
+        marked = await self._mark_all(f"deleted_at IS NOT NULL AND {KEPT}")
+        for conversation_id in marked:
+            await remove(self._database, Removal(self._tenant, conversation_id, None))
+        return len(marked)
 
-    async def _mark_all(self, condition: str) -> list[Removal]:
-        """Begin the removal of all hidden conversations of the tenant that meet an SQL condition."""
-        removals, last = list[Removal](), _FIRST
-        while rows := await self._database.write(partial(self._mark_some, condition=condition, after=last)):
-            last = rows[-1]
-            removals += (Removal(self._tenant, conversation_id, None) for _, conversation_id in rows)
-        return removals
+    async def _mark_all(self, condition: str) -> list[str]:
+        """Begin the removal of all hidden conversations of the tenant that meet an SQL condition. Return their ids.
 
-    def _mark_some(self, connection: Connection, condition: str, after: tuple[float, str]) -> list[tuple[float, str]]:
-        rows = connection.fetch_all(
-            f"SELECT deleted_at, id FROM conversation WHERE tenant = ? AND {condition} "
-            "AND (deleted_at, id) > (?, ?) ORDER BY deleted_at, id LIMIT ?",
-            (self._tenant, *after, MARK_BATCH),
+        They are looked for once, since a look in each batch would pass over all that are left.
+        """
+        rows = await self._database.read(
+            f"SELECT id FROM conversation WHERE tenant = ? AND {condition}", (self._tenant,), tenant=self._tenant
         )
-        for row in rows:
-            mark(connection, Removal(self._tenant, row["id"], None))
-        return [(row["deleted_at"], row["id"]) for row in rows]
+        found, marked = [row["id"] for row in rows], list[str]()
+        for start in range(0, len(found), MARK_BATCH):
+            batch = found[start : start + MARK_BATCH]
+            marked += await self._database.write(partial(mark_hidden, tenant=self._tenant, ids=batch))
+        return marked
 
     def _hide(self, connection: Connection, conversation_id: str, expected: Versions = None) -> None:
         about_to_change(connection, self._tenant, conversation_id, expected)

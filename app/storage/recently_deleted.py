@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from app.domain.records import Conversation, ConversationSource, Role
 from app.storage.connection import Connection
@@ -110,11 +111,7 @@ class RecentlyDeletedStore:
 
     async def hide_all(self, source: ConversationSource) -> list[str]:
         """Delete all conversations of a source, archived ones too. They can be restored. Returns their ids."""
-        ids = list[str]()
-        of_source = ("tenant = ? AND source = ?", (self._tenant, source))
-        while found := await self._database.write(lambda connection: hide_some(connection, *of_source)):
-            ids += found
-        return ids
+        return await hide_shown(self._database, "tenant = ? AND source = ?", (self._tenant, source))
 
     async def next_with_kv(self, until: float, leaving: Leaving = without_kv) -> Removed | None:
         """Return the tokens of a conversation that was deleted at or before `until` and whose KV is to be erased.
@@ -135,11 +132,24 @@ class RecentlyDeletedStore:
         return Removed(tenant, list(departure.nodes))
 
 
-def hide_some(connection: Connection, condition: str, parameters: Sequence[object]) -> list[str]:
-    """Hide at most HIDE_BATCH of the shown conversations that meet an SQL condition, and return their ids."""
-    rows = connection.fetch_all(
-        "UPDATE conversation SET deleted_at = ?, version = version + 1 WHERE id IN "
-        f"(SELECT id FROM shown_conversation WHERE {condition} LIMIT ?) RETURNING id",
-        (time.time(), *parameters, HIDE_BATCH),
-    )
-    return [row["id"] for row in rows]
+async def hide_shown(database: Database, condition: str, parameters: Sequence[object]) -> list[str]:
+    """Hide the shown conversations that meet an SQL condition, in batches, and return their ids.
+
+    They are looked for once, since a look in each batch would pass over all that are hidden already.
+    """
+
+    def hide(connection: Connection, ids: Sequence[str]) -> list[str]:
+        rows = connection.fetch_all(
+            "UPDATE conversation SET deleted_at = ?, version = version + 1 "
+            f"WHERE id IN ({', '.join('?' * len(ids))}) AND deleted_at IS NULL AND {condition} RETURNING id",
+            (time.time(), *ids, *parameters),
+        )
+        return [row["id"] for row in rows]
+
+    found = [
+        row["id"] for row in await database.read(f"SELECT id FROM shown_conversation WHERE {condition}", parameters)
+    ]
+    hidden = list[str]()
+    for start in range(0, len(found), HIDE_BATCH):
+        hidden += await database.write(partial(hide, ids=found[start : start + HIDE_BATCH]))
+    return hidden

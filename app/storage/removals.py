@@ -106,6 +106,21 @@ def mark(connection: Connection, removal: Removal) -> None:
     )
 
 
+def mark_hidden(connection: Connection, tenant: str, ids: Sequence[str]) -> list[str]:
+    """Begin the removal of those of a tenant's conversations that are hidden, within the caller's transaction.
+
+    Returns the ids of the conversations whose removal had not begun.
+    """
+    among = f"id IN ({', '.join('?' * len(ids))}) AND tenant = ? AND deleted_at IS NOT NULL"
+    connection.execute(f"UPDATE conversation SET keeps_kv = FALSE WHERE keeps_kv AND {among}", (*ids, tenant))
+    rows = connection.fetch_all(
+        f"INSERT INTO removal(conversation_id, message_id) SELECT id, NULL FROM conversation WHERE {among} "
+        "ON CONFLICT DO NOTHING RETURNING conversation_id",
+        (*ids, tenant),
+    )
+    return [row["conversation_id"] for row in rows]
+
+
 def next_removal(connection: Connection) -> Removal | None:
     """Return a removal that has begun but not finished; None if there is none."""
     row = connection.fetch_one(

@@ -264,20 +264,12 @@ class RunStore:
         )
         return next((each for each in found if each.tenant == self._tenant), None)
 
-    async def ids(self, conversation_id: str | None = None) -> list[str]:
-        """List the ids of the tenant's unfinished runs in a conversation; None for all conversations."""
+    async def in_progress(self) -> dict[str, str]:
+        """Return the ids of the tenant's unfinished runs, each with the id of its conversation."""
         rows = await self._database.read(
-            f"SELECT run.id AS id FROM run {_OF_TENANT} AND (conversation.id = :conversation OR :conversation IS NULL)",
-            {"tenant": self._tenant, "conversation": conversation_id},
+            f"SELECT run.id AS id, conversation.id AS place FROM run {_OF_TENANT}", {"tenant": self._tenant}
         )
-        return [row["id"] for row in rows]
-
-    async def answering(self) -> set[str]:
-        """Return the ids of the tenant's conversations in which a server generates an answer."""
-        rows = await self._database.read(
-            f"SELECT conversation.id AS id FROM run {_OF_TENANT}", {"tenant": self._tenant}
-        )
-        return {row["id"] for row in rows}
+        return {row["id"]: row["place"] for row in rows}
 
     async def news(self, run_id: str, num_tokens: int) -> RunNews | None:
         """Return the stored output of a run after its first `num_tokens` tokens; None once it has ended."""

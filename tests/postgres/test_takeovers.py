@@ -235,7 +235,7 @@ async def test_run_unknown_to_its_owner_is_resumed(first: Server, monkeypatch: p
     lose_answer_to_commit(monkeypatch, is_away=True)
     with pytest.raises(CommitUnknownError):
         await first.services.turns.ask(conversation.id, NewMessage(content="one"))
-    [run_id] = await first.services.store.runs.ids(conversation.id)
+    [run_id] = await first.services.store.runs.in_progress()
     await first.lease.renew()
     assert first.services.runs.get(run_id, "local") is None
     await first.lease.renew()
@@ -294,4 +294,4 @@ async def test_end_lost_by_the_database_is_stored_again(first: Server) -> None:
     await first.lease.renew()
     await first.services.runs.settle()
     assert await first.stored(run) == answer
-    assert await first.services.store.runs.ids() == []
+    assert await first.services.store.runs.in_progress() == {}

@@ -1,0 +1,47 @@
+"""Rows that the deletion of all chats reads, while PostgreSQL has no statistics of the table."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from app.storage import deletions, recently_deleted
+from app.storage.connection import Parameters, Row
+from app.storage.postgres.connection import PostgresConnection
+from app.storage.store import Store
+from tests.many_chats import add_chats
+from tests.on_postgres import url_of
+
+CHATS = 800
+BATCH = 50
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    store = await Store.open_postgres(url_of(tmp_path))
+    yield store
+    await store.close()
+
+
+async def test_deletion_of_all_chats_reads_each_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    await store.database.write(
+        lambda connection: connection.execute("ALTER TABLE conversation SET (autovacuum_enabled = FALSE)")
+    )
+    await add_chats(store, CHATS)
+    monkeypatch.setattr(recently_deleted, "HIDE_BATCH", BATCH)
+    monkeypatch.setattr(deletions, "MARK_BATCH", BATCH)
+    fetch_all, read = PostgresConnection.fetch_all, [0]
+
+    def counted(self: PostgresConnection, statement: str, parameters: Parameters = (), /) -> list[Row]:
+        if re.match(r"SELECT .*FROM (shown_)?conversation", statement):
+            plan = fetch_all(self, f"EXPLAIN (ANALYZE) {statement}", parameters)
+            text = "\n".join(str(row["QUERY PLAN"]) for row in plan)
+            read[0] += sum(map(int, re.findall(r"Scan .*on conversation .* rows=(\d+)\.\d+ loops", text)))
+        return fetch_all(self, statement, parameters)
+
+    monkeypatch.setattr(PostgresConnection, "fetch_all", counted)
+    shown = CHATS + 1
+    assert len(await store.recently_deleted.hide_all("chat")) == shown
+    assert await store.deletions.mark_deleted() == shown + CHATS // 2
+    assert read[0] <= 2 * shown + CHATS // 2

@@ -23,6 +23,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.load.answer import Answer
 from app.load.client import Generation, LoadClient
+from bench.ending import run_to_end
 from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerSettings, settle_client
@@ -295,7 +296,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-flood-") as root:
-        rows = asyncio.run(run(Path(root), arguments.prompts))
+        rows = run_to_end(run(Path(root), arguments.prompts))
     write(rows, arguments.prompts, arguments.out)
     print(table(rows, arguments.prompts), end="")
     return 0 if all(row.is_met for row in rows) else 1

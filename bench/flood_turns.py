@@ -20,6 +20,7 @@ from typing import Final
 import aiohttp
 
 from app.load.client import Generation, LoadClient
+from bench.ending import run_to_end
 from bench.server import EbbServer, ServerSettings
 from bench.stats import median
 
@@ -130,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("flags", nargs="*", help="additional flags of `ebb serve`, after --")
     options = parser.parse_args(argv)
-    rows = asyncio.run(measure(options.rounds, options.flags))
+    rows = run_to_end(measure(options.rounds, options.flags))
     return int(any(row["ratio"] > row["most"] for row in rows.values()))
 
 

@@ -16,6 +16,7 @@ from typing import Final
 
 import aiohttp
 
+from bench.ending import run_to_end
 from bench.hostile_bodies import Attempt, attempts
 from bench.loop_lag import lag_counts
 from bench.machine import describe_machine
@@ -121,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("flags", nargs="*", help="flags of `ebb serve`, after --")
     arguments = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-forms-", ignore_cleanup_errors=True) as root:
-        outcomes = asyncio.run(measure(arguments.flags, Path(root)))
+        outcomes = run_to_end(measure(arguments.flags, Path(root)))
     targets = targets_of(outcomes)
     result = {
         "measured_on": time.strftime("%Y-%m-%d"),

@@ -19,6 +19,7 @@ from typing import Any, Final
 import torch
 
 from app.config.settings import load_settings
+from bench.ending import run_to_end
 from bench.large_model import LARGE_MODELS
 from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
@@ -111,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sizes = SMALL if arguments.small else QWEN3_4B
         write_random_llama(source, model, sizes, only_known_tokens=True, device=arguments.device)
         flags = ("--model", str(model), "--device", arguments.device, "--max-num-seqs", "128")
-        server = asyncio.run(measure_server(flags, arguments.streams, arguments.rounds, root))
+        server = run_to_end(measure_server(flags, arguments.streams, arguments.rounds, root))
         report = {
             "measured_on": time.strftime("%Y-%m-%d"),
             "machine": machine,

@@ -7,7 +7,6 @@ completions. Resident memory may grow by 1 % after the first requests of each ki
 import argparse
 import asyncio
 import random
-import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ import aiohttp
 import psutil  # type: ignore[import-untyped]
 
 from app.config.settings import load_settings
+from bench.ending import run_to_end
 from bench.random_llama import write_random_llama
 from bench.report import RESULTS, Target, write_results
 from bench.server import EbbServer, ServerSettings
@@ -56,17 +56,14 @@ class Growth:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure, print and write the table. Return 0, 1 if memory grows, 143 after SIGTERM."""
+    """Measure, print and write the table. Return 0, or 1 if memory grows."""
     parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
     parser.add_argument("--requests", type=int, default=30_000, help="of each kind")
     parser.add_argument("--first", type=int, default=5_000, help="requests of each kind after which memory is compared")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
-    try:
-        with tempfile.TemporaryDirectory(prefix="ebb-growth-") as folder:
-            found = asyncio.run(_measure(Path(folder), arguments.first, arguments.requests))
-    except asyncio.CancelledError:
-        return 128 + signal.SIGTERM
+    with tempfile.TemporaryDirectory(prefix="ebb-growth-") as folder:
+        found = run_to_end(measure(Path(folder), arguments.first, arguments.requests, report))
     targets = [target(each) for each in found]
     text = table(targets, arguments.first, arguments.requests)
     write_results(arguments.out, "growth", [asdict(each) for each in found], text)
@@ -89,14 +86,6 @@ def table(targets: Sequence[Target], first: int, count: int) -> str:
     head = f"Resident memory after {count} requests over that after {first}, on one server, without deletions.\n\n"
     rows = "".join(f"| {each.claim} | {each.value:.4f} | {each.bound} |\n" for each in targets)
     return f"{head}| requests | ratio | at most |\n| --- | ---: | ---: |\n{rows}"
-
-
-async def _measure(folder: Path, first: int, count: int) -> list[Growth]:
-    task = asyncio.current_task()
-    assert task is not None
-    # Without this a SIGTERM would end the benchmark and leave its server running.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await measure(folder, first, count, report)
 
 
 async def measure(folder: Path, first: int, count: int, report: Report) -> list[Growth]:

@@ -17,6 +17,7 @@ from typing import Final
 
 from app.load.answer import Answer
 from app.load.client import Generation
+from bench.ending import run_to_end
 from bench.machine import describe_machine
 from bench.server import EbbServer, ServerSettings, settle
 from bench.stats import Spread, median, spread
@@ -109,7 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--out", type=Path, default=Path("bench/results/long_prompt.json"))
     arguments = parser.parse_args(argv)
-    rounds = asyncio.run(run(arguments.rounds))
+    rounds = run_to_end(run(arguments.rounds))
     ratio = median([each.p99_ratio for each in rounds])
     result = {
         "machine": asdict(describe_machine()),

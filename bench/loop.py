@@ -24,6 +24,7 @@ import aiohttp
 from app.load.client import LoadClient, fixed_length
 from app.load.words import WORDS
 from app.observability.percentiles import percentile
+from bench.ending import run_to_end
 from bench.long_window_model import WINDOW, write_long_window_model
 from bench.loop_lag import lag_counts
 from bench.machine import describe_machine
@@ -221,7 +222,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="ebb-loop-", ignore_cleanup_errors=True) as folder:
         root = Path(folder)
         model = write_long_window_model(pull_default(arguments.cache_dir, print), root / "long-window")
-        outcomes = asyncio.run(measure(model, root / "state", arguments.seconds))
+        outcomes = run_to_end(measure(model, root / "state", arguments.seconds))
     targets = targets_of(outcomes)
     result: dict[str, Any] = {
         "measured_on": time.strftime("%Y-%m-%d"),

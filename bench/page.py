@@ -8,7 +8,6 @@ waits.
 """
 
 import argparse
-import asyncio
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -20,6 +19,7 @@ from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from bench.api.replay_server import replay_server
 from bench.chromium import launch_chromium
+from bench.ending import run_to_end
 from bench.long_chat import ebb_file
 from bench.machine import Machine, describe_machine
 from bench.page_answer import MARKDOWN, Answer, code, drawings, table
@@ -257,7 +257,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         folders = [Path(root, str(number)) for number in range(given.rounds)]
         for folder in folders:
             folder.mkdir()
-        report = asyncio.run(_measure(given.tokens, given.rate, given.messages, folders))
+        report = run_to_end(_measure(given.tokens, given.rate, given.messages, folders))
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     passed = all(target.met for target in targets(report))
     write_results(given.out, "page", asdict(report) | {"targets": held, "passed": passed}, to_markdown(report))

@@ -23,6 +23,7 @@ from typing import Final
 
 from app.load.answer import Answer
 from app.load.client import Generation, Message
+from bench.ending import run_to_end
 from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerFailedError, ServerSettings
@@ -254,7 +255,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--rounds must be at least 1")
     try:
         with tempfile.TemporaryDirectory(prefix="ebb-speculation-", ignore_cleanup_errors=True) as root:
-            rows = asyncio.run(measure(loads(*sizes), rounds, Path(root)))
+            rows = run_to_end(measure(loads(*sizes), rounds, Path(root)))
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1

@@ -23,6 +23,7 @@ import aiohttp
 from openai import AsyncOpenAI
 
 from app.config.settings import load_settings
+from bench.ending import run_to_end
 from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerFailedError, ServerSettings
@@ -255,8 +256,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="ebb-stateless-", ignore_cleanup_errors=True) as state:
             model = resolve_model(DEFAULT_MODEL, load_settings({}).cache_dir, print)
-            rows = asyncio.run(measure(arguments.chats, arguments.turns, model, Path(state)))
-            making = asyncio.run(measure_making(model, Path(state)))
+            rows = run_to_end(measure(arguments.chats, arguments.turns, model, Path(state)))
+            making = run_to_end(measure_making(model, Path(state)))
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1

@@ -18,6 +18,7 @@ import aiohttp
 
 from app.client.chat_client import read_events
 from app.config.settings import load_settings
+from bench.ending import run_to_end
 from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerSettings
@@ -197,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--turns", type=int, default=len(QUESTIONS), help="turns per chat, after the first")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args(argv)
-    rows = asyncio.run(run(arguments.chats, arguments.turns))
+    rows = run_to_end(run(arguments.chats, arguments.turns))
     write(rows, arguments.out)
     print(table(rows), end="")
     return 0 if is_met(rows) else 1

@@ -1,8 +1,6 @@
 """`python -m bench.turns`: savings of the tiers in continued chats, their cost, and whether they change an answer."""
 
 import argparse
-import asyncio
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -11,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.conversations import measure_conversations
+from bench.ending import run_to_end
 from bench.exactness import ExactnessResult, measure_exactness
 from bench.machine import describe_machine
 from bench.plan import Plan, full_plan, quick_plan
@@ -29,7 +28,7 @@ SECTIONS = ("conversations", "returning", "exactness", "steps")
 def main(argv: Sequence[str] | None = None, command: Sequence[str] = EBB_SERVE) -> int:
     """Run the benchmark, and write turns.json, turns.md and turns.png.
 
-    Return the exit status: 0 whatever was measured, 1 if a server failed, 143 after SIGTERM.
+    Return the exit status: 0 whatever was measured, 1 if a server failed.
     """
     arguments = _parse(argv)
     make_plan = quick_plan if arguments.quick else full_plan
@@ -37,12 +36,10 @@ def main(argv: Sequence[str] | None = None, command: Sequence[str] = EBB_SERVE) 
     try:
         # A companion Redis may still be saving its snapshot into its state directory, which is no reason to fail.
         with tempfile.TemporaryDirectory(prefix="ebb-bench-", ignore_cleanup_errors=True) as root:
-            report = asyncio.run(_measure(plan, arguments.sections, Path(root), command))
+            report = run_to_end(_measure(plan, arguments.sections, Path(root), command))
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
-    except asyncio.CancelledError:
-        return 128 + signal.SIGTERM
     _write(report, arguments.out or (Path("build/bench-quick") if arguments.quick else RESULTS))
     for target in targets(report):
         print(f"{'met   ' if target.met else 'MISSED'}  {target.claim}: {target.value}", file=sys.stderr)
@@ -71,10 +68,6 @@ def _sections(text: str) -> tuple[str, ...]:
 
 
 async def _measure(plan: Plan, sections: Sequence[str], root: Path, command: Sequence[str]) -> TurnsReport:
-    task = asyncio.current_task()
-    assert task is not None
-    # Without this a SIGTERM would end the benchmark and leave its servers running.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     bench = Workbench(plan, root, command)
     return TurnsReport(
         measured_on=datetime.now(UTC).date().isoformat(),

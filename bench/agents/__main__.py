@@ -7,7 +7,6 @@ weights (see `bench.agents.model`), so the answers mean nothing and times are no
 """
 
 import argparse
-import asyncio
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from bench.agents.install import install_aider, install_claude_code
 from bench.agents.model import write_model
 from bench.agents.programs import AgentFailedError
 from bench.agents.report import ARMS, KILLED, targets, to_markdown, write
+from bench.ending import run_to_end
 from bench.peers.workshop import PreparationError
 from bench.server import ServerFailedError
 from models.pull import pull_default
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix="ebb-agents-", ignore_cleanup_errors=True) as root:
             model = write_model(pull_default(cache_dir, print), Path(root))
             places = ((client, arm) for client in programs for arm in arms)
-            results = asyncio.run(
+            results = run_to_end(
                 measure(
                     [
                         Conversation(client, arm, programs[client], model, Path(root) / f"{at}", arguments.bodies)

@@ -5,9 +5,7 @@ therefore shows. Exits with 1 if a ratio is worse than its baseline by more than
 """
 
 import argparse
-import asyncio
 import json
-import signal
 import sys
 import tempfile
 import time
@@ -21,6 +19,7 @@ from tokenizers import Tokenizer
 from app.config.settings import load_settings
 from bench.alone.in_process import InProcess, in_process
 from bench.alone.ratios import QUIET_GAP, engine_key, to_text, verdicts, worker_key, worker_prompt_key
+from bench.ending import run_to_end
 from bench.machine import describe_machine
 from bench.peers import arms
 from bench.peers.contest import Contest
@@ -39,7 +38,7 @@ PLAN = PeersPlan(rounds=5, ttft=((512, 3), (2_048, 1)), turns_every=5)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Measure and compare. Returns 0, 1 if something is worse or could not be measured, 143 after SIGTERM."""
+    """Measure and compare. Return 0, or 1 if something is worse or could not be measured."""
     arguments = _parse(argv)
     plan = quick_plan() if arguments.quick else PLAN
     plan = replace(plan, rounds=arguments.rounds or plan.rounds)
@@ -48,14 +47,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         with (
             sole_run(arguments.cache_dir / "peers"),
             tempfile.TemporaryDirectory(prefix="ebb-alone-", ignore_cleanup_errors=True) as root,
-            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
-            runner.run(_measure(plan, arguments.cache_dir, Path(root), record))
+            run_to_end(_measure(plan, arguments.cache_dir, Path(root), record), loop_factory=uvloop.new_event_loop)
     except (BusyError, ServerFailedError) as error:
         print(error, file=sys.stderr)
         return 1
-    except asyncio.CancelledError:
-        return 128 + signal.SIGTERM
     found = verdicts(record, _baseline())
     print(to_text(found))
     if arguments.update:
@@ -64,10 +60,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 async def _measure(plan: PeersPlan, cache_dir: Path, root: Path, record: Record) -> None:
-    task = asyncio.current_task()
-    assert task is not None
-    # Without this a SIGTERM would end the benchmark and leave its servers behind.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     say = _speaker()
     model = resolve_model(DEFAULT_MODEL, cache_dir, say)
     make = PromptMaker(Tokenizer.from_file(str(model / "tokenizer.json")))

@@ -4,7 +4,6 @@ The server is the real one in a process of its own, with an engine that replays 
 """
 
 import argparse
-import asyncio
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,6 +17,7 @@ from bench.api.fuzz import fuzz, fuzz_with_schemathesis
 from bench.api.report import ApiReport, content, passed, to_markdown
 from bench.api.store import measure_store
 from bench.api.streams import StreamsPlan, measure_streams
+from bench.ending import run_to_end
 from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
 
@@ -29,11 +29,8 @@ FROZEN_SHARE = 10
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, write api.json and api.md. Returns 1 if a target is missed."""
     arguments = _parse(argv)
-    with (
-        tempfile.TemporaryDirectory(prefix="ebb-api-", ignore_cleanup_errors=True) as root,
-        asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
-    ):
-        report = runner.run(_measure(arguments, Path(root)))
+    with tempfile.TemporaryDirectory(prefix="ebb-api-", ignore_cleanup_errors=True) as root:
+        report = run_to_end(_measure(arguments, Path(root)), loop_factory=uvloop.new_event_loop)
     write_results(arguments.out, "api", content(report), to_markdown(report))
     print(to_markdown(report))
     return 0 if passed(report) else 1

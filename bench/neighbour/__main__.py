@@ -6,13 +6,13 @@ repetitive messages, imports and deletes. In the other windows an ordinary tenan
 """
 
 import argparse
-import asyncio
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from bench.ending import run_to_end
 from bench.neighbour.guests import ATTACKS
 from bench.neighbour.plan import NeighbourPlan
 from bench.neighbour.report import passed, to_markdown
@@ -34,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     plan = NeighbourPlan(seconds, arguments.seed, window_seconds=arguments.window, attacks=attacks)
     try:
         with tempfile.TemporaryDirectory(prefix="ebb-neighbour-", ignore_cleanup_errors=True) as root:
-            report = asyncio.run(NeighbourRun(plan, Path(root)).run())
+            report = run_to_end(NeighbourRun(plan, Path(root)).run())
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1

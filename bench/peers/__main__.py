@@ -1,8 +1,6 @@
 """`python -m bench.peers`: Ebb, vLLM and llama.cpp on the same machine with the same weights, measured in rotation."""
 
 import argparse
-import asyncio
-import signal
 import sys
 import tempfile
 import time
@@ -15,6 +13,7 @@ import uvloop
 from tokenizers import Tokenizer
 
 from app.config.settings import load_settings
+from bench.ending import run_to_end
 from bench.large_model import LARGE_MODELS, kv_bytes_of_token, large_model
 from bench.machine import describe_machine
 from bench.machine_limits import measure_limits
@@ -53,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     The files of a model other than the default one are called peers_MODEL.
 
     Return the exit status: 0 whatever was measured, 1 if a peer could not be prepared, a server failed or another
-    benchmark runs, 143 after SIGTERM.
+    benchmark runs.
     """
     arguments = _parse(argv)
     large = arguments.model in LARGE_MODELS
@@ -84,13 +83,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             logs = arguments.cache_dir / "peers" / "logs"
             logs.mkdir(parents=True, exist_ok=True)
             run = _Run(arguments.only, folder / name, model, report)
-            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-                runner.run(run.measure(entered, logs))
+            run_to_end(run.measure(entered, logs), loop_factory=uvloop.new_event_loop)
     except (BusyError, PreparationError, ServerFailedError) as error:
         print(error, file=sys.stderr)
         return 1
-    except asyncio.CancelledError:
-        return 128 + signal.SIGTERM
     for target in report.targets:
         if target.value is not None:
             met = "met   " if target.met else "MISSED"
@@ -113,10 +109,6 @@ class _Run:
 
         logs: folder for the output of the servers.
         """
-        task = asyncio.current_task()
-        assert task is not None
-        # Without this a SIGTERM would end the benchmark and leave its servers behind.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         plan, record = self._report.plan, self._report.record
         found = points(plan, self._make, self._selection.suites)
         for part, setups in PARTS.items():

@@ -5,32 +5,29 @@ was after five minutes. The self-checks of the block owners at the end are clean
 """
 
 import argparse
-import asyncio
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.ending import run_to_end
 from bench.report import RESULTS, write_results
 from bench.server import ServerFailedError
 from bench.soak.plan import SoakPlan
-from bench.soak.report import SoakReport, content, passed, to_markdown
+from bench.soak.report import content, passed, to_markdown
 from bench.soak.soak import Soak
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Soak, print, and write soak.json and soak.md. Return 0, 1 if a target is missed, 143 after SIGTERM."""
+    """Soak, print, and write soak.json and soak.md. Return 0, or 1 if a target is missed."""
     arguments = _parse(argv)
     plan = SoakPlan(seconds=arguments.minutes * 60, seed=arguments.seed, chats=arguments.chats)
     try:
         with tempfile.TemporaryDirectory(prefix="ebb-soak-", ignore_cleanup_errors=True) as root:
-            report = asyncio.run(_soak(plan, Path(root)))
+            report = run_to_end(Soak(plan, Path(root)).run())
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
-    except asyncio.CancelledError:
-        return 128 + signal.SIGTERM
     write_results(arguments.out, "soak", content(report), to_markdown(report))
     print(to_markdown(report))
     return 0 if passed(report) else 1
@@ -46,14 +43,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     if arguments.minutes < 1:
         parser.error("--minutes must be at least 1: a shorter run shows too little")
     return arguments
-
-
-async def _soak(plan: SoakPlan, root: Path) -> SoakReport:
-    task = asyncio.current_task()
-    assert task is not None
-    # Without this a SIGTERM would end the soak and leave its servers running.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    return await Soak(plan, root).run()
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ class ReadFile:
 def read_any(body: bytes, on_value: Callable[[], None] = lambda: None) -> ReadFile:
     """Read a file in any format.
 
-    on_value: called before each value of the file. An error that it raises ends the reading.
+    on_value: called before each value of the file, and for each message. An error that it raises ends the reading.
 
     Raises InvalidRequestError, naming the place: the file is not JSON, has no known format or no readable conversation,
     is too big, or is Ebb's own and has a wrong value.
@@ -132,8 +132,8 @@ class _Foreign:
         self._format = self._format or found
         if found is not self._format:
             raise wrong(place, "The chats before it are of another application. Import this one in a file of its own.")
-        chat = found.read(Checked(value, place), self._now)
-        imported = imported_from(chat, place, self._room)
+        chat = found.read(Checked(value, place, self._reader.on_value), self._now)
+        imported = imported_from(chat, place, self._room, self._reader.on_value)
         if not imported.messages:
             raise wrong(place, "The chat has no questions or answers, so it is left out.", code="conversation_empty")
         source = self._source(found, chat.source, imported)

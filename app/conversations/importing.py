@@ -5,7 +5,7 @@ for seconds.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,7 +77,7 @@ def read_own(reader: JsonReader) -> list[Imported]:
                     "(/api/export?parts=true), or export conversations one by one",
                     param="conversations",
                 )
-            conversations.append(_imported(given, f"conversations[{index}]"))
+            conversations.append(_imported(given, f"conversations[{index}]", reader.on_value))
     reader.end()
     folders = parse_object(ImportHead, head).folders
     if len({each.source for each in conversations}) < len(conversations):
@@ -117,7 +117,7 @@ def _checked_message(value: Any, at: tuple[str | int, ...]) -> MessageFields:
     return parse_object(MessageFields, value, at)
 
 
-def _imported(given: ImportedFields, field: str) -> Imported:
+def _imported(given: ImportedFields, field: str, on_message: Callable[[], None]) -> Imported:
     ordered = _in_order(given.messages, f"{field}.messages")
     ids = {message.id: new_id("msg") for message in ordered}
     if given.head_id is not None and given.head_id not in ids:
@@ -140,7 +140,10 @@ def _imported(given: ImportedFields, field: str) -> Imported:
         created_at=given.created_at,
         updated_at=given.updated_at,
     )
-    messages = [_message(message, ids, conversation.id) for message in ordered]
+    messages = list[Message]()
+    for message in ordered:
+        on_message()
+        messages.append(_message(message, ids, conversation.id))
     responses = {
         ids[message.id]: _response(message.response.record(), ids, conversation.id)
         for message in ordered

@@ -31,7 +31,7 @@ class JsonReader:
 
         on_value: called before each value. An error that it raises ends the reading.
         """
-        self._on_value = on_value
+        self.on_value = on_value
         try:
             self._text = body.decode()
         except UnicodeDecodeError as error:
@@ -48,7 +48,7 @@ class JsonReader:
 
     def value(self) -> Any:
         """Read a value in one piece. Raises InvalidRequestError."""
-        self._on_value()
+        self.on_value()
         begin = self._skip()
         try:
             value, self._at = self._decoder.raw_decode(self._text, begin)

@@ -26,7 +26,7 @@ from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
 from app.domain.folder import FolderLevel, FolderTree
 from app.domain.records import Conversation, Message
 from app.http.attachment import attachment
-from app.http.client_presence import stop_if_left
+from app.http.client_presence import stop_if_left, while_present
 from app.http.large_json import LargeJSONResponse, json_in_parts
 from app.http.query_params import flag, positions
 from app.http.request_body import read_bytes
@@ -92,11 +92,14 @@ async def preview_import(request: Request) -> Response:
 
 
 async def import_file(request: Request) -> Response:
-    """Import an exported file, skipping conversations that exist already. If one of Ebb's own is invalid, none is."""
+    """Import an exported file, skipping conversations that exist already. If one of Ebb's own is invalid, none is.
+
+    The client's departure ends the import, which then leaves nothing.
+    """
     services, duplicates, chosen = services_of(request), flag(request, "duplicates"), positions(request, "chosen")
     given, unreadable = await _read(request, partial(_chosen, chosen=chosen))
     try:
-        added = await services.store.imports.add(given, duplicates=duplicates)
+        added = await while_present(request, services.store.imports.add(given, duplicates=duplicates))
         skipped = [one.source for one in given if one.source not in added]
     finally:
         await asyncio.to_thread(_free, given)
@@ -112,7 +115,13 @@ async def _read(request: Request, make: Callable[[ReadFile], T]) -> T:
     body = await read_bytes(request, MAX_IMPORT_BYTES)
     services = services_of(request)
     stop = partial(stop_if_left, request.scope)
-    return await services.tenant_threads.run(services.store.tenant, lambda: make(read_any(body, stop)))
+
+    def read() -> T:
+        # The client may have left while the request waited for its turn.
+        stop()
+        return make(read_any(body, stop))
+
+    return await services.tenant_threads.run(services.store.tenant, read)
 
 
 def _previewed(file: ReadFile) -> tuple[ImportPreview, deque[tuple[str, PreviewedConversation]]]:

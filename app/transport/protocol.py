@@ -247,6 +247,10 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_message_complete()
         # uvicorn leaves it set if the response was complete before the request.
         self.cycle.more_body = False
+        if self.cycle is self._answering:
+            # uvicorn stops reading at each large piece of a body. With the last one, nothing else would notice that the
+            # client leaves.
+            self.flow.resume_reading()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that the parser rejected, by itself or because a method above raised (uvicorn)."""

@@ -87,7 +87,7 @@ def _texts(chat: ForeignChat, content: Checked) -> tuple[str, str]:
     """Return the text and the reasoning of a message's content."""
     match content.text("content_type"):
         case "text" | "multimodal_text":
-            found = [_part(chat, content, index, part) for index, part in enumerate(content.items("parts"))]
+            found = [_part(chat, content, index, part) for index, part in content.elements("parts")]
             return _CITATION.sub("", "\n".join(part for part in found if part)).strip(), ""
         case "code":
             language = content.text("language")

@@ -1,7 +1,7 @@
 """Values of a file from elsewhere, whose types are checked where they are read. An error names the place."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -28,10 +28,15 @@ def malformed(place: str, expected: str) -> InvalidRequestError:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An object of the file. A member that is missing or null counts as empty."""
+    """An object of the file. A member that is missing or null counts as empty.
+
+    on_value: called before each element of its lists, and each of its `named` members. An error that it raises ends the
+        reading.
+    """
 
     members: dict[str, Any]
     place: str
+    on_value: Callable[[], None] = lambda: None
 
     def has(self, name: str) -> bool:
         """Return whether the member is present and not null."""
@@ -64,14 +69,21 @@ class Checked:
             raise malformed(self.at(name), "a list")
         return value or []
 
+    def elements(self, name: str) -> Iterator[tuple[int, Any]]:
+        """Yield the elements of a list, each with its number."""
+        for each in enumerate(self.items(name)):
+            self.on_value()
+            yield each
+
     def objects(self, name: str) -> Iterator["Checked"]:
         """Yield the elements of a list of objects."""
-        for index, value in enumerate(self.items(name)):
+        for index, value in self.elements(name):
             yield self._object(value, f"{self.at(name)}[{index}]", required=True)
 
     def named(self) -> Iterator[tuple[str, "Checked"]]:
         """Yield the members of an object of objects, each with its name."""
         for name, value in self.members.items():
+            self.on_value()
             yield name, self._object(value, self.at(name), required=True)
 
     def seconds(self, name: str) -> float | None:
@@ -92,10 +104,10 @@ class Checked:
 
     def _object(self, value: Any, place: str, *, required: bool = False) -> "Checked":
         if value is None and not required:
-            return Checked({}, place)
+            return Checked({}, place, self.on_value)
         if not isinstance(value, dict):
             raise malformed(place, "a JSON object")
-        return Checked(value, place)
+        return Checked(value, place, self.on_value)
 
 
 def _seconds(value: Any) -> float | None:

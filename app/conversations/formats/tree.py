@@ -5,7 +5,7 @@ are left out, and pieces by the same speaker become one message. Branches stay b
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -95,13 +95,14 @@ class _Turn:
         return found[::-1]
 
 
-def imported_from(chat: ForeignChat, place: str, room: int) -> Imported:
+def imported_from(chat: ForeignChat, place: str, room: int, on_message: Callable[[], None] = lambda: None) -> Imported:
     """Convert a conversation to one that can be stored, with new ids. Counts in `left_out` what has no place in it.
 
     room: maximum number of characters of all its messages. Branches repeat the pieces before them.
+    on_message: called for each message, in each pass over them. An error that it raises ends the conversion.
     Raises InvalidRequestError: the messages form a cycle, or have more characters than there is room for.
     """
-    turns = _turns(chat, place)
+    turns = _turns(chat, place, on_message)
     kept = [turn for turn in turns.values() if turn is not None and not turn.is_dropped]
     kept = list(dict.fromkeys(kept))
     if sum(turn.num_characters for turn in kept) > room:
@@ -110,7 +111,10 @@ def imported_from(chat: ForeignChat, place: str, room: int) -> Imported:
     title = " ".join(chat.title.split())[:MAX_TITLE_LENGTH]
     conversation_id = new_id("conv")
     ids = {turn: new_id("msg") for turn in kept}
-    messages = [_message(turn, ids, conversation_id, chat.created_at) for turn in kept]
+    messages = list[Message]()
+    for turn in kept:
+        on_message()
+        messages.append(_message(turn, ids, conversation_id, chat.created_at))
     head = _head(chat, turns, kept)
     conversation = Conversation(
         id=conversation_id,
@@ -133,10 +137,11 @@ def _tags(given: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))[:MAX_TAGS]
 
 
-def _turns(chat: ForeignChat, place: str) -> dict[str, _Turn | None]:
+def _turns(chat: ForeignChat, place: str, on_message: Callable[[], None]) -> dict[str, _Turn | None]:
     """Return each message's turn, or the turn above a message that is left out; None at the root."""
     turns: dict[str, _Turn | None] = {}
-    for name in _in_order(chat.nodes, place):
+    for name in _in_order(chat.nodes, place, on_message):
+        on_message()
         node = chat.nodes[name]
         above = turns[node.parent] if node.parent in turns and node.parent is not None else None
         if node.speaker is not None and above is None and node.speaker == "assistant":
@@ -162,10 +167,11 @@ def _turn(node: Node, above: _Turn | None) -> _Turn:
     return turn
 
 
-def _in_order(nodes: dict[str, Node], place: str) -> Iterator[str]:
+def _in_order(nodes: dict[str, Node], place: str, on_message: Callable[[], None]) -> Iterator[str]:
     """Yield the name of each message after the one above it. Raises InvalidRequestError if some form a cycle."""
     below: defaultdict[str | None, list[str]] = defaultdict(list)
     for name, node in nodes.items():
+        on_message()
         # A message whose predecessor the file lacks begins a branch.
         below[node.parent if node.parent in nodes else None].append(name)
     todo, seen = below[None][::-1], set[str]()

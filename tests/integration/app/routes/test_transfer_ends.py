@@ -1,17 +1,22 @@
 """Imports and exports whose client leaves: the work ends."""
 
 import asyncio
+import json
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.domain.records import Conversation, Message
 from app.routes import transfer
+from app.storage import imports
+from app.storage.imports import Imported
 from app.tenants.tenant_threads import MOST_OF_ONE
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, said
+from tests.unit.costs.test_imports import chatgpt
 from tests.unit.fake_engine import FakeEngine
 
 Api = RunningServer[FakeEngine]
@@ -65,9 +70,36 @@ async def test_reading_of_a_file_ends_when_the_client_leaves(
 ) -> None:
     work = EndlessWork()
     monkeypatch.setattr(transfer, "read_any", work.read)
-    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n"
-    await check_end(api, work, head.encode() + b"{}")
+    # So large that uvicorn stops reading for a while.
+    body = b" " * (1 << 20)
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    await check_end(api, work, head.encode() + body)
     assert "an unexpected error" not in caplog.text
+
+
+async def test_import_whose_client_leaves_stores_nothing(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, batches = asyncio.Event(), imports._batches
+
+    def slow(given: Iterable[Imported]) -> Iterator[Any]:
+        for number, batch in enumerate(batches(given)):
+            if number:
+                began.set()
+            yield batch
+
+    # Batches of one message, of which some are stored before the client leaves, and most are not.
+    monkeypatch.setattr(imports, "BATCH_MESSAGES", 1)
+    monkeypatch.setattr(imports, "_batches", slow)
+    body = json.dumps([chatgpt(2000)]).encode()
+    head = f"POST /api/import HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    _, writer = await asyncio.open_connection("127.0.0.1", int(api.url.rpartition(":")[2]))
+    writer.write(head + body)
+    async with asyncio.timeout(20):
+        await began.wait()
+        writer.close()
+        # The end of an import has no event.
+        while await api.services.store.database.read("SELECT * FROM staged"):  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    assert not await api.services.store.database.read("SELECT * FROM shown_conversation")
 
 
 @pytest.mark.parametrize("path", ["/api/conversations/{}/export", "/api/export"])

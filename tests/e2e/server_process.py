@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.server import server_pid
 from tests.waiting import until
 
 START_SECONDS = 120.0
@@ -29,6 +30,13 @@ class ServerProcess:
         self._state_dir = state_dir
         self._flags = flags
         self._log = state_dir / "serve.log"
+
+    @property
+    def pid(self) -> int:
+        """Id of the process that serves, which the started one supervises."""
+        pid = server_pid(self._process.pid)
+        assert pid is not None
+        return pid
 
     def start(self) -> None:
         """Start the server and wait until it is ready to answer."""

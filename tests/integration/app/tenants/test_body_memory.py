@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from app.tenants import body_memory
+from app.tenants.body_memory import BodyMemory
 from tests.integration.tenants import People, serving_people
 
 MOST = 1 << 20
@@ -24,11 +25,19 @@ async def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
 
 
 async def status(client: aiohttp.ClientSession, body: bytes, encoding: str = "identity") -> int:
-    response = await client.post("/api/import/preview", data=body, headers={"Content-Encoding": encoding})
-    return response.status
+    async with client.post("/api/import/preview", data=body, headers={"Content-Encoding": encoding}) as response:
+        return response.status
 
 
-async def test_unfinished_bodies_of_a_tenant_are_bounded(people: People) -> None:
+async def test_unfinished_bodies_of_a_tenant_are_bounded(people: People, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_read, grow = asyncio.Event(), BodyMemory.grow
+
+    def grown(memory: BodyMemory, num_bytes: int) -> None:
+        grow(memory, num_bytes)
+        if memory._num_bytes == MOST - 1:
+            is_read.set()
+
+    monkeypatch.setattr(BodyMemory, "grow", grown)
     port, key = int(people.server.url.rpartition(":")[2]), people.keys["alice"]
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     head = (
@@ -36,8 +45,8 @@ async def test_unfinished_bodies_of_a_tenant_are_bounded(people: People) -> None
     )
     writer.write(head.encode() + bytes(MOST - 1))
     async with asyncio.timeout(20):
-        while await status(people.alice, FILE) != 429:
-            pass
+        await is_read.wait()
+        assert await status(people.alice, FILE) == 429
         assert await status(people.bob, FILE) == 200
         writer.close()
         while await status(people.alice, FILE) != 200:

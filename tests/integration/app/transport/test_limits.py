@@ -142,7 +142,10 @@ def send_before_reading(host: str, port: int, trust: ssl.SSLContext | None = Non
         return connection.recv(1 << 16)
 
 
-async def test_response_survives_what_its_client_still_sends(short_deadlines: None, api: Api) -> None:
+async def test_response_survives_what_its_client_still_sends(
+    short_deadlines: None, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "LINGER_SECONDS", 20.0)
     address = urlsplit(api.url)
     assert address.hostname
     assert address.port
@@ -153,7 +156,7 @@ async def test_response_survives_what_its_client_still_sends(short_deadlines: No
 async def test_response_over_tls_survives_what_its_client_still_sends(
     short_deadlines: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "LINGER_SECONDS", 2.0)
+    monkeypatch.setattr(protocol, "LINGER_SECONDS", 20.0)
     files = make_tls_files(tmp_path)
     trust = ssl.create_default_context(cafile=files.authority)
     # A ticket of the session would look like a response.

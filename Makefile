@@ -77,7 +77,7 @@ test-models: test-setup ## compare every tested architecture with transformers a
 	@$(BIN)/python -m pytest -n 2 --size services -m many_models tests/sweep tests/integration/engine tests/integration/models $(ARGS)
 
 test-replicas: test-setup ## run several replicas, pipeline stages and ranks with all that can happen to them, two minutes
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --size services -m many_processes tests/integration/engine tests/integration/models $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --size services -m many_processes tests/integration $(ARGS)
 
 test-tools: test-setup ## run every benchmark in small, fuzz the API, and check SCIM with scim2_tester, a minute
 	@$(BIN)/python -m pytest -n 2 --size services -m tool tests/integration $(ARGS)

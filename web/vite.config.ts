@@ -43,6 +43,8 @@ export default defineConfig({
     // One jsdom for all files, which run one after the other: creating it takes as long as all its tests.
     isolate: false,
     fileParallelism: false,
+    // A busy machine takes six seconds to inflate the largest archive.
+    testTimeout: 60_000,
     restoreMocks: true,
     unstubGlobals: true,
   },

@@ -149,7 +149,9 @@ class PostgresConnection:
 
     def execute_many(self, statement: str, rows: Iterable[Parameters], /) -> None:
         """Execute a statement once for each of `rows`."""
-        self.raw.cursor().executemany(_translated(statement), [_sendable(row) for row in rows])
+        # Without a row, the driver would still wait for an answer.
+        if sendable := [_sendable(row) for row in rows]:
+            self.raw.cursor().executemany(_translated(statement), sendable)
 
     def fetch_all(self, statement: str, parameters: Parameters = (), /) -> list[Row]:
         """Return all rows of a statement."""

@@ -58,7 +58,7 @@ def open_llm(model_path: Path, tmp_path: Path) -> LLM:
 def test_new_engine_loads_blocks_from_a_distant_redis(
     model_path: Path, tmp_path: Path, computed: Computed, link: SlowLink
 ) -> None:
-    link.set(0.1, FAST)
+    link.set(0.03, FAST)
     with open_llm(model_path, tmp_path) as llm:
         answer(llm, short(1), 1)
         completion = answer(llm, PROMPT, COUNT)

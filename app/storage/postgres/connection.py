@@ -58,7 +58,7 @@ OWN_SETTINGS: Final = (
 """In the stricter levels a transaction's view is older than the lock that it waits for. A database or a role may have
 any of them as its default."""
 
-_PLACE = re.compile(r"'[^']*'|%|\?|(?<!:):([a-z_]+)")
+_PLACE = re.compile(r"'[^']*'|\?|(?<!:):([a-z_]+)")
 
 
 class PostgresRow:
@@ -149,9 +149,10 @@ class PostgresConnection:
 
     def execute_many(self, statement: str, rows: Iterable[Parameters], /) -> None:
         """Execute a statement once for each of `rows`."""
+        query, names = _translated(statement)
         # Without a row, the driver would still wait for an answer.
-        if sendable := [_sendable(row) for row in rows]:
-            self.raw.cursor().executemany(_translated(statement), sendable)
+        if sendable := [_sendable(row, names) for row in rows]:
+            self.raw.cursor().executemany(query, sendable)
 
     def fetch_all(self, statement: str, parameters: Parameters = (), /) -> list[Row]:
         """Return all rows of a statement."""
@@ -177,17 +178,18 @@ class PostgresConnection:
         yield from self.raw.cursor().stream(_as_query(statement))
 
     def _executed(self, statement: str, parameters: Parameters) -> psycopg.Cursor[Row]:
-        raw, given = self.raw, _sendable(parameters) or None
+        query, names = _translated(statement)
+        raw, given = self.raw, _sendable(parameters, names) or None
         begins = raw.info.transaction_status == TransactionStatus.IDLE
         try:
-            executed = raw.execute(_translated(statement), given)
+            executed = raw.execute(query, given)
             self._heard_at = monotonic()
             return executed
         except psycopg.OperationalError:
             # The server ended the connection while it was idle. Outside of a transaction nothing is lost with it.
             if not (begins and raw.closed) or self._is_over():
                 raise
-            return self.raw.execute(_translated(statement), given)
+            return self.raw.execute(query, given)
 
     def _ask(self) -> None:
         """Close the connection unless PostgreSQL answers on it."""
@@ -208,6 +210,8 @@ class PostgresConnection:
     def _connect(self) -> LimitedConnection:
         raw = self._reach.connect(self._url)
         raw.row_factory = _rows
+        # Other cursors of psycopg parse a statement with many parameters each time.
+        raw.cursor_factory = psycopg.RawCursor
         end = monotonic() + SETUP_SECONDS
         raw.is_over = lambda: self._is_over() or monotonic() >= end
         try:
@@ -227,17 +231,17 @@ def _rows(cursor: psycopg.Cursor[Any]) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _translated(statement: str) -> sql.SQL:
-    """Return a statement with the marks of psycopg: `%s` for `?` and `%(name)s` for `:name`, not within strings."""
-    return _as_query(_PLACE.sub(_mark, statement))
+def _translated(statement: str) -> tuple[sql.SQL, tuple[str, ...]]:
+    """Return a statement with `$1`, `$2` ... for `?` and `:name`, not within strings, and the names in their order."""
+    places = dict[str, int]()
 
+    def mark(found: re.Match[str]) -> str:
+        if found[0] != "?" and found[1] is None:
+            return found[0]
+        name = found[1] or f"?{len(places)}"
+        return f"${places.setdefault(name, len(places) + 1)}"
 
-def _mark(found: re.Match[str]) -> str:
-    if found[0] == "?":
-        return "%s"
-    if found[1] is not None:
-        return f"%({found[1]})s"
-    return found[0].replace("%", "%%")
+    return _as_query(_PLACE.sub(mark, statement)), tuple(places)
 
 
 def _as_query(statement: str) -> sql.SQL:
@@ -245,11 +249,13 @@ def _as_query(statement: str) -> sql.SQL:
     return sql.SQL(statement)
 
 
-def _sendable(parameters: Parameters) -> Parameters:
-    """Return the parameters without NUL characters, which no text of PostgreSQL can contain."""
-    if isinstance(parameters, Mapping):
-        return {name: without_nul(value) for name, value in parameters.items()}
-    return [without_nul(value) for value in parameters]
+def _sendable(parameters: Parameters, names: Sequence[str]) -> list[Any]:
+    """Return the parameters without NUL characters, which no text of PostgreSQL can contain.
+
+    names: those of a mapping, in the order in which the statement takes them.
+    """
+    values = [parameters[name] for name in names] if isinstance(parameters, Mapping) else parameters
+    return [without_nul(value) for value in values]
 
 
 def without_nul(value: Any) -> Any:

@@ -3,6 +3,7 @@
 A prompt is stored so that a cut answer can continue from it, and so that its KV is erased along with the answer.
 """
 
+import json
 from collections.abc import Iterable
 
 from app.storage.connection import Connection
@@ -45,9 +46,11 @@ def copy_answer_prompts(connection: Connection, tenant: str, copies: Iterable[tu
 
     copies: ids of each original and its copy.
     """
-    connection.execute_many(
-        "INSERT INTO answer_prompt(message_id, token_ids) SELECT ?, token_ids FROM answer_prompt WHERE message_id = ?",
-        [(copied, original) for original, copied in copies],
+    dialect = connection.dialect
+    connection.execute(
+        f"INSERT INTO answer_prompt(message_id, token_ids) SELECT {dialect.json_text(1)}, token_ids "
+        f"FROM {dialect.json_items} CROSS JOIN answer_prompt WHERE message_id = {dialect.json_text(0)}",
+        (json.dumps(list(copies)),),
     )
     check_size(connection, tenant)
 

@@ -12,6 +12,7 @@ from app.domain.token_trails import TokenNode
 from app.domain.tool_use import MayCall, dump_tool_use, load_tool_use
 from app.storage.connection import Connection, Row
 from app.storage.limits import check_items, check_room, check_size
+from app.storage.many_rows import insert_rows
 from engine.errors import NotFoundError
 
 MESSAGE_COLUMNS = (
@@ -22,8 +23,6 @@ MESSAGE_COLUMNS = (
 
 _CONVERSATION: Final = tuple(each.name for each in fields(Conversation))
 _MESSAGE: Final = tuple(each.name for each in fields(Message) if each.name != "tokens")
-
-_PLACES = ", ".join("?" * len(MESSAGE_COLUMNS.split(",")))
 
 
 def insert_message(connection: Connection, message: Message) -> None:
@@ -44,9 +43,10 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
 
     Raises LimitReachedError.
     """
-    connection.execute_many(
-        f"INSERT INTO message({MESSAGE_COLUMNS}) VALUES ({_PLACES})",
-        [
+    insert_rows(
+        connection,
+        f"message({MESSAGE_COLUMNS})",
+        (
             (
                 message.id,
                 message.conversation_id,
@@ -73,7 +73,7 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
                 message.merged,
             )
             for message in messages
-        ],
+        ),
     )
     if messages:
         check_items(connection, {message.conversation_id for message in messages})

@@ -19,6 +19,7 @@ from typing import Final
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection, Row
 from app.storage.index_batches import next_batch
+from app.storage.many_rows import insert_rows
 from app.storage.search_words import INDEXED_CHARACTERS, Phrase, phrases_of, segmented
 from app.storage.text_index import Indexed
 
@@ -28,9 +29,6 @@ GROWTH: Final = 8
 """Growth of the rows to look through before the index is asked, and of the lists of numbers."""
 FEW: Final = 20_000
 """Numbers of which all rows are looked through, because asking the index about every number would take longer."""
-
-PIECE_CHARACTERS: Final = 65_536
-"""Characters of text whose words are found between two statements."""
 
 SEARCHING: Final = (
     "SET enable_seqscan = off",
@@ -199,27 +197,13 @@ def index_written(connection: Connection) -> None:
     _insert(connection, connection.fetch_all(f"{TEXTS} WHERE number = ANY(?)", (INDEXED_CHARACTERS, numbers)))
 
 
-def _insert(connection: Connection, rows: Sequence[Row]) -> None:
-    # PostgreSQL ends a transaction that sends nothing for a while, and finding the words of many texts takes long.
-    for piece in _pieces(rows):
-        connection.execute_many(
-            "INSERT INTO search_words(number, place, words) VALUES (?, ?, ?) "
-            "ON CONFLICT(number) DO UPDATE SET place = excluded.place, words = excluded.words",
-            piece,
-        )
-
-
-def _pieces(rows: Iterable[Row]) -> Iterator[list[tuple[int, str, str]]]:
-    """Yield the indexed rows in pieces of about PIECE_CHARACTERS."""
-    piece, characters = list[tuple[int, str, str]](), 0
-    for row in rows:
-        piece.append(indexed := _indexed(row))
-        characters += len(indexed[2])
-        if characters >= PIECE_CHARACTERS:
-            yield piece
-            piece, characters = [], 0
-    if piece:
-        yield piece
+def _insert(connection: Connection, rows: Iterable[Row]) -> None:
+    insert_rows(
+        connection,
+        "search_words(number, place, words)",
+        map(_indexed, rows),
+        "ON CONFLICT(number) DO UPDATE SET place = excluded.place, words = excluded.words",
+    )
 
 
 def _indexed(row: Row) -> tuple[int, str, str]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.storage import imports, removals
+from app.storage.answer_prompts import insert_answer_prompt
 from app.storage.connection import Connection, Parameters
 from app.storage.errors import DuplicateError
 from app.storage.items import NewItem
@@ -48,6 +49,27 @@ def transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[tuple[in
     return seen
 
 
+@pytest.fixture
+async def statements(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record the statements that change rows, once for each execution."""
+    kind: type[Any] = await store.database.write(type)
+    seen, execute, execute_many = list[str](), kind.execute, kind.execute_many
+
+    def one(self: Connection, sql: str, parameters: Parameters = (), /) -> int:
+        seen.append(sql)
+        changed: int = execute(self, sql, parameters)
+        return changed
+
+    def many(self: Connection, sql: str, rows: Iterable[Parameters], /) -> None:
+        given = list(rows)
+        seen.extend([sql] * len(given))
+        execute_many(self, sql, given)
+
+    monkeypatch.setattr(kind, "execute", one)
+    monkeypatch.setattr(kind, "execute_many", many)
+    return seen
+
+
 async def count(store: Store, table: str) -> int:
     [row] = await store.database.read(f"SELECT count(*) AS rows FROM {table}")
     return int(row["rows"])
@@ -64,23 +86,29 @@ async def test_long_conversation_is_removed_in_batches(store: Store, transaction
 
 
 async def test_chats_cost_few_transactions_and_statements(
-    store: Store, transactions: list[tuple[int, bool]], monkeypatch: pytest.MonkeyPatch
+    store: Store, transactions: list[tuple[int, bool]], statements: list[str]
 ) -> None:
     given = [imported(f"conv_{number}", ["tide"] * 4) for number in range(50)]
-    kind: type[Any] = await store.database.write(type)
-    statements, execute_many = list[str](), kind.execute_many
-
-    def counted(self: Connection, sql: str, rows: Iterable[Parameters], /) -> None:
-        statements.append(sql)
-        execute_many(self, sql, rows)
-
-    monkeypatch.setattr(kind, "execute_many", counted)
     await store.imports.add(given, duplicates=False)
-    # A batch writes conversations, their marks and messages, each by one statement, and PostgreSQL's index by another.
-    assert len(statements) == (4 if store.database.is_shared else 3) * 10
+    # A batch writes messages by one statement, PostgreSQL's index by another, and 5 conversations and marks.
+    assert len([sql for sql in statements if "INTO message" in sql]) == 10
+    assert len([sql for sql in statements if "INTO search_words" in sql]) == (10 if store.database.is_shared else 0)
+    assert len([sql for sql in statements if "INTO conversation" in sql or "INTO staged" in sql]) == 2 * 50
     transactions.clear()
     await store.deletions.remove_conversation(given[0].conversation.id)
     assert transactions == [(0, True), (4, False)]
+
+
+async def test_fork_costs_few_statements(store: Store, statements: list[str]) -> None:
+    await store.imports.add([imported("conv_1", ["tide"] * 2000)], duplicates=False)
+    [source] = (await store.conversations.page()).conversations
+    path = await store.messages.path(source.head_id)
+    await store.database.write(lambda each: insert_answer_prompt(each, store.tenant, path[1].id, b"\0" * 400))
+    statements.clear()
+    fork = await store.tree.fork(source.id, path[-1].id)
+    assert len(statements) <= 100
+    assert [each.content for each in await store.messages.path(fork.head_id)] == ["tide"] * 2000
+    assert await count(store, "answer_prompt") == 2
 
 
 async def test_branch_is_removed_in_batches_with_nothing_above(

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.ids import new_id
+from app.domain.records import Message
 from app.domain.response_record import ResponseRecord
 from app.storage.connection import Connection
 from app.storage.items import NewItem
+from app.storage.rows import insert_messages
 from app.storage.run_records import MessageEnd, Turn
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
@@ -20,6 +23,11 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     store = await Store.open(tmp_path / "conversations.db")
     yield store
     await store.close()
+
+
+def answer_to(question: Message) -> Message:
+    """Build a child of a question, with the same text."""
+    return replace(question, id=new_id("msg"), parent_id=question.id)
 
 
 async def check(store: Store) -> int:
@@ -86,6 +94,24 @@ async def test_stored_bytes_follow_every_change(store: Store) -> None:
     await check(store)
     await store.deletions.remove_all()
     assert await check(store) == 0
+
+
+async def test_messages_of_several_tenants_are_counted_together(store: Store) -> None:
+    bob = store.of("bob")
+    chats = [await each.conversations.create({}) for each in (store, store, bob)]
+    uncounted = await store.conversations.create({})
+    before = await check(store), await check(bob)
+
+    def write(connection: Connection) -> None:
+        connection.execute("UPDATE conversation SET counted = FALSE WHERE id = ?", (uncounted.id,))
+        asked = [message(chat, "user", "é" * number) for chat in (*chats, uncounted) for number in range(3)]
+        insert_messages(connection, [each for asked_of in asked for each in (asked_of, answer_to(asked_of))])
+
+    await store.database.write(write)
+    stored = await store.limits.stored_bytes()
+    question_and_answer = [2 * (256 + number * len("é".encode()) + 4 * 3) for number in range(3)]
+    grown = sum(question_and_answer)
+    assert (stored[store.tenant] - before[0], stored["bob"] - before[1]) == (2 * grown, grown)
 
 
 async def test_bytes_beyond_the_limit_are_refused(store: Store) -> None:

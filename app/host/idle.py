@@ -14,7 +14,6 @@ from engine.urgency import Urgency
 
 logger = logging.getLogger(__name__)
 
-
 Work = TypeVar("Work")
 """A piece of work, whose text names it in the log."""
 

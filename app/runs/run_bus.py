@@ -1,6 +1,8 @@
 """The interface to the runs of other servers on the same database."""
 
-from collections.abc import Set
+import asyncio
+from collections.abc import AsyncGenerator, Set
+from contextlib import asynccontextmanager
 from typing import Final, Protocol
 
 from app.runs.run import Run
@@ -21,6 +23,16 @@ class CancelPendingError(NotReadyError):
             "The server that generates this answer does not respond, or stops or starts. The answer is cancelled as "
             "soon as a server continues it. Try again in a few seconds"
         )
+
+
+@asynccontextmanager
+async def time_to_cancel() -> AsyncGenerator[None, None]:
+    """Bound the wait for the end of a cancelled run in the context. Raises CancelPendingError."""
+    try:
+        async with asyncio.timeout(CANCEL_SECONDS):
+            yield
+    except TimeoutError:
+        raise CancelPendingError from None
 
 
 class RunBus(Protocol):

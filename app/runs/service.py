@@ -22,9 +22,8 @@ from app.domain.token_history import ID_BYTES, pack_ids
 from app.host.backend import GenerationStream
 from app.http.error_responses import error_body
 from app.logs.request_log import log_finished
-from app.runs import run_bus
 from app.runs.run import Run
-from app.runs.run_bus import Alone, RunBus
+from app.runs.run_bus import Alone, RunBus, time_to_cancel
 from app.runs.run_end import closing_error, error_of, message_end
 from app.runs.unstored_ends import UnstoredEnds
 from app.storage.run_records import MessageEnd
@@ -169,11 +168,8 @@ class RunRegistry:
             await self.cancel_elsewhere(run_id, tenant)
             return
         await self._begin_to_cancel(run)
-        try:
-            async with asyncio.timeout(run_bus.CANCEL_SECONDS):
-                await run.ended.wait()
-        except TimeoutError:
-            raise run_bus.CancelPendingError from None
+        async with time_to_cancel():
+            await run.ended.wait()
 
     async def _begin_to_cancel(self, run: Run) -> None:
         if run.abort is None and run.is_owned and not run.ended.is_set():

@@ -14,8 +14,8 @@ from typing import Final
 
 from app.domain.records import Message
 from app.domain.token_history import ID_BYTES, unpack_ids
-from app.runs import run_bus
 from app.runs.run import Run
+from app.runs.run_bus import time_to_cancel
 from app.runs.run_end import error_of
 from app.runs.run_log import RunLog, opening_event
 from app.runs.unstored_ends import REFUSALS
@@ -65,12 +65,9 @@ class SharedRuns:
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Have the server that works on a run end it, and wait until it has ended."""
         await self._store.of(tenant).runs.ask_to_cancel([run_id])
-        try:
-            async with asyncio.timeout(run_bus.CANCEL_SECONDS):
-                while (run := await self.tail(run_id, tenant)) is not None:
-                    await run.ended.wait()
-        except TimeoutError:
-            raise run_bus.CancelPendingError from None
+        async with time_to_cancel():
+            while (run := await self.tail(run_id, tenant)) is not None:
+                await run.ended.wait()
 
     async def cancel_in(self, conversation_ids: Set[str], tenant: str) -> None:
         """Have other servers end the runs in conversations."""

@@ -1,8 +1,6 @@
 """Rows that the deletion of all chats reads, while PostgreSQL has no statistics of the table."""
 
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -11,17 +9,9 @@ from app.storage.connection import Parameters, Row
 from app.storage.postgres.connection import PostgresConnection
 from app.storage.store import Store
 from tests.many_chats import add_chats
-from tests.on_postgres import url_of
 
 CHATS = 800
 BATCH = 50
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    store = await Store.open_postgres(url_of(tmp_path))
-    yield store
-    await store.close()
 
 
 async def test_deletion_of_all_chats_reads_each_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

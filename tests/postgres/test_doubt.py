@@ -1,6 +1,5 @@
 """Transactions whose COMMIT has no answer: the server learns whether they are stored, and counts nothing twice."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,6 @@ from tests.on_postgres import url_of
 from tests.postgres.lost_answers import lose_answer_to_commit
 
 MINUTE = TenantLimits(requests_per_minute=3)
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    store = await Store.open_postgres(url_of(tmp_path))
-    yield store
-    await store.close()
 
 
 async def titles(store: Store) -> list[str | None]:

@@ -1,7 +1,6 @@
 """Changes of the row of a tenant's stored bytes in PostgreSQL, each of which passes over all earlier ones."""
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -9,7 +8,6 @@ from app.storage.answer_prompts import insert_answer_prompt
 from app.storage.connection import Connection
 from app.storage.store import Store
 from tests.many_chats import add_long_chat
-from tests.on_postgres import url_of
 
 MESSAGES = 1000
 MOST_CHANGES = MESSAGES // 10
@@ -18,13 +16,6 @@ CHANGES = (
     "SELECT pg_stat_get_xact_tuples_updated(CAST('tenant_usage' AS regclass)) AS changes, "
     "length(current_setting('ebb.written', TRUE)) AS noted"
 )
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    store = await Store.open_postgres(url_of(tmp_path))
-    yield store
-    await store.close()
 
 
 async def test_fork_changes_stored_bytes_once_for_many_messages(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,7 @@
 """Plans of statements that visit the messages of a branch, while PostgreSQL has no statistics of the table."""
 
 import re
-from collections.abc import AsyncIterator
 from functools import partial
-from pathlib import Path
-
-import pytest
 
 from app.storage.connection import Connection, Parameters, Row
 from app.storage.deletions import HIDE_BRANCH
@@ -14,14 +10,6 @@ from app.storage.removals import BRANCH_AND_ABOVE, BRANCH_IDS, CONVERSATION_IDS,
 from app.storage.store import Store
 from app.storage.tree import NEWEST_LEAF_QUERY
 from tests.many_chats import add_long_chat
-from tests.on_postgres import url_of
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    store = await Store.open_postgres(url_of(tmp_path))
-    yield store
-    await store.close()
 
 
 def explained(connection: Connection, statement: str, parameters: Parameters) -> list[Row]:

@@ -1,8 +1,6 @@
 """Plans of searches: what PostgreSQL reads for the words of a query."""
 
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -13,17 +11,9 @@ from app.storage.connection import Parameters, Row
 from app.storage.imports import Imported
 from app.storage.postgres.connection import PostgresConnection
 from app.storage.store import Store
-from tests.on_postgres import url_of
 
 CHATS: Final = 400
 MESSAGES: Final = 4
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    store = await Store.open_postgres(url_of(tmp_path))
-    yield store
-    await store.close()
 
 
 def chat(number: int) -> Imported:

@@ -1,4 +1,4 @@
-"""An address that leads to a standby for a moment: what is read there may be old, and nothing can be written."""
+"""Connections to a standby are refused: it may return old rows, and takes no writes."""
 
 import psycopg
 import pytest

@@ -61,6 +61,15 @@ async def ended(services: Services) -> Run:
     return run
 
 
+async def held_after_three_tokens(services: Services, engine: FakeEngine) -> Run:
+    engine.hold()
+    conversation = await services.store.conversations.create({})
+    run = await services.turns.ask(conversation.id, NewMessage(content="one"))
+    engine.allow(3)
+    await engine.until_produced(engine.requests[-1], 3)
+    return run
+
+
 async def stored(services: Services, run: Run) -> Message:
     return await services.store.messages.get(run.answer.id)
 
@@ -147,11 +156,7 @@ async def test_retry_stores_refused_end_first(services: Services, engine: FakeEn
 
 
 async def test_cut_answer_continues_after_refused_end(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
-    engine.hold()
-    conversation = await services.store.conversations.create({})
-    run = await services.turns.ask(conversation.id, NewMessage(content="one"))
-    engine.allow(3)
-    await engine.until_produced(engine.requests[-1], 3)
+    run = await held_after_three_tokens(services, engine)
     with locked(tmp_path):
         await services.runs.cancel(run.id, "local")
     assert run.answer.status == "cancelled"
@@ -162,11 +167,7 @@ async def test_cut_answer_continues_after_refused_end(services: Services, engine
 
 
 async def test_cancel_is_confirmed_once_it_is_stored(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
-    engine.hold()
-    conversation = await services.store.conversations.create({})
-    run = await services.turns.ask(conversation.id, NewMessage(content="one"))
-    engine.allow(3)
-    await engine.until_produced(engine.requests[-1], 3)
+    run = await held_after_three_tokens(services, engine)
     with locked(tmp_path), pytest.raises(OutageError, match="lock"):
         await services.turns.cancel(run.id)
     cancelled = await services.turns.cancel(run.id)

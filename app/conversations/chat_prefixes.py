@@ -57,16 +57,19 @@ class ChatPrefixes:
 
 def _prefixes(heads: dict[str, Head | None], thinking: Thinking | None, prompt_identity: str) -> dict[str, list[int]]:
     return {
-        name: _prefix(head, thinking, prompt_key(prompt_identity, head.system_prompt)) if head is not None else []
+        name: [] if head is None else computed_prefix(head, thinking, prompt_key(prompt_identity, head.system_prompt))
         for name, head in heads.items()
     }
 
 
-def _prefix(head: Head, thinking: Thinking | None, key: str) -> list[int]:
-    """Return the computed prefix of the next prompt; empty if that prompt is rendered again."""
-    path = head.path
-    while path and not path[-1].prompt_key:
-        path = path[:-1]  # A question without an answer yet.
+def computed_prefix(head: Head, thinking: Thinking | None, key: str) -> list[int]:
+    """Return the computed prefix of the next prompt; empty if that prompt is rendered again.
+
+    key: key of prompts with the system prompt of `head`.
+    """
+    # Questions without an answer yet are left out.
+    end = next((end for end in range(len(head.path), 0, -1) if head.path[end - 1].prompt_key), 0)
+    path = head.path[:end]
     if not path or whole_key(path[-1].prompt_key) != key:
         return []
     if thinking is not None and thinking.is_in(unpack_ids(path[-1].ids)):

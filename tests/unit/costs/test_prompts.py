@@ -7,6 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from app.conversations.chat_prefixes import computed_prefix
+from app.domain.token_history import MessageTokens
+from app.storage.heads import Head
 from engine.detokenizer import Detokenizer
 from models.chat_format import ChatFormat, Message, unused_character
 from models.tokenizer import Tokenizer
@@ -68,6 +71,10 @@ def decoded(ids: Sequence[int]) -> None:
         detokenizer.push(each)
 
 
+def unanswered(size: int) -> Head:
+    return Head(None, [MessageTokens()] * size, b"")
+
+
 ROWS: Final = (
     CostRow("chat of turns", turns, rendered(), 150, 4_000),
     CostRow("chat of turns in Llama's template", turns, rendered(LLAMA3), 100, 2_000),
@@ -95,6 +102,7 @@ ROWS: Final = (
     CostRow("text of marks", repeated("e\u0301"), encoded, 2_000, 100_000),
     CostRow("text of control tokens", repeated(MARK), encoded, 500, 10_000),
     CostRow("answer of half characters", lambda size: [3 + 0xE2 - 33] * size, decoded, 500, 50_000),
+    CostRow("path of questions alone", unanswered, lambda head: computed_prefix(head, None, ""), 2_000, 20_000),
 )
 
 

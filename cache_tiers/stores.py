@@ -42,6 +42,7 @@ class Stores:
         self._unstored: FairLine[BlockKey, int] = FairLine(owners)
         self._untaken: RecentKeys[bool] = RecentKeys(MAX_UNTAKEN, owners)
         self._is_full = False
+        self._idle_refusals = 0
         self._retry_at = 0.0
         self._rewrite_at = 0.0
         self._rested_at = 0.0
@@ -84,12 +85,17 @@ class Stores:
     def may_store_soon(self) -> bool:
         """Whether the blocks that wait on the device can be stored within moments, because a lower tier responds.
 
-        A CPU tier that refused a block accepts more as soon as a write to a lower tier has ended.
+        A CPU tier that refused a block accepts more once a write to a lower tier has ended: shortly after that tier
+        counts it as ended. So a single refusal without a pending write does not mean that nothing will change.
         """
         if self._store.link_speed() is None:
             return False
-        may_retry = not self._unstored or self._clock() >= self._retry_at
-        return bool(self._jobs) or may_retry or self._store.stats().pending_writes > 0
+        may_retry = not self._unstored or self._clock() >= self._retry_at or self._idle_refusals < 2
+        return bool(self._jobs) or may_retry or self._is_writing
+
+    @property
+    def _is_writing(self) -> bool:
+        return self._store.stats().pending_writes > 0
 
     def on_computed(self) -> None:
         """Note that a step was computed, which restarts the rest period."""
@@ -122,6 +128,10 @@ class Stores:
             else:
                 refused.add(turn.owner)
         self._is_full = bool(refused)
+        if jobs or self._is_writing:
+            self._idle_refusals = 0
+        elif refused:
+            self._idle_refusals += 1
         if refused:
             self._retry_at = now + STORE_RETRY_SECONDS
         return jobs

@@ -11,14 +11,17 @@ from engine.llm import LLM
 from engine.sampling_params import SamplingParams
 from engine.scheduling import held_back
 from tests.conftest import default_cache_dir
-from tests.integration.engine.test_memory_shares import BLOCK_BYTES, CHATS, CPU_BLOCKS, FLOOD
+from tests.integration.engine.test_memory_shares import BLOCK_BYTES, CHATS, FLOOD
 from tests.redis_server import RedisServer
 from tests.tiny_models import make_tiny_model
+from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
 
 DEVICE_BLOCKS = 48
 """A quarter of the pool stays evictable without loss for an arriving tenant. That quarter holds two prompts."""
+CPU_BLOCKS = 2 * DEVICE_BLOCKS
+"""Half of them may wait for Redis: as many as the device has. More would be shed, at any speed of Redis."""
 
 # A prompt waits for room only if loading it later takes less time than computing it. A tiny model computes too fast for
 # that whenever Redis is slow for a moment.
@@ -44,14 +47,15 @@ def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(redis_server: RedisSer
     params = SamplingParams(temperature=0.0, max_tokens=1)
     chats, flood = [], []
     with LLM(config) as llm:
+        store = llm.tiers.store
+        assert store is not None
         for number, prompt in enumerate(FLOOD):
             flood.append(llm.engine.add_request(GenerateRequest(prompt, params, tenant="flood")))
             if number % 15 == 0:
                 chats.append(llm.engine.add_request(GenerateRequest(CHATS[number // 15], params, tenant="quiet")))
             while llm.engine.has_unfinished_requests():
                 llm.engine.step()
-        store = llm.tiers.store
-        assert store is not None
+            until(lambda: not store.stats().pending_writes)
         while llm.engine.core.next_poll_seconds() is not None or store.stats().pending_writes:
             llm.engine.step()
         assert [store.num_known_below(chat.block_keys[:4]) for chat in chats] == [4] * 4

@@ -1,6 +1,7 @@
 """A tenant that computes faster than its blocks go down waits for its own copies, and no other tenant does."""
 
 from cache_tiers.link_speed import LinkSpeed
+from cache_tiers.stores import STORE_RETRY_SECONDS
 from engine.request import Request, RequestStatus
 from engine.scheduling.held_back import MAX_HELD_BACK_SECONDS
 from tests.model.toys import BelievedCost, ToyStore
@@ -83,11 +84,32 @@ def test_wait_for_stuck_writes_ends() -> None:
     assert held.status is not RequestStatus.WAITING
 
 
+def test_request_waits_for_room_of_a_write_that_has_just_ended() -> None:
+    store = ToyStore(capacity=64)
+    rig = make_rig(store)
+    held = add_behind_stuck_writes(rig)
+    # The tier below counts the writes as ended before the CPU tier may evict their blocks.
+    store.pending_writes = 0
+    for _ in range(3):
+        assert rig.scheduler.schedule() is None
+        rig.now += STORE_RETRY_SECONDS / 2
+    store.refuses = False
+    rig.now += STORE_RETRY_SECONDS
+    rig.run(MAX_STEPS)
+    assert held.status is RequestStatus.FINISHED
+    assert rig.pool.num_lost == 0
+
+
 def test_no_wait_for_tier_that_nothing_will_empty() -> None:
     store = ToyStore(capacity=64)
     rig = make_rig(store)
     flood(rig, 2)
     store.refuses = True
+    rig.add(prompt(2), max_tokens=1)
+    for _ in range(2):
+        assert rig.scheduler.schedule() is None
+        rig.now += STORE_RETRY_SECONDS
+    rig.run(MAX_STEPS)
     flood(rig, 4)
     assert rig.pool.num_lost > 0
 

@@ -11,7 +11,7 @@ from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.recently_deleted import COMPLETE, KEPT, RESTORABLE, hide_shown
 from app.storage.removals import Leaving, Removal, Removed, mark, mark_hidden, next_removal, remove, without_kv
-from app.storage.rows import message_of, no_conversation, no_message
+from app.storage.rows import children_below, message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, NotFoundError
@@ -84,7 +84,7 @@ class DeletionStore:
         def update(connection: Connection) -> tuple[Conversation, list[str]]:
             message = _shown_message(connection, self._tenant, message_id)
             conversation = about_to_change(connection, self._tenant, message.conversation_id, expected)
-            hide = HIDE_BRANCH.format(children=connection.dialect.children_of("below"))
+            hide = HIDE_BRANCH.format(children=children_below(connection.dialect))
             hidden = connection.fetch_all(hide, (message_id, time.time(), message_id))
             runs = [row["run_id"] for row in hidden if row["run_id"] is not None]
             head = conversation.head_id

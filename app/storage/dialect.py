@@ -24,8 +24,8 @@ class Dialect:
     whole: returns the expression for the largest integer that is at most a positive number.
     beginning: function that returns a text's first characters, of the text and their number.
     characters: function that counts the characters of a text.
-    children_of: join of the rows of a table with the messages whose `parent_id` is their `id`. Always by the index,
-        since a recursion makes it again for each message.
+    looked_up: returns the join of the rows before it with the rows of a table or a view that meet a condition. Each
+        is looked up by the index of the condition, whatever statistics the database has.
     """
 
     same: str
@@ -40,4 +40,4 @@ class Dialect:
     whole: Callable[[str], str]
     beginning: str
     characters: str
-    children_of: Callable[[str], str]
+    looked_up: Callable[[str, str], str]

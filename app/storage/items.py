@@ -15,7 +15,7 @@ from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.next_prefixes import forget_next_prefixes
 from app.storage.removals import CONVERSATION_NODES, Leaving, without_kv
-from app.storage.rows import insert_message, no_conversation, node_of
+from app.storage.rows import children_below, insert_message, no_conversation, node_of
 from app.storage.server_clock import act_at
 from engine.errors import ConflictError, NotFoundError
 
@@ -126,7 +126,7 @@ def _disown(connection: Connection, message_id: str) -> None:
     """
     connection.execute(
         "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE parent_id = ? "
-        f"UNION ALL SELECT message.id FROM below {connection.dialect.children_of('below')}) "
+        f"UNION ALL SELECT message.id FROM below {children_below(connection.dialect)}) "
         "UPDATE message SET token_ids = ?, starts_prompt = FALSE, prompt_key = ? "
         "WHERE id IN (SELECT id FROM below) AND prompt_key <> ''",
         (message_id, b"", REMOVED_ABOVE),

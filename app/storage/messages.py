@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from app.domain.records import Message
 from app.storage.connection import Row
 from app.storage.database import Database
-from app.storage.rows import among, message_of, no_message
+from app.storage.rows import children_below, listed, message_of, no_message, shown_among
 from engine.errors import NotFoundError
 
 # From a message of a tenant to the first one of its path.
@@ -128,7 +128,7 @@ class MessageStore:
         if newest_first:
             return (await self.some(await self._ids(PATH_IDS, place, end=since or message_id)))[::-1]
         first = "id = :since" if since is not None else ONLY_ROOT
-        undivided = UNDIVIDED_IDS.format(first=first, children=self._database.dialect.children_of("below"))
+        undivided = UNDIVIDED_IDS.format(first=first, children=children_below(self._database.dialect))
         ids = await self._ids(undivided, place, end=message_id)
         if (ids or since is None) and len(ids) < most and ids[-1:] != [message_id]:
             exact = await self._ids(PATH_IDS_FROM, {**place, "since": since or ""}, end=message_id)
@@ -147,8 +147,8 @@ class MessageStore:
             return []
         found = await self._database.read_as(
             message_of,
-            f"SELECT * FROM shown_message WHERE {among(len(ids))}",
-            (*ids, self._tenant),
+            f"SELECT shown_message.* FROM {shown_among(self._database.dialect)} WHERE tenant = ?",
+            (listed(ids), self._tenant),
             tenant=self._tenant,
         )
         by_id = {message.id: message for message in found}

@@ -15,7 +15,7 @@ from app.storage.answer_prompts import MERGED_BESIDE, forget_merging_prompts, pr
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
-from app.storage.rows import node_of
+from app.storage.rows import children_below, node_of
 
 BATCH_MESSAGES = 25
 
@@ -139,7 +139,7 @@ async def remove(database: Database, removal: Removal, leaving: Leaving = withou
         named, nodes_of, ids_of = removal.conversation_id, CONVERSATION_NODES, CONVERSATION_IDS
     else:
         named, nodes_of, ids_of = removal.message_id, BRANCH_AND_ABOVE, BRANCH_IDS
-    children = database.dialect.children_of("below")
+    children = children_below(database.dialect)
     nodes = await database.read_as(node_of, nodes_of.format(children=children), {"id": named}, tenant=removal.tenant)
     rows = await database.read(ids_of.format(children=children), {"id": named}, tenant=removal.tenant)
     ids = [row["id"] for row in reversed(rows)]

@@ -7,6 +7,7 @@ from app.domain.response_record import ResponseRecord, message_id_of
 from app.domain.token_trails import TokenNode
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
+from app.storage.dialect import Dialect
 from app.storage.path_ends import mark_path_end, remove_path_end
 from app.storage.removals import Leaving, Removed, without_kv
 from app.storage.rows import dump
@@ -16,17 +17,22 @@ OWN = (
     "message_id IN (SELECT message.id FROM message JOIN conversation ON conversation.id = conversation_id "
     "WHERE message.id = :id AND tenant = :tenant)"
 )
-# Hidden messages are left out: their responses go with them once they can no longer be restored. CROSS JOIN fixes the
-# join order, which makes a sort unnecessary.
-OLDEST_EXPIRING = """
-    SELECT tenant, message_id, created_at FROM response CROSS JOIN shown_message
-    WHERE shown_message.id = message_id AND response.conversation_id IS NULL AND status <> 'in_progress'
-    ORDER BY message_id LIMIT 1
-"""
 BEGUN = """
     SELECT tenant, message_id FROM path_end JOIN message ON message.id = message_id
     JOIN conversation ON conversation.id = message.conversation_id LIMIT 1
 """
+
+
+def oldest_expiring(dialect: Dialect) -> str:
+    """Return the query for the oldest response that may expire.
+
+    Responses of hidden messages are left out: they go with their messages, once these can no longer be restored.
+    """
+    message = dialect.looked_up("shown_message", "shown_message.id = message_id")
+    return (
+        f"SELECT tenant, message_id, created_at FROM response {message} "
+        "WHERE response.conversation_id IS NULL AND status <> 'in_progress' ORDER BY message_id LIMIT 1"
+    )
 
 
 def insert_response(connection: Connection, message_id: str, record: ResponseRecord) -> None:
@@ -115,7 +121,7 @@ class ResponseStore:
         def begin(connection: Connection) -> tuple[str, str] | None:
             if (begun := connection.fetch_one(BEGUN)) is not None:
                 return begun["tenant"], begun["message_id"]
-            oldest = connection.fetch_one(OLDEST_EXPIRING)
+            oldest = connection.fetch_one(oldest_expiring(connection.dialect))
             if oldest is None or oldest["created_at"] > until:
                 return None
             tenant, message_id = oldest["tenant"], oldest["message_id"]

@@ -11,6 +11,7 @@ from app.domain.token_history import MessageTokens
 from app.domain.token_trails import TokenNode
 from app.domain.tool_use import MayCall, dump_tool_use, load_tool_use
 from app.storage.connection import Connection, Row
+from app.storage.dialect import Dialect
 from app.storage.limits import check_items, check_room, check_size
 from app.storage.many_rows import insert_rows
 from engine.errors import NotFoundError
@@ -30,12 +31,19 @@ def insert_message(connection: Connection, message: Message) -> None:
     insert_messages(connection, [message])
 
 
-def among(count: int) -> str:
-    """Return the condition for `count` messages of a tenant. Parameters: their ids and the tenant.
+def children_below(dialect: Dialect) -> str:
+    """Return the join, in a recursion, of the rows of `below` with the messages that follow them."""
+    return dialect.looked_up("message", "message.parent_id = below.id")
 
-    Concatenated with nothing, the tenant leads to no index. SQLite reads all messages of a tenant otherwise.
-    """
-    return f"id IN ({', '.join('?' * count)}) AND tenant || '' = ?"
+
+def shown_among(dialect: Dialect) -> str:
+    """Return the tables of a query for shown messages. Parameter: `listed` ids of messages."""
+    return f"{dialect.json_items} {dialect.looked_up('shown_message', f'shown_message.id = {dialect.json_text(0)}')}"
+
+
+def listed(ids: Sequence[str]) -> str:
+    """Return ids as the parameter of `shown_among`."""
+    return json.dumps([[each] for each in ids])
 
 
 def insert_messages(connection: Connection, messages: Sequence[Message]) -> None:

@@ -21,8 +21,10 @@ from app.storage.rows import (
     dump_optional,
     insert_conversation,
     insert_message,
+    listed,
     message_of,
     no_message,
+    shown_among,
 )
 from app.storage.run_records import RunNews, RunProgress, RunRecord, StoredLength, Turn, UnfinishedRun
 from app.storage.server_clock import act_at
@@ -47,7 +49,8 @@ _STORED: Final = (
     "ORDER BY first_token DESC LIMIT 1), 0)"
 )
 """Number of stored tokens of a row of `run`. Its pieces have neither a hole nor an overlap."""
-_SHOWN = "EXISTS (SELECT 1 FROM shown_message WHERE shown_message.id = run.message_id)"
+_SHOWN = "(SELECT count(*) FROM shown_message WHERE shown_message.id = run.message_id) = 1"
+"""Not EXISTS: PostgreSQL makes a join of that, for which it may read all messages."""
 
 
 class RunStore:
@@ -336,28 +339,27 @@ def _unfinished(connection: Connection, where: str, parameters: Parameters = ())
     )
     if not rows:
         return []
-    answers = f"SELECT message_id FROM run WHERE {where}"
-    shown = {
-        row["id"]: row
-        for chosen in (answers, f"SELECT parent_id FROM message WHERE id IN ({answers})")
-        for row in connection.fetch_all(f"SELECT * FROM shown_message WHERE id IN ({chosen})", parameters)
+    answers = _shown(connection, [row["message_id"] for row in rows])
+    questions = _shown(connection, [answer["parent_id"] for answer in answers.values()])
+    chats = {answer["conversation_id"] for answer in answers.values()}
+    conversations = {
+        row["id"]: conversation_of(row)
+        for row in connection.fetch_all(
+            f"SELECT * FROM shown_conversation WHERE id IN ({connection.dialect.json_strings('?')})",
+            (json.dumps(sorted(chats)),),
+        )
     }
-    chats = connection.fetch_all(
-        f"SELECT * FROM shown_conversation WHERE id IN (SELECT conversation_id FROM message WHERE id IN ({answers}))",
-        parameters,
-    )
-    conversations = {row["id"]: conversation_of(row) for row in chats}
     events = defaultdict[int, list[Row]](list)
+    numbers = ", ".join("?" * len(rows))
     for event in connection.fetch_all(
-        "SELECT run, token_ids, deltas FROM run_event "
-        f"WHERE run IN (SELECT number FROM run WHERE {where}) ORDER BY first_token",
-        parameters,
+        f"SELECT run, token_ids, deltas FROM run_event WHERE run IN ({numbers}) ORDER BY first_token",
+        [row["number"] for row in rows],
     ):
         events[event["run"]].append(event)
     found = list[UnfinishedRun]()
     for row in rows:
-        answer = shown.get(row["message_id"])
-        question = shown.get(answer["parent_id"]) if answer is not None else None
+        answer = answers.get(row["message_id"])
+        question = questions.get(answer["parent_id"]) if answer is not None else None
         # A run may have ended, or its conversation may have been removed, between two statements.
         if answer is None or question is None or answer["conversation_id"] not in conversations:
             continue
@@ -374,6 +376,11 @@ def _unfinished(connection: Connection, where: str, parameters: Parameters = ())
             )
         )
     return found
+
+
+def _shown(connection: Connection, ids: Sequence[str]) -> dict[str, Row]:
+    rows = connection.fetch_all(f"SELECT shown_message.* FROM {shown_among(connection.dialect)}", (listed(ids),))
+    return {row["id"]: row for row in rows}
 
 
 def _check_turn(connection: Connection, tenant: str, turn: Turn) -> None:

@@ -12,7 +12,16 @@ from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.messages import PATH_QUERY
-from app.storage.rows import among, insert_conversation, insert_message, insert_messages, message_of, no_message
+from app.storage.rows import (
+    children_below,
+    insert_conversation,
+    insert_message,
+    insert_messages,
+    listed,
+    message_of,
+    no_message,
+    shown_among,
+)
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, InvalidRequestError
@@ -59,9 +68,9 @@ class TreeStore:
         """Return the outline of these messages, oldest first, without those that are not there."""
         return await self._database.read_as(
             lambda row: Outline(**dict(row)),
-            "SELECT id, parent_id, role, status, substr(content, 1, ?) AS preview, created_at FROM shown_message "
-            f"WHERE {among(len(ids))} ORDER BY created_at, id",
-            (PREVIEW_LENGTH, *ids, self._tenant),
+            "SELECT shown_message.id, parent_id, role, status, substr(content, 1, ?) AS preview, created_at "
+            f"FROM {shown_among(self._database.dialect)} WHERE tenant = ? ORDER BY created_at, shown_message.id",
+            (PREVIEW_LENGTH, listed(ids), self._tenant),
             tenant=self._tenant,
         )
 
@@ -189,7 +198,7 @@ def newest_leaf(connection: Connection, conversation_id: str, above: str | None)
     Returns `above` if no message is below it.
     """
     dialect = connection.dialect
-    query = NEWEST_LEAF_QUERY.format(same=dialect.same, children=dialect.children_of("below"))
+    query = NEWEST_LEAF_QUERY.format(same=dialect.same, children=children_below(dialect))
     row = connection.fetch_one(query, (conversation_id, above))
     return row["id"] if row is not None else above
 

@@ -39,9 +39,9 @@ POSTGRES: Final = Dialect(
     whole=lambda number: f"CAST(floor({number}) AS bigint)",
     beginning="left",
     characters="length",
-    # In a plain join, PostgreSQL reads the whole table each time if the statistics are missing.
-    children_of=lambda table: (
-        f"CROSS JOIN LATERAL (SELECT * FROM message WHERE parent_id = {table}.id OFFSET 0) AS message"
+    # In a plain join, PostgreSQL may read the whole table if the statistics are missing or mislead.
+    looked_up=lambda table, condition: (
+        f"CROSS JOIN LATERAL (SELECT * FROM {table} WHERE {condition} OFFSET 0) AS {table}"
     ),
 )
 

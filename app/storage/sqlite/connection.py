@@ -34,7 +34,7 @@ SQLITE: Final = Dialect(
     whole=lambda number: f"CAST({number} AS INTEGER)",
     beginning="beginning",
     characters="characters",
-    children_of=lambda table: f"JOIN message ON message.parent_id = {table}.id",
+    looked_up=lambda table, condition: f"CROSS JOIN {table} ON {condition}",
 )
 
 

@@ -279,7 +279,8 @@ class Served(NamedTuple):
         for name, thing in self.names.items():
             if value == f"{{{name}}}":
                 return thing
-            value = value.replace(f"{{{name}}}", str(thing))
+            if f"{{{name}}}" in value:
+                value = value.replace(f"{{{name}}}", str(thing))
         return value
 
 

@@ -16,7 +16,7 @@ from app.services import Services
 from app.storage import path_ends
 from app.storage.connection import Connection
 from app.storage.path_ends import mark_path_end
-from app.storage.responses import OLDEST_EXPIRING
+from app.storage.responses import oldest_expiring
 from app.storage.sqlite.database import SqliteDatabase
 from engine.errors import NotFoundError
 from tests.unit.app.conversations.test_deletions import serving
@@ -189,7 +189,8 @@ async def test_removal_that_was_cut_is_ended_by_the_next_process(tmp_path: Path)
 
 
 async def test_search_for_expired_responses_reads_no_young_ones(services: Services) -> None:
-    plan = await services.store.database.read(f"EXPLAIN QUERY PLAN {OLDEST_EXPIRING}")
+    database = services.store.database
+    plan = await database.read(f"EXPLAIN QUERY PLAN {oldest_expiring(database.dialect)}")
     steps = [row["detail"] for row in plan]
     assert any("response_expiring" in step for step in steps)
     assert not any("B-TREE" in step for step in steps)

@@ -17,7 +17,7 @@ from app.storage import search_times, search_walk
 from app.storage.connection import Connection, Parameters, Row
 from app.storage.database import Database
 from app.storage.errors import ReadTimeoutError
-from app.storage.rows import among, message_of
+from app.storage.rows import listed, message_of, shown_among
 from app.storage.search import BEYOND_ALL, SearchStore, SearchTooSlowError
 from app.storage.search_filter import ANYTHING, SearchFilter
 from app.storage.search_rows import SearchRows
@@ -268,9 +268,10 @@ async def test_list_reads_no_conversations_of_the_api(store: Store) -> None:
 
 async def test_many_messages_are_read_by_their_ids(store: Store) -> None:
     plan = await store.database.read(
-        f"EXPLAIN QUERY PLAN SELECT * FROM shown_message WHERE {among(256)}", (*map(str, range(256)), store.tenant)
+        f"EXPLAIN QUERY PLAN SELECT shown_message.* FROM {shown_among(store.database.dialect)} WHERE tenant = ?",
+        (listed([str(number) for number in range(256)]), store.tenant),
     )
-    assert "SEARCH message USING INDEX sqlite_autoindex_message_1 (id=?)" in plan[0]["detail"]
+    assert "SEARCH message USING INDEX sqlite_autoindex_message_1 (id=?)" in plan[1]["detail"]
 
 
 async def test_removed_text_leaves_the_log_after_its_reader(tmp_path: Path) -> None:

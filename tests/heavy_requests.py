@@ -124,3 +124,11 @@ FILES: Final[Mapping[str, Maker]] = {
     "a file of many chats": lambda n: HeavyRequest("/api/import/preview", _many_chats(40_000, n)),
     "a file of a long chat": lambda n: HeavyRequest("/api/import/preview", _long_chat(n)),
 }
+CHATS: Final[Mapping[str, Maker]] = {
+    "an import": lambda n: HeavyRequest("/api/import", _many_chats(4_000, n)),
+    "an export": lambda _: HeavyRequest("/api/export"),
+    "a search of a common word": lambda _: HeavyRequest("/api/search?q=tide&limit=50"),
+    "a search of a misspelt word": lambda n: HeavyRequest(f"/api/search?q=tdie{n}+mesage+bya"),
+    "a large cookie": lambda n: HeavyRequest("/api/conversations", head=f"Cookie: {f'a{n}=; ' * 4_000}\r\n"),
+}
+"""Requests of a tenant that has many chats."""

@@ -5,7 +5,8 @@ as responses.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -35,6 +36,11 @@ def stop_if_left(scope: Scope) -> None:
     """Raise ClientDisconnect if the connection of the request is closed. Also for threads that work for the request."""
     if has_client_left(scope):
         raise ClientDisconnect
+
+
+def stop_of(request: Request) -> Callable[[], None]:
+    """Return the function that raises ClientDisconnect once the connection of the request is closed."""
+    return partial(stop_if_left, request.scope)
 
 
 async def while_present(request: Request, work: Coroutine[Any, Any, T]) -> T:

@@ -22,7 +22,7 @@ from app.prompts.answer_memory import AnswerMemory
 from app.prompts.answer_seal import NO_TAG, Dialogue, KnownAnswer, Seal, seals_of_answers
 from app.prompts.exact_ids import exact_ids
 from app.prompts.prefix_rules import STABLE, PrefixRules, StableMessages
-from app.prompts.tokenization import LONG_TEXT, apart_if, size_of, to_ids
+from app.prompts.tokenization import LONG_TEXT, apart_if, go_on, size_of, to_ids
 from app.prompts.volatile_lines import TreatedLines
 from app.tenants.gate import TenantGate
 from models.chat_format import Message
@@ -107,12 +107,14 @@ class WholePrompts:
         param: str,
         thinking: ThinkingMode | None = None,
         opening: str = "",
+        stop: Callable[[], None] = go_on,
     ) -> WholePrompt:
         """Build the prompt for an answer to `messages`. Changes nothing.
 
         param: the client's name of the messages.
         thinking: the answer's thinking mode; None leaves it to the model.
         opening: beginning of the answer, which the model continues.
+        stop: as in `to_ids`.
 
         Raises:
             InvalidRequestError: the prompt is too long, or the template refuses the messages.
@@ -129,6 +131,7 @@ class WholePrompts:
             lambda: _encoded(engine, history, stable.messages, thinking, opening),
             size_of(stable.messages[history.num_messages :]) + len(opening),
             param=param,
+            stop=stop,
         )
         ids = [*begun.ids, *added, *opening_ids]
         return WholePrompt(ids, added, begun.tag, dialogue, stable.lines, opening, opening_ids)

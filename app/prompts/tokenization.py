@@ -40,10 +40,24 @@ async def size_apart(messages: Sequence[Message]) -> int:
     return await apart_if(len(messages) >= MANY_MESSAGES, lambda: size_of(messages))
 
 
-async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num_characters: int, *, param: str) -> T:
+def go_on() -> None:
+    """Raise nothing: the text is tokenized even if its client has left."""
+
+
+async def to_ids(
+    gate: TenantGate,
+    engine: Backend,
+    encode: Callable[[], T],
+    num_characters: int,
+    *,
+    param: str,
+    stop: Callable[[], None] = go_on,
+) -> T:
     """Return `encode()`, which tokenizes `num_characters` among other work.
 
     Long texts are encoded in a thread, and tenants take turns. A text that cannot fit costs no more than one that does.
+
+    stop: called when it is the turn of a long text. Raises if its client has left.
 
     Raises:
         PromptTooLongError: the text far exceeds the context window.
@@ -56,6 +70,7 @@ async def to_ids(gate: TenantGate, engine: Backend, encode: Callable[[], T], num
         if num_characters < LONG_TEXT:
             return encode()
         async with gate.long_text(num_characters):
+            stop()
             return await asyncio.to_thread(encode)
     except TextTooLongError as error:
         raise PromptTooLongError(

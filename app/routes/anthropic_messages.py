@@ -13,6 +13,7 @@ from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShap
 from app.apis.call_arguments import as_message_with_objects
 from app.host.backend import Backend
 from app.http.anthropic_errors import ROUTE
+from app.http.client_presence import stop_of
 from app.http.request_body import read_body
 from app.prompts.stateless import Remember, WholePrompt
 from app.services import services_of
@@ -82,7 +83,13 @@ async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest)
     gate = gate_of(request)
     gate.check(engine)
     return await prompts.prompt(
-        gate, engine, fields.turns(), param="messages", thinking=thinking, opening=fields.opening
+        gate,
+        engine,
+        fields.turns(),
+        param="messages",
+        thinking=thinking,
+        opening=fields.opening,
+        stop=stop_of(request),
     )
 
 

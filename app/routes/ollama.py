@@ -19,6 +19,7 @@ from app.apis.ollama.serializer import OllamaChatShape, OllamaTextShape, OllamaT
 from app.apis.ollama.show_schema import OllamaShowRequest
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from app.host.backend import Backend
+from app.http.client_presence import stop_of
 from app.http.request_body import read_body
 from app.prompts.stateless import Remember
 from app.prompts.tokenization import to_ids
@@ -49,7 +50,13 @@ async def chat(request: Request) -> Response:
     gate = gate_of(request)
     gate.check(engine)
     prompt = await services.prompts.prompt(
-        gate, engine, fields.turns(), param="messages", thinking=thinking, opening=fields.opening
+        gate,
+        engine,
+        fields.turns(),
+        param="messages",
+        thinking=thinking,
+        opening=fields.opening,
+        stop=stop_of(request),
     )
     shape = shape_of(lines=prompt.lines)
     remember = partial(services.prompts.remember, engine, prompt)
@@ -89,13 +96,13 @@ async def _prompt(
 
     The function is None for a raw prompt.
     """
-    gate, text = gate_of(request), fields.prompt or ""
+    gate, text, stop = gate_of(request), fields.prompt or "", stop_of(request)
     gate.check(engine)
     if fields.raw:
         encode = partial(engine.tokenizer.encode_prompt, text)
-        return await to_ids(gate, engine, encode, len(text), param="prompt"), UNTREATED, None
+        return await to_ids(gate, engine, encode, len(text), param="prompt", stop=stop), UNTREATED, None
     prompts = services_of(request).prompts
-    prompt = await prompts.prompt(gate, engine, fields.turns(), param="prompt", thinking=thinking)
+    prompt = await prompts.prompt(gate, engine, fields.turns(), param="prompt", thinking=thinking, stop=stop)
     return prompt.ids, prompt.lines, partial(prompts.remember, engine, prompt)
 
 

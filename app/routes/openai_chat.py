@@ -12,6 +12,7 @@ from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.apis.openai.tool_calls import ToolCallShape
+from app.http.client_presence import stop_of
 from app.http.request_body import read_body
 from app.services import services_of
 from app.serving.request import answer
@@ -31,7 +32,13 @@ async def chat_completions(request: Request) -> Response:
     gate = gate_of(request)
     gate.check(engine)
     prompt = await services.prompts.prompt(
-        gate, engine, fields.turns(), param="messages", thinking=thinking, opening=fields.opening
+        gate,
+        engine,
+        fields.turns(),
+        param="messages",
+        thinking=thinking,
+        opening=fields.opening,
+        stop=stop_of(request),
     )
     ids = fields.kept(prompt.ids, engine.max_model_len)
     remember = partial(services.prompts.remember, engine, prompt) if ids is prompt.ids else None

@@ -13,11 +13,12 @@ from app.apis.openai.scored_prompt import PromptShape
 from app.apis.openai.serializer import Echo, Head, TextShape, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.host.backend import Backend
+from app.http.client_presence import stop_of
 from app.http.request_body import read_body
 from app.prompts.tokenization import LONG_TEXT, to_ids
 from app.services import services_of
 from app.serving.request import answer
-from app.tenants.gate import TenantGate, gate_of
+from app.tenants.gate import gate_of
 
 
 async def completions(request: Request) -> Response:
@@ -37,11 +38,11 @@ async def completions(request: Request) -> Response:
         num_drawn=num_drawn,
     )
     names = TokenNames(engine.tokenizer)
-    gate, given = gate_of(request), fields.prompts()
-    gate.check(engine)
+    given = fields.prompts()
+    gate_of(request).check(engine)
     num_characters = sum(map(len, given))
     window = engine.max_model_len
-    prompts = [(each, fields.kept(await _ids(gate, engine, each, num_characters), window)) for each in given]
+    prompts = [(each, fields.kept(await _ids(request, engine, each, num_characters), window)) for each in given]
     shape_of = PromptShape if fields.is_prompt_alone else TextShape
     shapes = [
         shape_of(
@@ -62,12 +63,13 @@ async def completions(request: Request) -> Response:
     )
 
 
-async def _ids(gate: TenantGate, engine: Backend, prompt: str | list[int], num_characters: int) -> list[int]:
+async def _ids(request: Request, engine: Backend, prompt: str | list[int], num_characters: int) -> list[int]:
     """Return the token ids of one prompt. num_characters: the length of all the request's prompts together."""
     if not isinstance(prompt, str):
         return prompt
     encode = partial(engine.tokenizer.encode_prompt, prompt)
-    return await to_ids(gate, engine, encode, max(len(prompt), min(num_characters, LONG_TEXT)), param="prompt")
+    size = max(len(prompt), min(num_characters, LONG_TEXT))
+    return await to_ids(gate_of(request), engine, encode, size, param="prompt", stop=stop_of(request))
 
 
 def _echo(names: TokenNames, prompt: str | list[int], ids: Sequence[int]) -> Echo:

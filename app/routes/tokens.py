@@ -1,6 +1,7 @@
 """POST /tokenize, POST /detokenize and GET /tokenizer_info, compatible with vLLM."""
 
 import asyncio
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -8,12 +9,12 @@ from starlette.routing import Route
 
 from app.apis.openai.chat_schema import to_messages
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
-from app.host.backend import Backend
+from app.http.client_presence import stop_of
 from app.http.request_body import read_body
 from app.prompts.tokenization import to_ids
 from app.schemas.response_bodies.tokens import TokenCount
 from app.services import services_of
-from app.tenants.gate import TenantGate, gate_of
+from app.tenants.gate import gate_of
 
 
 async def tokenize(request: Request) -> Response:
@@ -24,13 +25,16 @@ async def tokenize(request: Request) -> Response:
     if fields.model is not None:
         services.host.check_model(fields.model)
     fields.check()
-    gate = gate_of(request)
+    gate, stop = gate_of(request), stop_of(request)
     gate.check(engine)
     if fields.messages is not None:
         turns = to_messages(fields.messages)
-        ids = (await services.prompts.prompt(gate, engine, turns, param="messages")).ids
+        ids = (await services.prompts.prompt(gate, engine, turns, param="messages", stop=stop)).ids
     else:
-        ids = await _text_ids(gate, engine, fields.prompt or "", with_special=fields.add_special_tokens is not False)
+        text, tokenizer = fields.prompt or "", engine.tokenizer
+        with_special = fields.add_special_tokens is not False
+        encode = tokenizer.encode_prompt if with_special else partial(tokenizer.encode, special=True)
+        ids = await to_ids(gate, engine, partial(encode, text), len(text), param="prompt", stop=stop)
     return JSONResponse(TokenCount(count=len(ids), max_model_len=engine.max_model_len, tokens=ids, token_strs=None))
 
 
@@ -49,15 +53,6 @@ async def tokenizer_info(request: Request) -> Response:
     """Describe the tokenizer: its class, its special tokens and the chat template."""
     engine = services_of(request).host.require()
     return JSONResponse(dict(engine.chat_format.tokenizer_info))
-
-
-async def _text_ids(gate: TenantGate, engine: Backend, text: str, *, with_special: bool) -> list[int]:
-    tokenizer = engine.tokenizer
-
-    def encode() -> list[int]:
-        return tokenizer.encode_prompt(text) if with_special else tokenizer.encode(text, special=True)
-
-    return await to_ids(gate, engine, encode, len(text), param="prompt")
 
 
 routes = [

@@ -13,10 +13,10 @@ from starlette.requests import Request
 
 from app.domain.failures import failure_of
 from app.host.backend import Backend, GenerationStream
-from app.http.client_presence import while_present
+from app.http.client_presence import stop_of, while_present
 from app.logs.request_log import log_embedded
 from app.prompts.tokenization import LONG_TEXT, apart_if, to_ids
-from app.tenants.gate import Queue, TenantGate, gate_of
+from app.tenants.gate import Queue, gate_of
 from engine.errors import EngineError, InvalidRequestError
 from engine.generate_request import GenerateRequest
 from engine.outputs import RequestOutput
@@ -68,7 +68,7 @@ async def embed(
     gate = gate_of(request)
     gate.check(engine)
     num_characters = sum(len(text.given) for text in texts)
-    prompts = [await _ids(gate, engine, text, num_characters) for text in texts]
+    prompts = [await _ids(request, engine, text, num_characters) for text in texts]
     if cuts:
         prompts = [_cut(engine, ids) for ids in prompts]
     num_tokens = sum(map(len, prompts))
@@ -89,13 +89,14 @@ def _cut(engine: Backend, ids: list[int]) -> list[int]:
     return [*ids[: engine.max_model_len - len(end)], *end]
 
 
-async def _ids(gate: TenantGate, engine: Backend, text: Text, num_characters: int) -> list[int]:
+async def _ids(request: Request, engine: Backend, text: Text, num_characters: int) -> list[int]:
     """Return the token ids of one text. num_characters: the length of all texts together."""
     given = text.given
     if not isinstance(given, str):
         return given
     size = max(len(given), min(num_characters, LONG_TEXT))
-    return await to_ids(gate, engine, partial(engine.tokenizer.encode_prompt, given), size, param=text.path)
+    encode = partial(engine.tokenizer.encode_prompt, given)
+    return await to_ids(gate_of(request), engine, encode, size, param=text.path, stop=stop_of(request))
 
 
 @dataclass(frozen=True, slots=True)

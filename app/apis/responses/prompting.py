@@ -1,6 +1,6 @@
 """Prompts of responses: of the stored messages before them and those of the request, or of the latest that fit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,6 +12,7 @@ from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.prompts.stateless import Remember, WholePrompts, plain_answer
 from app.prompts.thinking import preferred_mode
+from app.prompts.tokenization import go_on
 from app.prompts.turn_prompt import Prompt, PromptMaker, chat_messages, turns_of
 from app.tenants.gate import TenantGate
 from engine.errors import PromptTooLongError
@@ -63,14 +64,16 @@ class ResponsePrompts:
         asked: Sequence[Message],
         *,
         max_tokens: int | None = None,
+        stop: Callable[[], None] = go_on,
     ) -> MadePrompt:
         """Build the prompt for an answer to `asked`, the messages of the request.
 
         max_tokens: the client's limit of the answer. With `truncation: auto`, room is left for so many tokens.
+        stop: as in `to_ids`.
 
         Raises InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
-        making = _Making(self, engine, parent, fields, asked)
+        making = _Making(self, engine, parent, fields, asked, stop)
         if fields.truncation != "auto":
             return await making.from_all()
         room = default_room(engine) if max_tokens is None else max_tokens
@@ -90,16 +93,22 @@ class ResponsePrompts:
         )
 
     async def from_texts(
-        self, maker: PromptMaker, fields: PromptFields, messages: Sequence[Message], key: str
+        self,
+        maker: PromptMaker,
+        fields: PromptFields,
+        messages: Sequence[Message],
+        key: str,
+        stop: Callable[[], None],
     ) -> MadePrompt:
         """Build the prompt of `messages` with the ids of the remembered answers among them.
 
         key: key of its token ids.
+        stop: as in `to_ids`.
         """
         engine, offer = maker.engine, fields.offer
         said = [*maker.tools, *chat_messages(maker.system_prompt, turns_of(messages))]
         whole = await self._prompts.prompt(
-            self._gate, engine, said, param="input", thinking=thinking_of(engine, fields)
+            self._gate, engine, said, param="input", thinking=thinking_of(engine, fields), stop=stop
         )
         tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True)
         as_message = partial(offer.as_message, engine.chat_format.tools) if maker.tools else plain_answer
@@ -117,19 +126,23 @@ class _Making:
         parent: ResponseParent,
         fields: PromptFields,
         asked: Sequence[Message],
+        stop: Callable[[], None],
     ) -> None:
         self._prompts = prompts
         self._maker = prompts.maker(engine, parent, fields)
         self._fields = fields
         self._path = parent.path
         self._asked = asked
+        self._stop = stop
 
     async def from_all(self) -> MadePrompt:
         """Build the prompt of all messages."""
         if self._path:
             thinking = thinking_of(self._maker.engine, self._fields)
             return MadePrompt(await self._maker.prompt(self._path, turns_of(self._asked), thinking=thinking), None)
-        return await self._prompts.from_texts(self._maker, self._fields, self._asked, await self._maker.key())
+        return await self._prompts.from_texts(
+            self._maker, self._fields, self._asked, await self._maker.key(), self._stop
+        )
 
     async def fitting(self, window: int, room: int) -> MadePrompt:
         """Build the prompt that drops the fewest messages and leaves `room` in a window of `window` tokens.
@@ -161,7 +174,7 @@ class _Making:
             return await self.from_all()
         messages = cut_before([*self._path, *self._asked], place)
         key = shortened_key(await self._maker.key())
-        return await self._prompts.from_texts(self._maker, self._fields, messages, key)
+        return await self._prompts.from_texts(self._maker, self._fields, messages, key, self._stop)
 
 
 def default_room(engine: Backend) -> int:

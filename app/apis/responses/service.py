@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -30,7 +30,7 @@ from app.domain.tool_use import IsResult, MayCall
 from app.host.engine_host import EngineHost
 from app.prompts.stateless import WholePrompts
 from app.prompts.summary import HEAD
-from app.prompts.tokenization import LONG_TEXT, apart_if
+from app.prompts.tokenization import LONG_TEXT, apart_if, go_on
 from app.prompts.tool_offer import ToolOffer
 from app.runs.run import Run
 from app.runs.service import RunRegistry
@@ -80,8 +80,10 @@ class Responses:
         self._erasure = erasure
         self._gate = gate
 
-    async def create(self, fields: ResponseRequest) -> tuple[ResponseRecord, Run]:
+    async def create(self, fields: ResponseRequest, stop: Callable[[], None] = go_on) -> tuple[ResponseRecord, Run]:
         """Start a response.
+
+        stop: as in `to_ids`. A response in the background begins without its client.
 
         Raises:
             NotFoundError: the model or the conversation does not exist.
@@ -101,7 +103,14 @@ class Responses:
         sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
         asked = await _asked(parent, fields)
         self._gate.check(engine)
-        made = await self._prompts.prompt(engine, parent, fields, asked, max_tokens=fields.max_output_tokens)
+        made = await self._prompts.prompt(
+            engine,
+            parent,
+            fields,
+            asked,
+            max_tokens=fields.max_output_tokens,
+            stop=go_on if fields.background else stop,
+        )
         new = (*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens))
         record = ResponseRecord(
             model=engine.model_name,
@@ -132,8 +141,11 @@ class Responses:
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 
-    async def count(self, fields: InputTokensRequest) -> int:
-        """Count the tokens of the prompt that a response would have. Raises as `create` for the same fields."""
+    async def count(self, fields: InputTokensRequest, stop: Callable[[], None] = go_on) -> int:
+        """Count the tokens of the prompt that a response would have. Raises as `create` for the same fields.
+
+        stop: as in `to_ids`.
+        """
         fields = await self._resolved(fields)
         _check_prompt_fields(fields)
         engine = self._host.require()
@@ -141,11 +153,13 @@ class Responses:
             self._host.check_model(fields.model)
         parent = await self._parent(fields)
         self._gate.check(engine)
-        made = await self._prompts.prompt(engine, parent, fields, await _asked(parent, fields))
+        made = await self._prompts.prompt(engine, parent, fields, await _asked(parent, fields), stop=stop)
         return len(made.prompt.ids)
 
-    async def compaction(self, request: CompactRequest) -> Compaction:
+    async def compaction(self, request: CompactRequest, stop: Callable[[], None] = go_on) -> Compaction:
         """Prepare the compaction of the conversation that `request` continues. Stores nothing.
+
+        stop: as in `to_ids`.
 
         Raises InvalidRequestError if there is nothing to compact, and as `create` for the same fields.
         """
@@ -160,7 +174,7 @@ class Responses:
         asked = await _asked(parent, fields)
         self._gate.check(engine)
         room = default_room(engine)
-        made = await self._prompts.prompt(engine, parent, fields, asked, max_tokens=room)
+        made = await self._prompts.prompt(engine, parent, fields, asked, max_tokens=room, stop=stop)
         kept = kept_messages([*parent.path, *asked[:-1]])
         return Compaction(made.prompt, kept, room, engine.tenant_salt(self._gate.tenant))
 

@@ -1,18 +1,40 @@
-"""Work that ends when the client of its request leaves: documents and searches."""
+"""Work that ends when the client of its request leaves: documents, searches and long prompts."""
 
 import asyncio
+import json
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
+from app.prompts.tokenization import LONG_TEXT
 from app.storage.search import SearchStore
-from tests.integration.api_server import RunningServer, running_server
-from tests.unit.fake_engine import FakeEngine
+from app.tenants.gate import TenantGate
+from app.transport.protocol import HttpProtocol
+from tests.integration.api_server import RunningServer, api_client, running_server
+from tests.unit.fake_engine import FakeChatFormat, FakeEngine, FakeTokenizer
 
 Api = RunningServer[FakeEngine]
+
+TEXT: Final = "a" * LONG_TEXT
+MESSAGES: Final = [{"role": "user", "content": TEXT}]
+PROMPTS: Final[dict[str, dict[str, Any]]] = {
+    "/v1/chat/completions": {"messages": MESSAGES},
+    "/v1/completions": {"prompt": TEXT},
+    "/v1/embeddings": {"input": TEXT},
+    "/v1/messages": {"messages": MESSAGES, "max_tokens": 1},
+    "/v1/messages/count_tokens": {"messages": MESSAGES},
+    "/v1/responses": {"input": TEXT},
+    "/v1/responses/input_tokens": {"input": TEXT},
+    "/v1/responses/compact": {"input": [*MESSAGES, *MESSAGES]},
+    "/api/chat": {"messages": MESSAGES},
+    "/api/generate": {"prompt": TEXT},
+    "/api/embed": {"input": TEXT},
+    "/tokenize": {"prompt": TEXT},
+}
+"""Requests with a text that is tokenized in the turn of its tenant."""
 
 
 @pytest.fixture
@@ -67,3 +89,46 @@ async def test_search_ends_when_the_client_leaves(api: Api, monkeypatch: pytest.
         await began.wait()
         writer.close()
         await ended.wait()
+
+
+@pytest.mark.parametrize("path", PROMPTS)
+async def test_long_prompt_is_not_tokenized_once_its_client_has_left(
+    api: Api, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Let a request wait for its turn, and leave. Another one, which stays, is tokenized after it."""
+    lengths, left = list[int](), asyncio.Event()
+    render, encode, long_text = FakeChatFormat.render, FakeTokenizer.encode, TenantGate.long_text
+    connection_lost, asking = HttpProtocol.connection_lost, asyncio.Queue[int]()
+
+    def rendered(self: FakeChatFormat, messages: Any, **options: Any) -> list[int]:
+        lengths.append(sum(len(each.content) for each in messages))
+        return render(self, messages, **options)
+
+    def encoded(self: FakeTokenizer, text: str, **options: Any) -> list[int]:
+        lengths.append(len(text))
+        return encode(self, text, **options)
+
+    def asked(self: TenantGate, num_characters: int) -> Any:
+        asking.put_nowait(num_characters)
+        return long_text(self, num_characters)
+
+    def lost(self: HttpProtocol, error: Exception | None) -> None:
+        connection_lost(self, error)
+        left.set()
+
+    monkeypatch.setattr(FakeChatFormat, "render", rendered)
+    monkeypatch.setattr(FakeTokenizer, "encode", encoded)
+    monkeypatch.setattr(TenantGate, "long_text", asked)
+    monkeypatch.setattr(HttpProtocol, "connection_lost", lost)
+    gate = api.services.gates.of("local")
+    body = json.dumps({"model": "fake-1"} | PROMPTS[path]).encode()
+    async with asyncio.timeout(20), api_client(api.url) as client:
+        async with long_text(gate, LONG_TEXT):
+            writer = await send(api, "POST", path, body)
+            await asking.get()
+            stays = asyncio.create_task(client.post("/tokenize", json={"prompt": f"{TEXT}b"}))
+            await asking.get()
+            writer.close()
+            await left.wait()
+        assert (await stays).status == 200
+    assert lengths == [LONG_TEXT + 1]

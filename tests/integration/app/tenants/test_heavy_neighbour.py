@@ -23,7 +23,8 @@ from app.config.topics.place import DEFAULT_MODEL
 from app.storage.store import Store
 from tests.conftest import default_cache_dir
 from tests.e2e.server_process import ebb_process
-from tests.heavy_requests import ANSWERS, FILES, FORMS, HISTORIES, PROMPTS, Maker
+from tests.heavy_requests import ANSWERS, CHATS, FILES, FORMS, HISTORIES, PROMPTS, Maker
+from tests.many_chats import add_chats
 from tests.sizes import TOOL
 from tests.thread_times import NEW, Times, most_waited, some_times, thread_times
 
@@ -50,7 +51,10 @@ KINDS: Final[Mapping[str, Mapping[str, Maker]]] = {
     "answers": ANSWERS,
     "forms": FORMS,
     "files": FILES,
+    "chats": CHATS,
 }
+NUM_CHATS: Final = 1000
+"""Chats of the tenant that attacks, besides one with as many messages."""
 
 FLAGS: Final = ("--passwords", "--public-url", "http://127.0.0.1", "--redis-url", "off")
 MEMORY: Final = ("--kv-memory", "64MiB", "--cpu-kv-memory", "64MiB")
@@ -105,6 +109,7 @@ async def _keys(database: Path) -> list[str]:
         made = [
             await store.keys.create(name, name, "admin" if name == "root" else "user") for name in ("root", "a", "b")
         ]
+        await add_chats(store.of("a"), NUM_CHATS)
     finally:
         await store.close()
     return [secret for _, secret in made]

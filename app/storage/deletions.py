@@ -167,7 +167,7 @@ class DeletionStore:
             connection.execute("DELETE FROM preference WHERE tenant = ?", (self._tenant,))
 
         await self._database.write(clear)
-        while await hide_shown(self._database, "tenant = ?", (self._tenant,)):
+        while await hide_shown(self._database, self._tenant):
             pass
         marked = await self._mark_all(f"deleted_at IS NOT NULL AND {KEPT}")
         for conversation_id in marked:

@@ -9,7 +9,7 @@ from app.domain.records import Conversation, ConversationSource, Role
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.removals import CONVERSATION_NODES, Leaving, Removed, without_kv
-from app.storage.rows import conversation_of, node_of
+from app.storage.rows import conversation_of, node_of, owned_among
 
 HIDE_BATCH = 500
 """Maximum number of conversations that one transaction hides."""
@@ -111,7 +111,7 @@ class RecentlyDeletedStore:
 
     async def hide_all(self, source: ConversationSource) -> list[str]:
         """Delete all conversations of a source, archived ones too. They can be restored. Returns their ids."""
-        return await hide_shown(self._database, "tenant = ? AND source = ?", (self._tenant, source))
+        return await hide_shown(self._database, self._tenant, source)
 
     async def next_with_kv(self, until: float, leaving: Leaving = without_kv) -> Removed | None:
         """Return the tokens of a conversation that was deleted at or before `until` and whose KV is to be erased.
@@ -132,24 +132,27 @@ class RecentlyDeletedStore:
         return Removed(tenant, list(departure.nodes))
 
 
-async def hide_shown(database: Database, condition: str, parameters: Sequence[object]) -> list[str]:
-    """Hide the shown conversations that meet an SQL condition, in batches, and return their ids.
+async def hide_shown(database: Database, tenant: str, source: ConversationSource | None = None) -> list[str]:
+    """Hide the shown conversations of a tenant, in batches, and return their ids.
 
     They are looked for once, since a look in each batch would pass over all that are hidden already.
+
+    source: hides those of one source alone.
     """
 
     def hide(connection: Connection, ids: Sequence[str]) -> list[str]:
         rows = connection.fetch_all(
             "UPDATE conversation SET deleted_at = ?, version = version + 1 "
-            f"WHERE id IN ({', '.join('?' * len(ids))}) AND deleted_at IS NULL AND {condition} RETURNING id",
-            (time.time(), *ids, *parameters),
+            f"WHERE {owned_among(len(ids), 'deleted_at IS NULL')} RETURNING id",
+            (time.time(), *ids, tenant),
         )
         return [row["id"] for row in rows]
 
-    found = [
-        row["id"] for row in await database.read(f"SELECT id FROM shown_conversation WHERE {condition}", parameters)
-    ]
-    hidden = list[str]()
+    rows = await database.read(
+        "SELECT id FROM shown_conversation WHERE tenant = :tenant AND source = coalesce(:source, source)",
+        {"tenant": tenant, "source": source},
+    )
+    found, hidden = [row["id"] for row in rows], list[str]()
     for start in range(0, len(found), HIDE_BATCH):
         hidden += await database.write(partial(hide, ids=found[start : start + HIDE_BATCH]))
     return hidden

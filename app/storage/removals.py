@@ -15,7 +15,7 @@ from app.storage.answer_prompts import MERGED_BESIDE, forget_merging_prompts, pr
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
-from app.storage.rows import children_below, node_of
+from app.storage.rows import children_below, node_of, owned_among
 
 BATCH_MESSAGES = 25
 
@@ -111,10 +111,11 @@ def mark_hidden(connection: Connection, tenant: str, ids: Sequence[str]) -> list
 
     Returns the ids of the conversations whose removal had not begun.
     """
-    among = f"id IN ({', '.join('?' * len(ids))}) AND tenant = ? AND deleted_at IS NOT NULL"
-    connection.execute(f"UPDATE conversation SET keeps_kv = FALSE WHERE keeps_kv AND {among}", (*ids, tenant))
+    with_kv = owned_among(len(ids), "deleted_at IS NOT NULL AND keeps_kv")
+    connection.execute(f"UPDATE conversation SET keeps_kv = FALSE WHERE {with_kv}", (*ids, tenant))
     rows = connection.fetch_all(
-        f"INSERT INTO removal(conversation_id, message_id) SELECT id, NULL FROM conversation WHERE {among} "
+        "INSERT INTO removal(conversation_id, message_id) SELECT id, NULL FROM conversation "
+        f"WHERE {owned_among(len(ids), 'deleted_at IS NOT NULL')} "
         "ON CONFLICT DO NOTHING RETURNING conversation_id",
         (*ids, tenant),
     )

@@ -1,7 +1,8 @@
-"""Rows that the deletion of all chats reads, while PostgreSQL has no statistics of the table."""
+"""Rows that the deletion of all chats reads, with statistics of PostgreSQL and without."""
 
 import re
 
+import psycopg
 import pytest
 
 from app.storage import deletions, recently_deleted
@@ -35,3 +36,33 @@ async def test_deletion_of_all_chats_reads_each_once(store: Store, monkeypatch: 
     assert len(await store.recently_deleted.hide_all("chat")) == shown
     assert await store.deletions.mark_deleted() == shown + CHATS // 2
     assert read[0] <= 2 * shown + CHATS // 2
+
+
+@pytest.mark.parametrize("is_analyzed", [True, False])
+async def test_each_batch_reads_its_own_chats_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch, is_analyzed: bool
+) -> None:
+    await store.database.write(
+        lambda connection: connection.execute("ALTER TABLE conversation SET (autovacuum_enabled = FALSE)")
+    )
+    await add_chats(store, CHATS)
+    monkeypatch.setattr(recently_deleted, "HIDE_BATCH", BATCH)
+    monkeypatch.setattr(deletions, "MARK_BATCH", BATCH)
+    executed, scans = PostgresConnection._executed, set[str]()
+
+    def noted(self: PostgresConnection, statement: str, parameters: Parameters) -> psycopg.Cursor[Row]:
+        if statement.startswith(("UPDATE conversation", "INSERT INTO removal")):
+            plan = executed(self, f"EXPLAIN {statement}", parameters)
+            scans.update(
+                re.findall(
+                    r"Seq Scan on conversation|conversation_\w+", "\n".join(str(row["QUERY PLAN"]) for row in plan)
+                )
+            )
+        return executed(self, statement, parameters)
+
+    monkeypatch.setattr(PostgresConnection, "_executed", noted)
+    for step in (lambda: store.recently_deleted.hide_all("chat"), store.deletions.mark_deleted):
+        if is_analyzed:
+            await store.database.write(lambda connection: connection.execute("ANALYZE conversation"))
+        assert await step()
+    assert scans == {"conversation_pkey"}

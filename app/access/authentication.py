@@ -73,6 +73,9 @@ class Authentication:
             return
         scope["state"]["identity"] = identity
         principal = identify(headers, self._ring, identity)
+        if principal is None and scope["path"] not in PROBES and _shows_unknown(headers, self._ring):
+            await self._ring.look_again()
+            principal = identify(headers, self._ring, identity)
         scope["state"]["principal"] = principal
         record = CURRENT_REQUEST.get()
         if record is not None and principal is not None:
@@ -172,6 +175,14 @@ def identify(headers: Headers, ring: KeyRing, identity: Identity | None = None) 
         return ring.by_identity(identity)
     login = shown_login(headers)
     return ring.by_login(login) if login is not None else None
+
+
+def _shows_unknown(headers: Headers, ring: KeyRing) -> bool:
+    """Return whether a client presents a key or a login that may have been made since the last reading."""
+    if (key := shown_key(headers)) is not None:
+        return ring.is_unknown_key(key)
+    login = shown_login(headers)
+    return login is not None and ring.is_unknown_login(login)
 
 
 def shown_key(headers: Headers) -> str | None:

@@ -1,8 +1,9 @@
 """The keys, logins and people that have access, and tenants' limits, as the database had them at most one second ago.
 
 The first request after that second reads what has changed since, which another process may have written (`ebb keys`).
-A revoked key therefore grants nothing a second later, and each wrong key of a flood costs one dictionary look-up. The
-changes are read on a connection of their own, and a request waits for them only for a limited time.
+A revoked key therefore grants nothing a second later. A key or a login that is not known may be a moment old, made at
+another server: its request waits for the next reading, and a flood of them for ten readings a second. The changes are
+read on a connection of their own, and a request waits for them only for a limited time.
 """
 
 import asyncio
@@ -28,6 +29,8 @@ from engine.errors import OutageError
 FRESH_SECONDS = 1.0
 WAIT_SECONDS = 1.0
 """Seconds for which a request waits for the keys to be read. After that, the keys read last apply."""
+AGAIN_SECONDS = 0.1
+"""Seconds between two readings for the sake of keys and logins that are not known."""
 LOGIN_SECONDS = 30 * 86_400
 NOTED_SECONDS = 3600.0
 """Seconds within which several uses of a key are recorded once."""
@@ -66,6 +69,8 @@ class KeyRing:
         self._read_at = -FRESH_SECONDS
         self._reading = asyncio.Lock()
         self._refreshing: asyncio.Task[None] | None = None
+        self._next_look: asyncio.Task[None] | None = None
+        self._looks = set[asyncio.Task[None]]()
         self._used: set[str] = set()
         self._seen: set[str] = set()
         self._noting: asyncio.Task[None] | None = None
@@ -96,13 +101,21 @@ class KeyRing:
             self._refreshing = asyncio.create_task(self._refresh(), name="read-keys")
         return self._refreshing
 
+    async def look_again(self) -> None:
+        """Read what has changed until now, for up to WAIT_SECONDS. All that wait share a reading."""
+        if self._next_look is None:
+            self._next_look = asyncio.create_task(self._look(), name="look-for-keys")
+            self._looks.add(self._next_look)
+            self._next_look.add_done_callback(self._looks.discard)
+        await asyncio.wait([self._next_look], timeout=WAIT_SECONDS)
+
     def follow(self, on_change: Callable[[], None]) -> None:
         """Call `on_change` each time that keys, logins or people have changed."""
         self._followers.append(on_change)
 
     async def stop(self) -> None:
         """Wait for reads and writes in progress."""
-        for task in (self._refreshing, self._noting):
+        for task in (self._refreshing, self._noting, *self._looks):
             if task is not None:
                 await task
 
@@ -133,6 +146,16 @@ class KeyRing:
         if key is None or login.expires_at <= time.time() or self.people.shuts_out(key.tenant):
             return None
         return self._noted(key)
+
+    def is_unknown_key(self, text: str) -> bool:
+        """Return whether a text may be a key that was made since the last reading."""
+        key_id = key_id_of(text)
+        return key_id is not None and key_id not in self._keys
+
+    def is_unknown_login(self, text: str) -> bool:
+        """Return whether a text may be the secret of a login that was made since the last reading."""
+        digest = digest_of(text)
+        return digest not in self._logins and self.people.session(digest) is None
 
     def by_identity(self, identity: Identity) -> Principal | None:
         """Return the principal of a person that a trusted proxy names; None if the person may not use the server."""
@@ -197,13 +220,22 @@ class KeyRing:
 
     async def _refresh(self) -> None:
         async with self._reading:
-            if self._is_fresh():
-                return
-            try:
-                await self._read()
-            except Exception:
-                logger.exception("the keys could not be read; the keys that were read last remain valid")
-                self._read_at = self._clock()
+            if not self._is_fresh():
+                await self._try_to_read()
+
+    async def _look(self) -> None:
+        await asyncio.sleep(max(0.0, self._read_at + AGAIN_SECONDS - self._clock()))
+        async with self._reading:
+            # A change after this moment needs a later look.
+            self._next_look = None
+            await self._try_to_read()
+
+    async def _try_to_read(self) -> None:
+        try:
+            await self._read()
+        except Exception:
+            logger.exception("the keys could not be read; the keys that were read last remain valid")
+            self._read_at = self._clock()
 
     async def _read(self) -> None:
         if (self._used or self._seen) and (self._noting is None or self._noting.done()):

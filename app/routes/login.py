@@ -55,11 +55,14 @@ async def log_in(request: Request) -> Response:
     _check_origin(request)
     fields = parse_body(LoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
-    principal = services.ring.by_key(fields.key)
+    ring = services.ring
+    if ring.is_unknown_key(fields.key):
+        await ring.look_again()
+    principal = ring.by_key(fields.key)
     if principal is None:
         raise UnauthorizedError(was_shown=True)
     response = JSONResponse(await _login(services, principal))
-    _set_cookie(request, response, await services.ring.log_in(principal), LOGIN_SECONDS)
+    _set_cookie(request, response, await ring.log_in(principal), LOGIN_SECONDS)
     return response
 
 

@@ -9,6 +9,8 @@ import ollama
 import openai
 import pytest
 
+from app.storage.store import Store
+from tests.integration.api_server import api_client
 from tests.integration.compatibility import row
 from tests.integration.tenants import People, serving_people
 
@@ -117,3 +119,15 @@ async def test_ollama_limit_is_refused(people: People) -> None:
         with pytest.raises(ollama.ResponseError, match="0 tokens per minute") as raised:
             await alice.chat("fake-1", HI)
     assert raised.value.status_code == 429
+
+
+async def test_key_of_another_process_works_at_once(tmp_path: Path) -> None:
+    async with serving_people(tmp_path) as people:
+        elsewhere = await Store.open(tmp_path / "conversations.db")
+        _, key = await elsewhere.keys.create("laptop", "alice", "user")
+        async with api_client(people.server.url, key) as laptop:
+            assert (await laptop.get("/api/conversations")).status == 200
+        _, key = await elsewhere.keys.create("phone", "alice", "user")
+        async with api_client(people.server.url) as page:
+            assert (await page.post("/api/login", json={"key": key})).status == 200
+        await elsewhere.close()

@@ -121,6 +121,38 @@ async def test_flood_of_wrong_keys_reads_rarely_and_writes_nothing(
     assert (reads, writes) == (2, 0)
 
 
+async def test_unknown_keys_and_logins_wait_for_one_reading(
+    store: Store, elsewhere: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Make a key at another server while a reading is in progress, which may not have it."""
+    ring = await ring_of(store, Clock(), "always")
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+    read, reads = SqliteDatabase.read_keys, 0
+
+    async def slow(*given: object) -> object:
+        nonlocal reads
+        reads += 1
+        found: object = await read(*given)  # type: ignore[arg-type]
+        begun.set()
+        await goes_on.wait()
+        return found
+
+    monkeypatch.setattr(SqliteDatabase, "read_keys", slow)
+    monkeypatch.setattr("app.access.key_ring.AGAIN_SECONDS", 0.0)
+    before = [asyncio.create_task(ring.look_again()) for _ in range(100)]
+    await begun.wait()
+    _, secret = await elsewhere.keys.create("laptop", "alice", "user")
+    assert ring.is_unknown_key(secret)
+    after = [asyncio.create_task(ring.look_again()) for _ in range(100)]
+    goes_on.set()
+    await asyncio.gather(*before, *after)
+    assert ring.by_key(secret) is not None
+    assert reads == 2
+    assert not ring.is_unknown_key(secret)
+    assert not ring.is_unknown_key("sk-wrong")
+    await ring.stop()
+
+
 async def test_last_use_of_key_is_written_at_most_hourly(store: Store) -> None:
     key, secret = await store.keys.create("laptop", "alice", "user")
     ring = await ring_of(store, Clock())

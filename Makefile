@@ -13,8 +13,9 @@ PYTHON ?=
 TORCH := 2.13.0
 # The one that comes with this torch for CUDA; on a machine without a GPU only `make test-kernels` needs it.
 TRITON := 3.7.1
-# The oldest PostgreSQL that Ebb supports, as npm has it.
+# The oldest PostgreSQL that Ebb supports and the newest, as npm has them: with TLS.
 OLDEST_POSTGRES := 14.23.0-beta.17
+NEWEST_POSTGRES := 18.4.0-beta.17
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
 BIN := .venv/bin
@@ -82,10 +83,11 @@ test-replicas: test-setup ## run several replicas, pipeline stages and ranks wit
 test-tools: test-setup ## run every benchmark in small, fuzz the API, and check SCIM with scim2_tester, a minute
 	@$(BIN)/python -m pytest -n 2 --size services -m tool tests/integration $(ARGS)
 
-test-postgres: test-setup .make/postgres-$(OLDEST_POSTGRES) ## run the tests of the store and of the chats on a PostgreSQL of their own, several servers on it, the oldest version over TLS, and a file on a disk that fails, six minutes
+test-postgres: test-setup .make/postgres-$(OLDEST_POSTGRES) .make/postgres-$(NEWEST_POSTGRES) ## run the tests of the store and of the chats on a PostgreSQL of their own, several servers on it, the oldest and the newest version over TLS, and a file on a disk that fails, seven minutes
 	@scripts/get-test-tools postgres
 	@scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/unit/app/conversations tests/postgres tests/faults_disk tests/integration/app/routes $(ARGS)
 	@POSTGRES=.make/postgres-$(OLDEST_POSTGRES) scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres --ignore tests/unit/app/storage/sqlite tests/unit/app/storage tests/postgres/test_database.py tests/postgres/test_servers.py tests/postgres/test_takeovers.py tests/postgres/test_hung_connections.py $(ARGS)
+	@POSTGRES=.make/postgres-$(NEWEST_POSTGRES) scripts/with-postgres $(BIN)/python -m pytest -n 2 -p tests.on_postgres tests/postgres/test_database.py tests/postgres/test_servers.py tests/postgres/test_hung_connections.py $(ARGS)
 
 test-ray: test-setup .make/ray ## run replicas on a Ray cluster of four machines, all on this one, and servers on PostgreSQL that share them, a minute
 	@scripts/with-postgres $(BIN)/python -m pytest -p tests.on_postgres tests/ray $(ARGS)
@@ -251,9 +253,9 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 	@echo "==> Installing triton $(TRITON) beside .venv (200 MB)"
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $@ triton==$(TRITON)
 
-.make/postgres-$(OLDEST_POSTGRES): .make/ebb
-	@echo "==> Getting PostgreSQL $(OLDEST_POSTGRES) (20 MB)"
-	@scripts/get-postgres $(OLDEST_POSTGRES) $@
+.make/postgres-%: .make/ebb
+	@echo "==> Getting PostgreSQL $* (20 MB)"
+	@scripts/get-postgres $* $@
 
 .make/deploy: .make/dev tests/deploy/requirements.txt
 	@echo "==> Installing the tools for images and charts (150 MB)"

@@ -163,6 +163,11 @@ class Stores:
         return key
 
     @property
+    def num_outside(self) -> int:
+        """Number of full blocks on the device that are not in the CPU tier yet: they wait, or are being copied."""
+        return len(self._unstored) + len(self._jobs)
+
+    @property
     def num_copying(self) -> int:
         """Number of copies in flight."""
         return len(self._jobs)

@@ -296,7 +296,7 @@ class LLMEngine:
             generation_tokens=self._tokens["generation"],
             reused_tokens=self._reused.copy(),
             computed_tokens=self._tokens["computed"],
-            unstored_blocks=tiers.stores.num_unstored if tiers is not None else 0,
+            unstored_blocks=tiers.stores.num_outside if tiers is not None else 0,
             checks=dict(self._checks),
             step_seconds=self.core.step_seconds,
             gap_seconds=self.core.gap_seconds,

@@ -71,7 +71,7 @@ class EngineStats:
     reused_tokens: prompt tokens by the tier that had their KV, counted when their request ends.
     computed_tokens: prompt tokens whose KV was computed, counted when their request ends.
     prefilled_tokens: prompt tokens computed, counted as they are computed.
-    unstored_blocks: full blocks that the CPU tier has not taken yet.
+    unstored_blocks: full blocks that are not in the CPU tier yet: they wait, or are being copied.
     stores_refused: the CPU tier has no room for them.
     checks: self-checks of the owners of blocks, by outcome: "clean" or "failed".
     queue_seconds: time in the queue, by outcome: "served" if a token or an embedding was produced, else the finish

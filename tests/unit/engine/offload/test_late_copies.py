@@ -9,7 +9,7 @@ from cache_tiers.transfer import Direction
 from engine.offload.connector import MAX_STORES, OffloadConnector
 from engine.request import Request, RequestStatus
 from tests.model.toys import ToyStore, expected_output
-from tests.unit.scheduling_rig import VOCAB, Rig
+from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
 CHAT = [(at * at) % 49 for at in range(41)]
 
@@ -112,6 +112,18 @@ def test_late_stores_are_bounded() -> None:
         assert connector_of(rig).late.num_stores <= MAX_STORES
     settle(rig)
     assert rig.pool.num_used == 0
+
+
+def test_block_counts_as_outside_of_the_cpu_tier_until_its_copy_has_ended() -> None:
+    rig = late_rig()
+    rig.add(CHAT, max_tokens=8)
+    stores = connector_of(rig).tiers.stores
+    while not stores.num_copying:
+        rig.now += 1
+        rig.step()
+    assert stores.num_outside == len(CHAT) // BLOCK
+    settle(rig)
+    assert (stores.num_copying, stores.num_outside) == (0, 0)
 
 
 def test_aborted_load_keeps_blocks_until_copies_ended() -> None:

@@ -114,7 +114,7 @@ def test_late_stores_are_bounded() -> None:
     assert rig.pool.num_used == 0
 
 
-def test_block_counts_as_outside_of_the_cpu_tier_until_its_copy_has_ended() -> None:
+def test_block_is_outside_of_cpu_tier_until_its_copy_ended() -> None:
     rig = late_rig()
     rig.add(CHAT, max_tokens=8)
     stores = connector_of(rig).tiers.stores

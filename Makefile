@@ -106,7 +106,7 @@ test-clients: test-setup ## drive clients of the APIs, each in an environment of
 	@$(BIN)/python -m tests.clients.environments
 	@$(BIN)/python -m pytest -n 2 --ignore tests/clients/heavy tests/clients $(ARGS)
 
-faults: test-setup ## break Redis in every way while chats return, and print a table, a few minutes
+faults: test-setup ## break Redis in every way while chats return, and print a table, half an hour
 	@$(BIN)/python -m pytest tests/faults -s $(ARGS)
 
 faults-api: test-setup ## kill the server 200 times at random tokens of its answers, 15 minutes

@@ -259,6 +259,9 @@ class LowerTierKind(Protocol):
     def is_off(self, config: TierConfig) -> bool:
         """Return True if the settings turn the tier off."""
 
+    def keeps_blocks(self, config: TierConfig) -> bool:
+        """Return whether a tier that is not opened may have blocks of earlier processes."""
+
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         """Find the tier's server, or start it and wait for it. `closing` stops what was started.
 

@@ -29,6 +29,7 @@ class EngineConfig:
     decode_graphs: capture decodes, and steps with prompts, where the device can replay them.
     check_operators: check every call of a device's fused operators against its documented limits, which is slow.
     prefix_cache: False turns all reuse off.
+    unused_tiers: tiers that this leaves unused, which may have blocks of earlier processes.
     max_waiting: maximum length of the queue. Further requests are refused.
     max_answers: maximum number of answers to one prompt.
     max_answer_tokens: maximum length of an answer whose client sets no limit; 0 means as many tokens as fit.
@@ -78,6 +79,7 @@ class EngineConfig:
     decode_graphs: bool = True
     check_operators: bool = False
     prefix_cache: bool = True
+    unused_tiers: TierConfig | None = None
     max_waiting: int = 256
     max_answers: int = 16
     max_answer_tokens: int = 0

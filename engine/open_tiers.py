@@ -40,8 +40,11 @@ def find_lower_tiers(config: EngineConfig, progress: Progress, closing: ExitStac
     use.
     """
     if config.tiers is None:
-        note = "off" if config.prefix_cache else "off: --no-prefix-cache"
-        return [FoundTier(None, note) for _ in registry.LOWER_TIERS]
+        note, unused = "off" if config.prefix_cache else "off: --no-prefix-cache", config.unused_tiers
+        return [
+            FoundTier(None, note, keeps_blocks=unused is not None and kind.keeps_blocks(unused))
+            for kind in registry.LOWER_TIERS
+        ]
     try:
         return [kind.find(config.tiers, progress, closing) for kind in registry.LOWER_TIERS]
     except TierError as error:

@@ -164,6 +164,9 @@ class DictKind:
     def is_off(self, config: TierConfig) -> bool:
         return False
 
+    def keeps_blocks(self, config: TierConfig) -> bool:
+        return bool(self.blocks)
+
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         return FoundTier(self._open, "in a dictionary")
 

@@ -79,6 +79,7 @@ class Settings(
             speculation=not self.no_speculation,
             prefix_cache=not self.no_prefix_cache,
             tiers=None if self.no_prefix_cache else tiers,
+            unused_tiers=tiers if self.no_prefix_cache else None,
             model_path=model_path,
             model_name=model_name,
             secret=secret,

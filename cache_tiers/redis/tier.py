@@ -27,6 +27,10 @@ class RedisKind:
         """See LowerTierKind."""
         return config.redis_url == "off"
 
+    def keeps_blocks(self, config: TierConfig) -> bool:
+        """See LowerTierKind."""
+        return config.redis_url not in ("auto", "off") or has_snapshot(config.state_dir)
+
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         """See LowerTierKind."""
         if self.is_off(config):

@@ -1,0 +1,50 @@
+"""Erasures while a tier is off that may have blocks of earlier processes: they count as made only once it is on."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cache_tiers.block_key import KEY_BYTES, BlockKey
+from cache_tiers.config import TierConfig
+from cache_tiers.redis.companion_folder import companion_folder
+from cache_tiers.redis.server_binary import SNAPSHOT
+from engine.config import EngineConfig
+from engine.llm import LLM
+from tests.conftest import default_cache_dir
+from tests.tiny_models import make_tiny_model
+
+KEY = BlockKey(bytes(KEY_BYTES))
+
+
+@pytest.fixture(scope="module")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.mark.parametrize(
+    ("redis_url", "has_snapshot", "is_made"),
+    [("off", False, True), ("off", True, False), ("auto", True, False), ("unix:///nowhere/redis.sock", False, False)],
+)
+def test_erasure_is_made_unless_blocks_may_be_there(
+    tiny_model: Path, tmp_path: Path, redis_url: str, has_snapshot: bool, is_made: bool
+) -> None:
+    """Turn off Redis, or all reuse while the settings name a Redis."""
+    tiers = TierConfig(0, redis_url, 0, tmp_path)
+    if has_snapshot:
+        folder = companion_folder(tmp_path)
+        folder.mkdir()
+        (folder / SNAPSHOT).write_bytes(b"blocks")
+    config = EngineConfig(
+        model_path=tiny_model,
+        model_name="tiny",
+        tiers=tiers,
+        secret=b"a secret of the tests",
+        kv_memory=1 << 20,
+        cache_dir=default_cache_dir(),
+    )
+    if redis_url != "off":
+        config = replace(config, tiers=None, prefix_cache=False, unused_tiers=tiers)
+    with LLM(config) as llm:
+        llm.engine.core.erase([KEY])
+        assert llm.engine.core.erased([KEY]) is is_made

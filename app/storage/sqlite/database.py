@@ -140,6 +140,8 @@ class SqliteDatabase(Database):
         raw.execute("BEGIN IMMEDIATE")
         try:
             result = work(self._writer)
+            # After COMMIT, an error of a statement would say that nothing was stored.
+            newest = _newest_act(self._writer)
             raw.execute("COMMIT")
         except BaseException:
             # If a failed COMMIT has already rolled back, ROLLBACK raises OperationalError.
@@ -147,7 +149,7 @@ class SqliteDatabase(Database):
                 raw.execute("ROLLBACK")
             raise
         self._identity.check()
-        self._mark.note(_newest_act(self._writer))
+        self._mark.note(newest)
         return result
 
 

@@ -21,6 +21,8 @@ _REASONS: Final = MappingProxyType(
     {
         sqlite3.SQLITE_BUSY: _LOCKED,
         sqlite3.SQLITE_LOCKED: _LOCKED,
+        # SQLite gave up waiting for a lock of the write-ahead log, after ten seconds.
+        sqlite3.SQLITE_PROTOCOL: _LOCKED,
         sqlite3.SQLITE_IOERR: "The disk of the state directory fails. See the log of the server and of the system.",
         sqlite3.SQLITE_READONLY: "The database is read-only or was replaced. Restart the server once it is writable.",
         sqlite3.SQLITE_CANTOPEN: "The database cannot be opened. Check the state directory and its permissions.",

@@ -5,6 +5,7 @@ transaction compares the files after its commit and before its caller learns of 
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from app.domain.storage_health import StorageUnavailableError
@@ -24,7 +25,14 @@ class FileIdentity:
         self._expected_log: _Identity | None = None
 
     def check(self) -> None:
-        """Raise StorageUnavailableError if the commit went to a file that the path no longer names."""
+        """Raise StorageUnavailableError if the commit went to a file that the path no longer names.
+
+        A disk that cannot say which file that is raises nothing: what was committed is stored.
+        """
+        with suppress(OSError):
+            self._check()
+
+    def _check(self) -> None:
         if _identity(self._database) != self._expected:
             raise StorageUnavailableError(_sentence(self._database))
         # The first transaction makes the log, which stays until the last connection closes.
@@ -37,7 +45,7 @@ class FileIdentity:
 def _identity(path: Path) -> _Identity | None:
     try:
         found = os.stat(path)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return found.st_dev, found.st_ino
 

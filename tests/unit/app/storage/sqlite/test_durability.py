@@ -1,5 +1,6 @@
 """Durability and privacy of the database: writes that wait for the disk, and the mode of the file."""
 
+import errno
 import os
 import sqlite3
 import stat
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.token_history import pack_ids
+from app.storage.errors import DatabaseError
 from app.storage.keys import Login
 from app.storage.run_records import MessageEnd, RunProgress
 from app.storage.sqlite.database import SqliteDatabase
@@ -87,3 +89,26 @@ async def test_mode_of_an_existing_file_is_mended(tmp_path: Path) -> None:
     store = await Store.open(path)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     await store.close()
+
+
+async def test_write_that_fails_is_not_stored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a statement of the database itself fail that belongs to each write."""
+
+    def fail(_writer: object) -> float:
+        raise sqlite3.OperationalError("locking protocol")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("app.storage.sqlite.database._newest_act", fail)
+        with pytest.raises(DatabaseError):
+            await store.conversations.create({"title": "Sea"})
+    assert (await store.conversations.page(limit=5)).conversations == []
+
+
+async def test_disk_that_cannot_be_looked_at_fails_no_write(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_path: object) -> os.stat_result:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("app.storage.sqlite.identity.os.stat", fail)
+        made = await store.conversations.create({"title": "Sea"})
+    assert (await store.conversations.get(made.id)).title == "Sea"

@@ -13,10 +13,10 @@ from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShap
 from app.apis.call_arguments import as_message_with_objects
 from app.host.backend import Backend
 from app.http.anthropic_errors import ROUTE
-from app.http.client_presence import stop_of
 from app.http.request_body import read_body
 from app.prompts.stateless import Remember, WholePrompt
 from app.services import services_of
+from app.serving.prompts import whole_prompt
 from app.serving.request import answer
 from app.tenants.gate import gate_of
 
@@ -78,19 +78,9 @@ async def count_tokens(request: Request) -> Response:
 
 
 async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest) -> WholePrompt:
-    thinking = fields.thinking_mode(engine)
-    prompts = services_of(request).prompts
-    gate = gate_of(request)
-    gate.check(engine)
-    return await prompts.prompt(
-        gate,
-        engine,
-        fields.turns(),
-        param="messages",
-        thinking=thinking,
-        opening=fields.opening,
-        stop=stop_of(request),
-    )
+    thinking, prompts = fields.thinking_mode(engine), services_of(request).prompts
+    gate_of(request).check(engine)
+    return await whole_prompt(request, engine, prompts, fields.turns(), thinking=thinking, opening=fields.opening)
 
 
 def _named(request: Request, response: Response) -> Response:

@@ -19,12 +19,11 @@ from app.apis.ollama.serializer import OllamaChatShape, OllamaTextShape, OllamaT
 from app.apis.ollama.show_schema import OllamaShowRequest
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from app.host.backend import Backend
-from app.http.client_presence import stop_of
 from app.http.request_body import read_body
 from app.prompts.stateless import Remember
-from app.prompts.tokenization import to_ids
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.services import server_services, services_of
+from app.serving.prompts import text_ids, whole_prompt
 from app.serving.request import answer
 from app.tenants.gate import gate_of
 from engine.errors import InvalidRequestError
@@ -47,16 +46,9 @@ async def chat(request: Request) -> Response:
     shape_of = partial(shape_of, fields.model, shows_thoughts=fields.shows_thoughts, logprobs=_logprobs(engine, fields))
     if not fields.messages:
         return JSONResponse(shape_of().loaded())
-    gate = gate_of(request)
-    gate.check(engine)
-    prompt = await services.prompts.prompt(
-        gate,
-        engine,
-        fields.turns(),
-        param="messages",
-        thinking=thinking,
-        opening=fields.opening,
-        stop=stop_of(request),
+    gate_of(request).check(engine)
+    prompt = await whole_prompt(
+        request, engine, services.prompts, fields.turns(), thinking=thinking, opening=fields.opening
     )
     shape = shape_of(lines=prompt.lines)
     remember = partial(services.prompts.remember, engine, prompt)
@@ -96,13 +88,13 @@ async def _prompt(
 
     The function is None for a raw prompt.
     """
-    gate, text, stop = gate_of(request), fields.prompt or "", stop_of(request)
-    gate.check(engine)
+    gate_of(request).check(engine)
     if fields.raw:
+        text = fields.prompt or ""
         encode = partial(engine.tokenizer.encode_prompt, text)
-        return await to_ids(gate, engine, encode, len(text), param="prompt", stop=stop), UNTREATED, None
+        return await text_ids(request, engine, encode, len(text), param="prompt"), UNTREATED, None
     prompts = services_of(request).prompts
-    prompt = await prompts.prompt(gate, engine, fields.turns(), param="prompt", thinking=thinking, stop=stop)
+    prompt = await whole_prompt(request, engine, prompts, fields.turns(), param="prompt", thinking=thinking)
     return prompt.ids, prompt.lines, partial(prompts.remember, engine, prompt)
 
 

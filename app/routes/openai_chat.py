@@ -12,9 +12,9 @@ from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.apis.openai.tool_calls import ToolCallShape
-from app.http.client_presence import stop_of
 from app.http.request_body import read_body
 from app.services import services_of
+from app.serving.prompts import whole_prompt
 from app.serving.request import answer
 from app.tenants.gate import gate_of
 
@@ -29,16 +29,9 @@ async def chat_completions(request: Request) -> Response:
     offer = fields.offer
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     num_answers = fields.num_answers(engine.config.max_answers)
-    gate = gate_of(request)
-    gate.check(engine)
-    prompt = await services.prompts.prompt(
-        gate,
-        engine,
-        fields.turns(),
-        param="messages",
-        thinking=thinking,
-        opening=fields.opening,
-        stop=stop_of(request),
+    gate_of(request).check(engine)
+    prompt = await whole_prompt(
+        request, engine, services.prompts, fields.turns(), thinking=thinking, opening=fields.opening
     )
     ids = fields.kept(prompt.ids, engine.max_model_len)
     remember = partial(services.prompts.remember, engine, prompt) if ids is prompt.ids else None

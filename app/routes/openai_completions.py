@@ -13,10 +13,10 @@ from app.apis.openai.scored_prompt import PromptShape
 from app.apis.openai.serializer import Echo, Head, TextShape, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.host.backend import Backend
-from app.http.client_presence import stop_of
 from app.http.request_body import read_body
-from app.prompts.tokenization import LONG_TEXT, to_ids
+from app.prompts.tokenization import LONG_TEXT
 from app.services import services_of
+from app.serving.prompts import text_ids
 from app.serving.request import answer
 from app.tenants.gate import gate_of
 
@@ -69,7 +69,7 @@ async def _ids(request: Request, engine: Backend, prompt: str | list[int], num_c
         return prompt
     encode = partial(engine.tokenizer.encode_prompt, prompt)
     size = max(len(prompt), min(num_characters, LONG_TEXT))
-    return await to_ids(gate_of(request), engine, encode, size, param="prompt", stop=stop_of(request))
+    return await text_ids(request, engine, encode, size, param="prompt")
 
 
 def _echo(names: TokenNames, prompt: str | list[int], ids: Sequence[int]) -> Echo:

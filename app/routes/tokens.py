@@ -9,11 +9,10 @@ from starlette.routing import Route
 
 from app.apis.openai.chat_schema import to_messages
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
-from app.http.client_presence import stop_of
 from app.http.request_body import read_body
-from app.prompts.tokenization import to_ids
 from app.schemas.response_bodies.tokens import TokenCount
 from app.services import services_of
+from app.serving.prompts import text_ids, whole_prompt
 from app.tenants.gate import gate_of
 
 
@@ -25,16 +24,14 @@ async def tokenize(request: Request) -> Response:
     if fields.model is not None:
         services.host.check_model(fields.model)
     fields.check()
-    gate, stop = gate_of(request), stop_of(request)
-    gate.check(engine)
+    gate_of(request).check(engine)
     if fields.messages is not None:
-        turns = to_messages(fields.messages)
-        ids = (await services.prompts.prompt(gate, engine, turns, param="messages", stop=stop)).ids
+        ids = (await whole_prompt(request, engine, services.prompts, to_messages(fields.messages))).ids
     else:
         text, tokenizer = fields.prompt or "", engine.tokenizer
         with_special = fields.add_special_tokens is not False
         encode = tokenizer.encode_prompt if with_special else partial(tokenizer.encode, special=True)
-        ids = await to_ids(gate, engine, partial(encode, text), len(text), param="prompt", stop=stop)
+        ids = await text_ids(request, engine, partial(encode, text), len(text), param="prompt")
     return JSONResponse(TokenCount(count=len(ids), max_model_len=engine.max_model_len, tokens=ids, token_strs=None))
 
 

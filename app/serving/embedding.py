@@ -13,9 +13,10 @@ from starlette.requests import Request
 
 from app.domain.failures import failure_of
 from app.host.backend import Backend, GenerationStream
-from app.http.client_presence import stop_of, while_present
+from app.http.client_presence import while_present
 from app.logs.request_log import log_embedded
-from app.prompts.tokenization import LONG_TEXT, apart_if, to_ids
+from app.prompts.tokenization import LONG_TEXT, apart_if
+from app.serving.prompts import text_ids
 from app.tenants.gate import Queue, gate_of
 from engine.errors import EngineError, InvalidRequestError
 from engine.generate_request import GenerateRequest
@@ -96,7 +97,7 @@ async def _ids(request: Request, engine: Backend, text: Text, num_characters: in
         return given
     size = max(len(given), min(num_characters, LONG_TEXT))
     encode = partial(engine.tokenizer.encode_prompt, given)
-    return await to_ids(gate_of(request), engine, encode, size, param=text.path, stop=stop_of(request))
+    return await text_ids(request, engine, encode, size, param=text.path)
 
 
 @dataclass(frozen=True, slots=True)

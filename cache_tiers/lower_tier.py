@@ -229,12 +229,10 @@ class FoundTier:
 
     open: None if the tier is off.
     note: the reason why the tier is off, in a sentence; while it is on, its address.
-    keeps_blocks: whether a tier that is off may have blocks of earlier processes, which are there again once it is on.
     """
 
     open: LowerTierOpener | None
     note: str
-    keeps_blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +258,7 @@ class LowerTierKind(Protocol):
         """Return True if the settings turn the tier off."""
 
     def keeps_blocks(self, config: TierConfig) -> bool:
-        """Return whether a tier that is not opened may have blocks of earlier processes."""
+        """Return whether a tier that is off may have blocks of earlier processes, which are there again once it is on."""
 
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         """Find the tier's server, or start it and wait for it. `closing` stops what was started.

@@ -40,11 +40,8 @@ def find_lower_tiers(config: EngineConfig, progress: Progress, closing: ExitStac
     use.
     """
     if config.tiers is None:
-        note, unused = "off" if config.prefix_cache else "off: --no-prefix-cache", config.unused_tiers
-        return [
-            FoundTier(None, note, keeps_blocks=unused is not None and kind.keeps_blocks(unused))
-            for kind in registry.LOWER_TIERS
-        ]
+        note = "off" if config.prefix_cache else "off: --no-prefix-cache"
+        return [FoundTier(None, note) for _ in registry.LOWER_TIERS]
     try:
         return [kind.find(config.tiers, progress, closing) for kind in registry.LOWER_TIERS]
     except TierError as error:
@@ -106,7 +103,7 @@ def open_tiers(
     tiers = [kind.tier for kind in registry.LOWER_TIERS]
     found = dict(zip(tiers, lower, strict=True))
     notes = {tier.id: each.note if each.open is None else "" for tier, each in found.items()}
-    keeps_blocks = any(each.keeps_blocks for each in lower)
+    keeps_blocks = _keep_blocks(config.tiers or config.unused_tiers, lower)
     openers = [each.open for each in lower if each.open is not None]
     if config.tiers is None or not (openers or cpu_bytes):
         return OpenTiers(None, notes, keeps_blocks=keeps_blocks)
@@ -131,3 +128,9 @@ def open_tiers(
         raise EngineError(str(error)) from error
     closing.callback(store.close)
     return OpenTiers(store, notes, store.shared_pool, keeps_blocks)
+
+
+def _keep_blocks(tiers: TierConfig | None, lower: list[FoundTier]) -> bool:
+    """Return whether any of the lower tiers that are off may have blocks of earlier processes."""
+    kinds = zip(registry.LOWER_TIERS, lower, strict=True)
+    return tiers is not None and any(kind.keeps_blocks(tiers) for kind, found in kinds if found.open is None)

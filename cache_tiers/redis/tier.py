@@ -34,7 +34,7 @@ class RedisKind:
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         """See LowerTierKind."""
         if self.is_off(config):
-            return _off("--redis-url off", config)
+            return _off("--redis-url off")
         if config.redis_url != "auto":
             try:
                 return _found(parse_redis_url(config.redis_url))
@@ -44,7 +44,7 @@ class RedisKind:
         if binary is None:
             why = "no redis-server or valkey-server on PATH; install one and restart"
             logger.warning("Redis is off: %s", why)
-            return _off(why, config)
+            return _off(why)
         progress(f"starting Redis ({binary.name}) and loading its snapshot")
         try:
             companion = RedisCompanion(config.state_dir, binary=binary, max_memory=config.redis_memory)
@@ -53,7 +53,7 @@ class RedisKind:
             raise TierError(str(error)) from error
         except CompanionError as error:
             logger.warning("Redis is off: %s", error)
-            return _off(str(error), config)
+            return _off(str(error))
         closing.callback(companion.stop)
         return _found(companion.address)
 
@@ -67,8 +67,8 @@ class RedisKind:
         return SharedTier(replace(config, redis_url=companion.note))
 
 
-def _off(why: str, config: TierConfig) -> FoundTier:
-    return FoundTier(None, f"off: {why}", keeps_blocks=has_snapshot(config.state_dir))
+def _off(why: str) -> FoundTier:
+    return FoundTier(None, f"off: {why}")
 
 
 def _found(address: RedisAddress) -> FoundTier:

@@ -44,9 +44,9 @@ def children_below(dialect: Dialect) -> str:
     return dialect.looked_up("message", "message.parent_id = below.id")
 
 
-def shown_among(dialect: Dialect) -> str:
-    """Return the tables of a query for shown messages. Parameter: `listed` ids of messages."""
-    return f"{dialect.json_items} {dialect.looked_up('shown_message', f'shown_message.id = {dialect.json_text(0)}')}"
+def shown_among(dialect: Dialect, view: str = "shown_message") -> str:
+    """Return the tables of a query for shown messages or conversations. Parameter: their `listed` ids."""
+    return f"{dialect.json_items} {dialect.looked_up(view, f'{view}.id = {dialect.json_text(0)}')}"
 
 
 def listed(ids: Sequence[str]) -> str:

@@ -341,14 +341,8 @@ def _unfinished(connection: Connection, where: str, parameters: Parameters = ())
         return []
     answers = _shown(connection, [row["message_id"] for row in rows])
     questions = _shown(connection, [answer["parent_id"] for answer in answers.values()])
-    chats = {answer["conversation_id"] for answer in answers.values()}
-    conversations = {
-        row["id"]: conversation_of(row)
-        for row in connection.fetch_all(
-            f"SELECT * FROM shown_conversation WHERE id IN ({connection.dialect.json_strings('?')})",
-            (json.dumps(sorted(chats)),),
-        )
-    }
+    chats = _shown(connection, [answer["conversation_id"] for answer in answers.values()], "shown_conversation")
+    conversations = {id_: conversation_of(row) for id_, row in chats.items()}
     events = defaultdict[int, list[Row]](list)
     numbers = ", ".join("?" * len(rows))
     for event in connection.fetch_all(
@@ -378,8 +372,9 @@ def _unfinished(connection: Connection, where: str, parameters: Parameters = ())
     return found
 
 
-def _shown(connection: Connection, ids: Sequence[str]) -> dict[str, Row]:
-    rows = connection.fetch_all(f"SELECT shown_message.* FROM {shown_among(connection.dialect)}", (listed(ids),))
+def _shown(connection: Connection, ids: Iterable[str], view: str = "shown_message") -> dict[str, Row]:
+    tables = shown_among(connection.dialect, view)
+    rows = connection.fetch_all(f"SELECT {view}.* FROM {tables}", (listed(list(dict.fromkeys(ids))),))
     return {row["id"]: row for row in rows}
 
 

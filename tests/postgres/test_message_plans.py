@@ -4,17 +4,17 @@ import re
 from functools import partial
 from typing import Final
 
-import psycopg
 import pytest
 
 from app.storage.connection import Connection, Parameters, Row
 from app.storage.deletions import HIDE_BRANCH
-from app.storage.postgres.connection import POSTGRES, PostgresConnection
+from app.storage.postgres.connection import POSTGRES
 from app.storage.removals import BRANCH_AND_ABOVE, BRANCH_IDS, CONVERSATION_IDS, CONVERSATION_NODES
 from app.storage.rows import children_below
 from app.storage.store import Store
 from app.storage.tree import NEWEST_LEAF_QUERY
 from tests.many_chats import add_chats, add_long_chat
+from tests.postgres.plans import noted_plans
 
 SOME: Final = 100
 """Messages that are asked for, of the thousands that are stored."""
@@ -53,15 +53,7 @@ async def test_messages_and_runs_are_looked_up_one_by_one(
     made = await add_chats(store, 600)
     if is_analyzed:
         await store.database.write(lambda connection: connection.execute("ANALYZE message, conversation"))
-    executed, plans = PostgresConnection._executed, list[str]()
-
-    def noted(self: PostgresConnection, statement: str, parameters: Parameters) -> psycopg.Cursor[Row]:
-        if statement.startswith("SELECT"):
-            plan = executed(self, f"EXPLAIN (ANALYZE) {statement}", parameters)
-            plans.append("\n".join(str(row["QUERY PLAN"]) for row in plan))
-        return executed(self, statement, parameters)
-
-    monkeypatch.setattr(PostgresConnection, "_executed", noted)
+    plans = noted_plans(monkeypatch, "^SELECT")
     some = made.messages[:SOME]
     assert [each.id for each in await store.messages.some(some)] == some
     assert len(await store.tree.outline(some)) == SOME

@@ -7,10 +7,9 @@ import pytest
 
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
-from app.storage.connection import Parameters, Row
 from app.storage.imports import Imported
-from app.storage.postgres.connection import PostgresConnection
 from app.storage.store import Store
+from tests.postgres.plans import noted_plans
 
 CHATS: Final = 400
 MESSAGES: Final = 4
@@ -35,15 +34,7 @@ async def test_search_reads_words_of_no_other_rows(
         await store.of(tenant).imports.add([chat(number) for number in range(CHATS)], duplicates=True)
     if is_analyzed:
         await store.database.write(lambda connection: connection.execute("ANALYZE search_words"))
-    fetch_all, plans = PostgresConnection.fetch_all, list[str]()
-
-    def explained(self: PostgresConnection, statement: str, parameters: Parameters = (), /) -> list[Row]:
-        if "FROM search_words" in statement:
-            plan = fetch_all(self, f"EXPLAIN (ANALYZE) {statement}", parameters)
-            plans.append("\n".join(str(row["QUERY PLAN"]) for row in plan))
-        return fetch_all(self, statement, parameters)
-
-    monkeypatch.setattr(PostgresConnection, "fetch_all", explained)
+    plans = noted_plans(monkeypatch, "FROM search_words")
     assert len(await store.search.titles("harbour", limit=2)) == 2
     assert len(await store.search.titles("harbour 0 ", limit=1)) == 1
     assert len(await store.search.messages("tide", limit=2)) == 2

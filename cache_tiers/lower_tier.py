@@ -258,7 +258,7 @@ class LowerTierKind(Protocol):
         """Return True if the settings turn the tier off."""
 
     def keeps_blocks(self, config: TierConfig) -> bool:
-        """Return whether a tier that is off may have blocks of earlier processes, which are there again once it is on."""
+        """Return whether the tier, while it is off, may have blocks of earlier processes, to be found there later."""
 
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         """Find the tier's server, or start it and wait for it. `closing` stops what was started.

@@ -172,7 +172,7 @@ async def test_hung_listener_is_closed_after_the_loop_has_left_it(
     descriptors = list[int]()
     watched: asyncio.Future[bool] = loop.create_future()
 
-    async def asked(connection: psycopg.AsyncConnection[tuple[str]]) -> None:
+    async def asked(connection: listener.ListeningConnection) -> None:
         descriptors.append(connection.fileno())
         await ask(connection)
 

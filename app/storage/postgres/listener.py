@@ -15,6 +15,7 @@ from typing import Final
 
 import psycopg
 from psycopg import sql
+from psycopg.abc import RV, PQGen
 
 from app.storage.connection import MISSED
 from app.storage.postgres.limits import CONNECT_SECONDS, NO_OTHER_LIMITS, with_network_limits
@@ -29,6 +30,19 @@ PAUSE_SECONDS: Final = 1.0
 OnNotice = Callable[[str, str], None]
 
 logger = logging.getLogger(__name__)
+
+
+class ListeningConnection(psycopg.AsyncConnection[tuple[str]]):
+    """A connection on which nothing wakes the server between two notices. psycopg's own wakes it ten times a second."""
+
+    async def wait(
+        self,
+        gen: PQGen[RV],
+        interval: float = ALIVE_SECONDS,
+        timeout: float | None = None,  # noqa: ASYNC109 - the signature is psycopg's
+    ) -> RV:
+        """Wait as psycopg does, and look for an interrupt every `interval` seconds."""
+        return await super().wait(gen, interval, timeout)
 
 
 class Listener:
@@ -54,7 +68,7 @@ class Listener:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    async def _listen(self, connection: psycopg.AsyncConnection[tuple[str]]) -> None:
+    async def _listen(self, connection: ListeningConnection) -> None:
         while True:
             try:
                 while True:
@@ -76,14 +90,14 @@ class Listener:
             # A later version may send something else. The loop must not end.
             logger.exception("a notice of another server was not understood")
 
-    async def _connected_again(self) -> psycopg.AsyncConnection[tuple[str]]:
+    async def _connected_again(self) -> ListeningConnection:
         while True:
             await asyncio.sleep(PAUSE_SECONDS)
             with suppress(psycopg.Error):
                 return await self._connect()
 
-    async def _connect(self) -> psycopg.AsyncConnection[tuple[str]]:
-        connection = await psycopg.AsyncConnection.connect(
+    async def _connect(self) -> ListeningConnection:
+        connection = await ListeningConnection.connect(
             with_network_limits(self._url), autocommit=True, connect_timeout=CONNECT_SECONDS
         )
         try:
@@ -97,7 +111,7 @@ class Listener:
         return connection
 
 
-async def _ask(connection: psycopg.AsyncConnection[tuple[str]]) -> None:
+async def _ask(connection: ListeningConnection) -> None:
     """Make sure that PostgreSQL answers on a connection. Raises psycopg.Error."""
     asking = asyncio.create_task(connection.execute("SELECT 1"))
     try:
@@ -110,7 +124,7 @@ async def _ask(connection: psycopg.AsyncConnection[tuple[str]]) -> None:
             await _end(connection, asking)
 
 
-async def _end(connection: psycopg.AsyncConnection[tuple[str]], asking: "asyncio.Task[object]") -> None:
+async def _end(connection: ListeningConnection, asking: "asyncio.Task[object]") -> None:
     """End a question that PostgreSQL does not answer.
 
     A cancel of psycopg would ask PostgreSQL to end the statement, and wait for that. Closing the connection would free

@@ -368,6 +368,7 @@ class Services:
 
     async def close(self) -> None:
         """Wait for the runs to end and close the database. The engine must have been stopped before."""
+        self.lease.leave()
         await self.resumption.stop()
         if self.shared_runs is not None:
             await self.shared_runs.stop()

@@ -1,17 +1,17 @@
 """The lease of this server on its runs, renewed every second.
 
-Each renewal shows what has changed in the meantime:
+Each renewal shows what differs between this server and the database:
 
 - runs that another server has taken over, since this one could not renew its lease. The engine stops working on them;
 - runs that a client of another server wants to end;
 - runs of this server that it does not know, or has ended (`RunRegistry.orphans`): the COMMIT that made this server
-  their owner had no answer, or a crash of the database lost their end. They are free from the second renewal on;
+  their owner had no answer in time, or a crash of the database lost their end. The second renewal frees them;
 - whether this server leads, and so does the work that one server does for all.
 
 After it, the server takes over the runs of servers whose lease has expired (`app.runs.lease_watch`). If its engine is
 not ready, it leaves them to the others, unless no other one is ready either.
 
-A file has one server. There this one leads, and renews nothing.
+A file has one server. There this one leads and writes nothing, but compares its runs with the file as often.
 """
 
 import asyncio
@@ -92,11 +92,10 @@ class Lease:
 
         Raises OutageError, and UnusableDatabaseError if another server has another secret.
         """
-        if not self._database.is_shared:
-            return
-        self.former = await asyncio.to_thread(_read, self._name)
-        self._note(await self._begun(secret))
-        await asyncio.to_thread(_write, self._name, self._database.server)
+        if self._database.is_shared:
+            self.former = await asyncio.to_thread(_read, self._name)
+            self._note(await self._begun(secret))
+            await asyncio.to_thread(_write, self._name, self._database.server)
         self._task = asyncio.create_task(self._keep(), name="renew-lease")
 
     async def _begun(self, secret: bytes) -> Standing:
@@ -124,6 +123,8 @@ class Lease:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+        if not self._database.is_shared:
+            return
         self.leads = False
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
@@ -151,15 +152,19 @@ class Lease:
     async def renew(self) -> None:
         """Renew the lease once, and do what follows from the state of the database."""
         driven = self._runs.driven()
-        standing = await self._servers.renew(
-            is_ready=self._takes_over and self._is_ready(), expired=self._watch.expired(self._clock())
-        )
+        standing = await self._renewed()
         self._note(standing)
         self._heed(standing, {run.id for run in driven})
-        if self._takes_over:
-            await self._settle_orphans(standing)
-        if self.claims:
+        has_orphans = self._takes_over and await self._settle_orphans(standing)
+        if self.claims and (standing.is_work_left or has_orphans):
             await self._take_over()
+
+    async def _renewed(self) -> Standing:
+        if not self._database.is_shared:
+            return await self._servers.standing_alone()
+        return await self._servers.renew(
+            is_ready=self._takes_over and self._is_ready(), expired=self._watch.expired(self._clock())
+        )
 
     def _note(self, standing: Standing) -> None:
         self._watch.note(standing.others, self._clock())
@@ -178,12 +183,16 @@ class Lease:
             elif run.id in driven and run.answer.status == "in_progress":
                 self._runs.lose(run)
 
-    async def _settle_orphans(self, standing: Standing) -> None:
-        """Settle the runs that were orphans at the last renewal too. A younger one may just begin, or end."""
+    async def _settle_orphans(self, standing: Standing) -> bool:
+        """Settle the runs that were orphans at the last renewal too, and return whether there were any.
+
+        A younger one may just begin, or end.
+        """
         orphans = self._runs.orphans(standing.runs)
         due, self._orphans = orphans & self._orphans, orphans
         if due:
             await self._runs.settle_orphans(due)
+        return bool(due)
 
     async def _keep(self) -> None:
         while True:
@@ -194,10 +203,10 @@ class Lease:
             try:
                 await self.renew()
             except REFUSALS as error:
-                self.leads = False
-                logger.warning("the lease of this server could not be renewed: %s", error)
+                self.leads = not self._database.is_shared
+                logger.warning("this server could not look for its runs in the database: %s", error)
             except Exception:
-                logger.exception("the lease of this server could not be renewed; the next attempt is in a second")
+                logger.exception("this server could not look for its runs; the next attempt is in a second")
             # Another server may have released its runs since they were looked for.
             if not self._news.is_set():
                 self._settled.set()

@@ -77,6 +77,7 @@ class Resumption:
         self._on_resumed = on_resumed
         self._task: asyncio.Task[None] | None = None
         self._takeovers: set[asyncio.Task[None]] = set()
+        self._has_begun = False
 
     async def begin(self, former: str | None = None, *, claims: bool = True) -> None:
         """Find the unfinished runs, and resume them once there is an engine.
@@ -91,13 +92,16 @@ class Resumption:
             is_closed = False
             logger.error("the database cannot be written; the write will be retried: %s", error)
         found = await self._found(self._places.read(), former) if claims else []
+        self._has_begun = True
         if found or not is_closed:
             self._task = asyncio.create_task(self._resume_all(found, is_closed=is_closed), name="resume-runs")
         else:
             self._places.begin()
 
     async def take_over(self) -> None:
-        """Take over the runs of other servers that have ended, and resume them once there is an engine."""
+        """Take over the runs that no server works on, and resume them once there is an engine."""
+        if not self._has_begun:
+            return
         await self._store.runs.close_deleted()
         if not (found := await self._found({})):
             return

@@ -10,7 +10,7 @@ from typing import Final
 
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.servers import HAS_NO_OWNER
+from app.storage.servers import IS_LEFT
 
 MAX_TAKEOVERS: Final = 2
 """Number of times that a title is taken over. If its servers die again, the title is given up: it may be the cause."""
@@ -80,15 +80,16 @@ class DueTitleStore:
 
         The title of an answer in progress stays: the server that continues the answer adds it again.
         """
-        left = f"{HAS_NO_OWNER} AND NOT EXISTS (SELECT 1 FROM run WHERE run.message_id = due_title.message_id)"
-        if not await self._database.read(f"SELECT 1 FROM due_title WHERE {left} LIMIT 1"):
+        left = f"{IS_LEFT} AND NOT EXISTS (SELECT 1 FROM run WHERE run.message_id = due_title.message_id)"
+        server = self._database.server
+        if not await self._database.read(f"SELECT 1 FROM due_title WHERE {left} LIMIT 1", (server,)):
             return []
 
         def update(connection: Connection) -> list[str]:
-            connection.execute(f"DELETE FROM due_title WHERE takeovers >= ? AND {left}", (MAX_TAKEOVERS,))
+            connection.execute(f"DELETE FROM due_title WHERE takeovers >= ? AND {left}", (MAX_TAKEOVERS, server))
             taken = connection.fetch_all(
                 f"UPDATE due_title SET owner = ?, takeovers = takeovers + 1 WHERE {left} RETURNING message_id",
-                (self._database.server,),
+                (server, server),
             )
             return [row["message_id"] for row in taken]
 

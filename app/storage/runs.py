@@ -28,7 +28,7 @@ from app.storage.rows import (
 )
 from app.storage.run_records import RunNews, RunProgress, RunRecord, StoredLength, Turn, UnfinishedRun
 from app.storage.server_clock import act_at
-from app.storage.servers import HAS_NO_OWNER, RELEASED
+from app.storage.servers import IS_LEFT, RELEASED
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, NotFoundError
 
@@ -214,9 +214,9 @@ class RunStore:
         return await self._database.write(update, durable=self._database.is_shared)
 
     async def unfinished(self) -> list[UnfinishedRun]:
-        """List the runs of all tenants whose process has ended, in the order in which they began."""
-        where = f"{_SHOWN} AND {HAS_NO_OWNER}"
-        return await self._database.read_together(lambda connection: _unfinished(connection, where))
+        """List the runs of all tenants that a process which has ended left, in the order in which they began."""
+        where, server = f"{_SHOWN} AND {IS_LEFT}", self._database.server
+        return await self._database.read_together(lambda connection: _unfinished(connection, where, (server,)))
 
     async def take_over(self, records: Iterable[RunRecord]) -> set[str]:
         """Store the records of runs that this process resumes, and become their owner. Returns the ids of these runs.
@@ -236,9 +236,9 @@ class RunStore:
                 "resumed_with = given.resumed_with "
                 f"FROM (SELECT {text(0)} AS id, {integer(1)} AS epoch, {integer(2)} AS fruitless, "
                 f"{integer(3)} AS resumed_with FROM {dialect.json_items}) AS given "
-                f"WHERE run.id = given.id AND run.epoch = given.epoch - 1 AND {HAS_NO_OWNER} "
+                f"WHERE run.id = given.id AND run.epoch = given.epoch - 1 AND {IS_LEFT} "
                 "RETURNING run.id AS id",
-                (self._database.server, json.dumps(given)),
+                (self._database.server, json.dumps(given), self._database.server),
             )
             taken = {row["id"] for row in rows}
             _notify(connection, PROGRESS, sorted(taken))
@@ -306,7 +306,8 @@ class RunStore:
 
     async def close_deleted(self) -> None:
         """Mark deleted answers in progress, which no server continues, as incomplete."""
-        if await self._database.read(f"SELECT 1 FROM run WHERE NOT {_SHOWN} AND {HAS_NO_OWNER} LIMIT 1"):
+        deleted = f"SELECT 1 FROM run WHERE NOT {_SHOWN} AND {IS_LEFT} LIMIT 1"
+        if await self._database.read(deleted, (self._database.server,)):
             await self.close_unfinished()
 
     async def close_unfinished(self) -> int:
@@ -316,7 +317,7 @@ class RunStore:
         """
 
         def update(connection: Connection) -> int:
-            connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN} AND {HAS_NO_OWNER}")
+            connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN} AND {IS_LEFT}", (self._database.server,))
             greatest = connection.dialect.greatest
             return connection.execute(
                 f"UPDATE message SET status = 'incomplete', completed_at = {greatest}(?, created_at) "

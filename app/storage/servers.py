@@ -6,7 +6,7 @@ Every write of a run names the writer and the epoch, so a server that has lost a
 
 Renewals are counted, and no lease depends on the time of any clock. A server that has seen the same number for
 LEASE_SECONDS (`app.runs.lease_watch`) ends the lease, unless the number has changed by then. The row of a server that
-ended without notice stays as long as it owns runs. A file has one server, which needs no lease.
+ended without notice stays as long as it owns runs. A file has one server, which needs no lease, and no row.
 """
 
 from collections.abc import Mapping
@@ -28,8 +28,8 @@ LEASE_SECONDS: Final = 4.0
 LIVE: Final = "SELECT id FROM server WHERE is_live"
 """Query for the servers that have a lease."""
 
-HAS_NO_OWNER: Final = f"owner NOT IN ({LIVE})"
-"""Condition for a row of `run` or `due_title` whose owner has no lease."""
+IS_LEFT: Final = f"owner <> ? AND owner NOT IN ({LIVE})"
+"""Condition for a row of `run` or `due_title` whose owner has no lease and is not the server of the parameter."""
 
 
 class OtherSecretError(UnusableDatabaseError):
@@ -62,12 +62,14 @@ class Standing:
     others: numbers of renewals of the other servers that have a lease.
     others_ready: whether one of them takes over runs at once.
     runs: the runs that the server owns, by id.
+    is_work_left: whether a server that has ended left runs or titles.
     """
 
     leads: bool
     others: dict[str, int]
     others_ready: bool
     runs: dict[str, HeldRun]
+    is_work_left: bool
 
 
 class ServerStore:
@@ -115,15 +117,22 @@ class ServerStore:
             connection.execute("DELETE FROM server WHERE NOT is_live AND id NOT IN (SELECT owner FROM run)")
             live = connection.fetch_all("SELECT id, renewals, is_ready FROM server WHERE is_live ORDER BY number")
             others = [row for row in live if row["id"] != server]
-            runs = connection.fetch_all("SELECT id, epoch, is_cancelled FROM run WHERE owner = ?", (server,))
             return Standing(
                 live[0]["id"] == server,
                 {row["id"]: row["renewals"] for row in others},
                 any(row["is_ready"] for row in others),
-                {row["id"]: HeldRun(row["epoch"], bool(row["is_cancelled"])) for row in runs},
+                _held(connection, server),
+                _is_work_left(connection, server),
             )
 
         return await self._database.write(write, durable=False)
+
+    async def standing_alone(self) -> Standing:
+        """Return the standing of the only server of a file."""
+        server = self._database.server
+        return await self._database.read_together(
+            lambda connection: Standing(True, {}, False, _held(connection, server), _is_work_left(connection, server))
+        )
 
     async def release(self) -> None:
         """End the lease, so that other servers take over the runs at once."""
@@ -142,6 +151,18 @@ def _renew(connection: Connection, server: str, secret: bytes, is_ready: bool) -
         "UPDATE SET renewals = server.renewals + 1, is_live = TRUE, is_ready = excluded.is_ready",
         (server, is_ready, secret),
     )
+
+
+def _held(connection: Connection, server: str) -> dict[str, HeldRun]:
+    rows = connection.fetch_all("SELECT id, epoch, is_cancelled FROM run WHERE owner = ?", (server,))
+    return {row["id"]: HeldRun(row["epoch"], bool(row["is_cancelled"])) for row in rows}
+
+
+def _is_work_left(connection: Connection, server: str) -> bool:
+    rows = connection.fetch_all(
+        f"SELECT 1 FROM run WHERE {IS_LEFT} UNION ALL SELECT 1 FROM due_title WHERE {IS_LEFT} LIMIT 1", (server, server)
+    )
+    return bool(rows)
 
 
 def _end(connection: Connection, expired: Mapping[str, int]) -> None:

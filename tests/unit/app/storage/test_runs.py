@@ -16,7 +16,7 @@ from app.domain.response_record import ResponseRecord
 from app.domain.token_history import pack_ids, unpack_ids
 from app.storage.connection import Connection
 from app.storage.errors import ConstraintError, UnusableDatabaseError
-from app.storage.run_records import MessageEnd, RunProgress, StoredLength, Turn
+from app.storage.run_records import MessageEnd, RunProgress, StoredLength, Turn, UnfinishedRun
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
@@ -100,6 +100,12 @@ async def test_finished_answer_keeps_text_usage_and_exact_tokens(store: Store) -
     assert await store.messages.of_run(answer.run_id or "") == stored
 
 
+async def found(store: Store, run_id: str | None) -> UnfinishedRun:
+    run = await store.runs.find(run_id or "")
+    assert run is not None
+    return run
+
+
 async def test_next_process_finds_complete_progress_in_order(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
@@ -107,7 +113,7 @@ async def test_next_process_finds_complete_progress_in_order(store: Store) -> No
     await store.runs.save_progress([RunProgress(run_id, 0, pack_ids([5, 6]), [Delta(2, "a"), Delta(3, "ぷ")])])
     await store.runs.save_progress([RunProgress(run_id, 2, pack_ids([7]), [])])
     await store.runs.save_progress([RunProgress(run_id, 3, pack_ids([8]), [Delta(5, "c", is_thought=True)])])
-    (left,) = await store.runs.unfinished()
+    left = await found(store, run_id)
     assert (left.record, left.answer) == (record(answer), answer)
     assert unpack_ids(left.token_ids) == [5, 6, 7, 8]
     assert left.deltas == [Delta(2, "a"), Delta(3, "ぷ"), Delta(5, "c", is_thought=True)]
@@ -118,7 +124,7 @@ async def test_text_in_progress_may_have_nul_characters(store: Store) -> None:
     _, answer = await turn(store, conversation, "one")
     pieces = [Delta(2, "a\0\\"), Delta(3, "\\u0000")]
     await store.runs.save_progress([RunProgress(answer.run_id or "", 0, pack_ids([5, 6]), pieces)])
-    (left,) = await store.runs.unfinished()
+    left = await found(store, answer.run_id)
     assert left.deltas == pieces
 
 
@@ -133,7 +139,7 @@ async def test_piece_whose_commit_was_in_doubt_is_stored_once(store: Store) -> N
         run_id: StoredLength(2, 2)
     }
     assert await store.runs.save_progress([RunProgress(run_id, 2, pack_ids([7]), longer[2:])]) == {}
-    (left,) = await store.runs.unfinished()
+    left = await found(store, run_id)
     assert (unpack_ids(left.token_ids), left.deltas) == ([5, 6, 7], longer)
 
 
@@ -143,7 +149,7 @@ async def test_piece_after_lost_ones_is_refused(store: Store) -> None:
     run_id = answer.run_id or ""
     late = RunProgress(run_id, 3, pack_ids([8]), [Delta(5, "d")])
     assert await store.runs.save_progress([late]) == {run_id: StoredLength(0, 0)}
-    (left,) = await store.runs.unfinished()
+    left = await found(store, run_id)
     assert (left.token_ids, left.deltas) == (b"", [])
 
 
@@ -176,7 +182,7 @@ async def test_ended_run_leaves_no_progress(store: Store) -> None:
     await store.runs.save_progress([progress])
     await store.runs.finish(MessageEnd("whole", "complete", "stop", pack_ids([5, 6])).of(answer))
     await store.runs.save_progress([progress])
-    assert await store.runs.unfinished() == []
+    assert await store.runs.find(answer.run_id or "") is None
     assert await store.database.read("SELECT * FROM run_event") == []
     assert (await store.messages.get(answer.id)).content == "whole"
 
@@ -185,12 +191,23 @@ async def test_deaths_are_counted_until_next_token(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     again = replace(record(answer), epoch=1, fruitless=2, resumed_with=0)
+    await store.runs.release([again.id])
     assert await store.runs.take_over([again]) == {again.id}
-    (left,) = await store.runs.unfinished()
+    left = await found(store, again.id)
     assert left.record == again
     await store.runs.save_progress([RunProgress(again.id, 0, pack_ids([5]), [], epoch=1)])
-    (left,) = await store.runs.unfinished()
+    left = await found(store, again.id)
     assert (left.record.epoch, left.record.fruitless) == (1, 0)
+
+
+async def test_run_of_this_server_is_not_left(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    _, answer = await turn(store, conversation, "one")
+    assert await store.runs.unfinished() == []
+    assert await store.runs.take_over([replace(record(answer), epoch=1)]) == set()
+    await store.runs.release([answer.run_id or ""])
+    (left,) = await store.runs.unfinished()
+    assert left.answer == answer
 
 
 async def test_answers_in_progress_without_run_become_incomplete(store: Store) -> None:

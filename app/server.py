@@ -405,8 +405,7 @@ class DrainingServer(uvicorn.Server):
             await asyncio.gather(*stopping)
             await runs.join()
             await lease.stop()
-            if self._services.shared_runs is not None:
-                await self._services.shared_runs.stop()
+            await self._services.shared_runs.stop()
         finally:
             self._services.runs.dismiss()
             # The live feed never ends by itself, and would hold up the exit.

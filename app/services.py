@@ -74,7 +74,7 @@ class Services:
     Bound to a tenant: `store`, `turns`, `continuation`, `chat_prefixes`, `responses` and `deletions`. The method `of`
     binds them to another tenant. `close` closes the store, but leaves the engine to its owner.
 
-    shared_runs: runs of other servers; None where the database has one server.
+    shared_runs: runs that this server does not work on.
     replica_directory: None unless the servers of the database share replicas of the engine.
     provisioning: None on a server without SCIM.
     directory_logins: None without a directory of people.
@@ -99,7 +99,7 @@ class Services:
     turns: Turns
     resumption: Resumption
     lease: Lease
-    shared_runs: SharedRuns | None
+    shared_runs: SharedRuns
     replica_directory: "ReplicaStore | None"
     shared_changes: SharedChanges
     shared_deletions: SharedDeletions
@@ -220,12 +220,8 @@ class Services:
         ring = KeyRing(store.access, store.keys, store.people, auth_policy, rules=accounts.rules)
         await ring.read()
         changes = Changes()
-        shared_runs = (
-            SharedRuns(store, lambda run_id: runs.stop_named(run_id), lambda: lease.settled())
-            if store.database.is_shared
-            else None
-        )
-        runs = RunRegistry(store.runs, announce=changes.announce, bus=shared_runs)
+        shared_runs = SharedRuns(store, lambda run_id: runs.stop_named(run_id), lambda: lease.settled())
+        runs = RunRegistry(store.runs, shared_runs, announce=changes.announce)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
         turns = Turns(host, store, runs, gate, lambda nodes, tenant: erasure.begin(nodes, tenant))
@@ -370,8 +366,7 @@ class Services:
         """Wait for the runs to end and close the database. The engine must have been stopped before."""
         self.lease.leave()
         await self.resumption.stop()
-        if self.shared_runs is not None:
-            await self.shared_runs.stop()
+        await self.shared_runs.stop()
         await self.shared_changes.stop()
         await self.shared_deletions.stop()
         with suppress(TimeoutError):
@@ -399,7 +394,7 @@ class Services:
 
 def _heed(
     lease: Lease,
-    runs: SharedRuns | None,
+    runs: SharedRuns,
     replicas: "ReplicaStore | None",
     changes: SharedChanges,
     deletions: SharedDeletions,
@@ -408,8 +403,7 @@ def _heed(
 ) -> None:
     """Follow a notice of another server."""
     lease.heed(topic)
-    if runs is not None:
-        runs.heed(topic, text)
+    runs.heed(topic, text)
     if replicas is not None:
         replicas.heed(topic)
     changes.heed(topic, text)

@@ -45,6 +45,8 @@ class RepeatedRequests:
     async def _run_of(self, question: Message, answer: Message) -> Run:
         if (run := await self._runs.find(answer, self._store.tenant)) is not None:
             return run
+        # An answer that was in progress a moment ago has ended.
+        answer = await self._store.messages.get(answer.id)
         conversation = await self._store.conversations.get(answer.conversation_id)
         return ended_run(answer, self._store.tenant, opening_event(conversation, question, answer))
 

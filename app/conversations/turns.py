@@ -26,9 +26,9 @@ from app.prompts.stateless import Remember
 from app.prompts.thinking import required_mode
 from app.prompts.tokenization import generate
 from app.prompts.turn_prompt import Prompt, PromptMaker
+from app.runs.pending_cancel import CancelPendingError
 from app.runs.reuse_report import reuse_report
 from app.runs.run import Run
-from app.runs.run_bus import CancelPendingError
 from app.runs.run_log import RunLog, opening_event
 from app.runs.service import RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params

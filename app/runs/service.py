@@ -22,9 +22,10 @@ from app.domain.token_history import ID_BYTES, pack_ids
 from app.host.backend import GenerationStream
 from app.http.error_responses import error_body
 from app.logs.request_log import log_finished
+from app.runs.pending_cancel import time_to_cancel
 from app.runs.run import Run
-from app.runs.run_bus import Alone, RunBus, time_to_cancel
 from app.runs.run_end import closing_error, error_of, message_end
+from app.runs.shared_runs import SharedRuns
 from app.runs.unstored_ends import UnstoredEnds
 from app.storage.run_records import MessageEnd
 from app.storage.runs import RunStore
@@ -54,27 +55,27 @@ class RunRegistry:
     def __init__(
         self,
         store: RunStore,
+        shared: SharedRuns,
         *,
         keep_seconds: float = KEEP_SECONDS,
         keep_runs: int = KEEP_RUNS,
         save_seconds: float = SAVE_SECONDS,
         announce: Callable[[str, str, bool], None] = lambda _tenant, _conversation_id, _answered: None,
-        bus: RunBus | None = None,
     ) -> None:
         """Make an empty registry.
 
+        shared: the runs that this server does not work on.
         keep_seconds, keep_runs: time for which ended runs are kept, and their maximum number.
         save_seconds: interval at which progress is stored.
         announce: called with the tenant and the conversation when a run begins (False), when it has ended (True), and
             when an end that the database had refused is stored (False).
-        bus: the runs of other servers; None for a server that has its database for itself.
         """
         self._store = store
         self._keep_seconds = keep_seconds
         self._keep_runs = keep_runs
         self._save_seconds = save_seconds
         self._announce = announce
-        self._bus = bus or Alone()
+        self._shared = shared
         self._runs: dict[str, Run] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._all_ended = asyncio.Event()
@@ -147,12 +148,12 @@ class RunRegistry:
         run = self.get(answer.run_id, tenant)
         if run is not None or answer.run_id is None or answer.status != "in_progress":
             return run
-        await self._bus.settled()
-        return self.get(answer.run_id, tenant) or await self._bus.tail(answer.run_id, tenant)
+        await self._shared.settled()
+        return self.get(answer.run_id, tenant) or await self._shared.tail(answer.run_id, tenant)
 
     async def cancel_elsewhere(self, run_id: str, tenant: str) -> None:
         """Cancel a run that another server works on, if there is one, and wait until it has ended."""
-        await self._bus.cancel(run_id, tenant)
+        await self._shared.cancel(run_id, tenant)
 
     def stop_named(self, run_id: str) -> None:
         """Begin to cancel a run that a client of another server wants to end, if it is here."""
@@ -239,14 +240,14 @@ class RunRegistry:
         for run in self._of(tenant):
             if run.answer.conversation_id in among:
                 await self._cancel(run)
-        await self._bus.cancel_in(among, tenant)
+        await self._shared.cancel_in(among, tenant)
 
     async def forget_all_of(self, tenant: str) -> None:
         """Cancel a tenant's live runs and drop all its runs, so that late followers find none."""
         for run in self._of(tenant):
             await self._cancel(run)
             self.forget(run)
-        await self._bus.cancel_all_of(tenant)
+        await self._shared.cancel_all_of(tenant)
 
     async def close(
         self, run: Run, status: MessageStatus, finish_reason: str | None, error: EbbError | None = None
@@ -269,7 +270,7 @@ class RunRegistry:
         here = {
             run.answer.conversation_id for run in self._of(tenant) if run.id in self._tasks and not run.ended.is_set()
         }
-        return here | await self._bus.answering(tenant)
+        return here | await self._shared.answering(tenant)
 
     def forget_prefixes(self, tenant: str) -> None:
         """Drop the reuse reports of a tenant's runs: a prefix in them may be from a deleted prompt."""

@@ -1,4 +1,7 @@
-"""Runs of other servers on the same database, followed and cancelled from this one.
+"""Stored runs that this server does not work on, followed and cancelled from here.
+
+Most are runs of other servers on the same database. A few are this server's own: their turn was stored although its
+request had failed, and `app.runs.lease` has not found them yet.
 
 A server announces the runs whose output, owner or end it has just stored. A copy of such a run then reads what is new,
 at most a moment after the output was computed. The deltas have the numbers and the epoch that the owner gives them, so
@@ -14,8 +17,8 @@ from typing import Final
 
 from app.domain.records import Message
 from app.domain.token_history import ID_BYTES, unpack_ids
+from app.runs.pending_cancel import time_to_cancel
 from app.runs.run import Run
-from app.runs.run_bus import time_to_cancel
 from app.runs.run_end import error_of
 from app.runs.run_log import RunLog, opening_event
 from app.runs.unstored_ends import REFUSALS
@@ -30,13 +33,13 @@ logger = logging.getLogger(__name__)
 
 
 class SharedRuns:
-    """Implementation of `app.runs.run_bus.RunBus`. Owner of the copies and their tasks."""
+    """Owner of the copies of these runs, and of their tasks."""
 
     def __init__(self, store: Store, stop: Callable[[str], None], settled: Callable[[], Awaitable[object]]) -> None:
         """Make an empty collection.
 
         stop: ends a run of this server by its id, if it is here.
-        settled: see RunBus.
+        settled: waits while this server takes over the runs of another one that has just stopped.
         """
         self._store = store
         self._stop = stop
@@ -44,7 +47,11 @@ class SharedRuns:
         self._copies: dict[str, _Copy] = {}
 
     async def tail(self, run_id: str, tenant: str) -> Run | None:
-        """Return a copy of a run of another server."""
+        """Return a copy of a tenant's run, whose log grows as the server that works on it stores its output.
+
+        The copy ends with the run. The log is interrupted if another server takes the run over. Returns None if the run
+        has ended.
+        """
         if (known := self._live_copy(run_id)) is not None and known.tenant == tenant:
             return known
         store = self._store.of(tenant)
@@ -59,29 +66,32 @@ class SharedRuns:
         return copy.run
 
     async def settled(self) -> None:
-        """See RunBus."""
+        """Wait while this server takes over the runs of another one that has just stopped."""
         await self._settled()
 
     async def cancel(self, run_id: str, tenant: str) -> None:
-        """Have the server that works on a run end it, and wait until it has ended."""
+        """Have the server that works on a tenant's run end it, and wait until it has ended.
+
+        Raises CancelPendingError if that takes long.
+        """
         await self._store.of(tenant).runs.ask_to_cancel([run_id])
         async with time_to_cancel():
             while (run := await self.tail(run_id, tenant)) is not None:
                 await run.ended.wait()
 
     async def cancel_in(self, conversation_ids: Set[str], tenant: str) -> None:
-        """Have other servers end the runs in conversations."""
+        """Have other servers end the runs in a tenant's conversations, without waiting for their end."""
         runs = self._store.of(tenant).runs
         places = await runs.in_progress()
         await runs.ask_to_cancel([run_id for run_id, place in places.items() if place in conversation_ids])
 
     async def cancel_all_of(self, tenant: str) -> None:
-        """Have other servers end all runs of a tenant."""
+        """Have other servers end all runs of a tenant, without waiting for their end."""
         runs = self._store.of(tenant).runs
         await runs.ask_to_cancel(list(await runs.in_progress()))
 
     async def answering(self, tenant: str) -> set[str]:
-        """Return the ids of the conversations in which any server generates an answer."""
+        """Return the ids of a tenant's conversations in which any server generates an answer."""
         return set((await self._store.of(tenant).runs.in_progress()).values())
 
     def heed(self, topic: str, text: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from app.apis.responses.schema import ResponseRequest
 from app.conversations import kv_erasure
 from app.domain.response_record import response_id_of
-from app.runs import lease, lease_watch, run_bus
+from app.runs import lease, lease_watch, pending_cancel
 from app.runs.run import Run
 from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
@@ -178,7 +178,7 @@ async def test_cancel_at_a_silent_server_ends_with_a_reason(
 ) -> None:
     run = await first.asked(3)
     await listener_of(first.services.store).stop()
-    monkeypatch.setattr(run_bus, "CANCEL_SECONDS", 0.01)
+    monkeypatch.setattr(pending_cancel, "CANCEL_SECONDS", 0.01)
     with pytest.raises(NotReadyError, match="does not respond"):
         await second.services.turns.cancel(run.id)
     await first.lease.renew()
@@ -213,11 +213,10 @@ async def test_deleted_conversation_ends_its_runs_at_all_servers(first: Server, 
 
 async def test_tenant_never_sees_a_copy_of_another_tenants_run(first: Server, second: Server) -> None:
     run = await first.asked(3)
-    bus = second.services.shared_runs
-    assert bus is not None
-    assert await bus.tail(run.id, "alice") is None
-    assert await bus.tail(run.id, "local") is not None
-    assert await bus.tail(run.id, "alice") is None
+    shared = second.services.shared_runs
+    assert await shared.tail(run.id, "alice") is None
+    assert await shared.tail(run.id, "local") is not None
+    assert await shared.tail(run.id, "alice") is None
 
 
 async def test_lost_notices_delay_a_copy_only(first: Server, second: Server) -> None:

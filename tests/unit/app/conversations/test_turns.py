@@ -335,7 +335,7 @@ async def test_follower_is_sent_away_if_only_the_engine_ends_a_run(
 
 
 async def test_followers_of_a_stopping_server_are_held_until_dismissed(services: Services, engine: FakeEngine) -> None:
-    runs = RunRegistry(services.store.runs, keep_runs=1)
+    runs = RunRegistry(services.store.runs, services.shared_runs, keep_runs=1)
     turns = Turns(services.host, services.store, runs, services.gates.of("local"))
     engine.hold()
     held = []
@@ -367,7 +367,7 @@ async def test_progress_of_running_answer_is_saved(
             return behind
 
     watched = Watched(services.store.database, "local")
-    store, runs = replace(services.store, runs=watched), RunRegistry(watched, save_seconds=0.001)
+    store, runs = replace(services.store, runs=watched), RunRegistry(watched, services.shared_runs, save_seconds=0.001)
     engine.hold()
     turns = Turns(services.host, store, runs, services.gates.of("local"))
     run = await turns.ask(conversation.id, NewMessage(content="one"))
@@ -399,7 +399,7 @@ async def test_shown_path_has_current_text_of_running_answer(
 
 
 async def test_only_newest_ended_runs_are_kept(services: Services, conversation: Conversation) -> None:
-    runs = RunRegistry(services.store.runs, keep_runs=2)
+    runs = RunRegistry(services.store.runs, services.shared_runs, keep_runs=2)
     turns = Turns(services.host, services.store, runs, services.gates.of("local"))
     made = []
     for content in ("one", "two", "three"):
@@ -410,7 +410,7 @@ async def test_only_newest_ended_runs_are_kept(services: Services, conversation:
 
 
 async def test_old_ended_run_is_dropped(services: Services, conversation: Conversation) -> None:
-    runs = RunRegistry(services.store.runs, keep_seconds=0)
+    runs = RunRegistry(services.store.runs, services.shared_runs, keep_seconds=0)
     turns = Turns(services.host, services.store, runs, services.gates.of("local"))
     run = await turns.ask(conversation.id, NewMessage(content="one"))
     await runs.join()
@@ -421,7 +421,7 @@ async def test_old_ended_run_is_dropped(services: Services, conversation: Conver
 
 async def test_ended_runs_share_one_timer(services: Services, conversation: Conversation) -> None:
     # A timer for each run would keep the context of its request for ten minutes.
-    runs = RunRegistry(services.store.runs, keep_runs=2)
+    runs = RunRegistry(services.store.runs, services.shared_runs, keep_runs=2)
     turns = Turns(services.host, services.store, runs, services.gates.of("local"))
     for content in ("one", "two", "three", "four"):
         await ended(await turns.ask(conversation.id, NewMessage(content=content)))
@@ -441,7 +441,7 @@ async def test_repeated_question_returns_same_run_during_and_after(
     assert len(engine.requests) - engine.finished["abort"] == 1
     engine.allow(None)
     answer = await ended(runs[0])
-    runs_of_another = RunRegistry(services.store.runs)
+    runs_of_another = RunRegistry(services.store.runs, services.shared_runs)
     forgetful = Turns(services.host, services.store, runs_of_another, services.gates.of("local"))
     late = await forgetful.ask(conversation.id, NewMessage(content="one", id=message_id))
     assert (late.id, late.answer, late.log.text) == (runs[0].id, answer, WHOLE_ANSWER)

@@ -192,7 +192,7 @@ async def test_cancel_after_refused_end_returns_answer(services: Services, engin
 
 
 async def test_run_with_unstored_end_outlives_retention(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
-    runs = RunRegistry(services.store.runs, keep_seconds=0, keep_runs=0)
+    runs = RunRegistry(services.store.runs, services.shared_runs, keep_seconds=0, keep_runs=0)
     hasty = replace(services, runs=runs, turns=Turns(services.host, services.store, runs, services.gates.of("local")))
     run = await ended_under_lock(hasty, engine, tmp_path)
     await asyncio.sleep(0)

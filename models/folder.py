@@ -29,11 +29,24 @@ class ModelFolder:
     def token_ids(self, key: str) -> tuple[int, ...]:
         """Collect the ids under `key`, such as "eos_token_id", in both configurations, in order and without duplicates.
 
-        The ids of generation_config.json come before those of config.json.
+        The ids of generation_config.json come before those of config.json, and these before those of its text part.
         """
-        values = (source.get(key) for source in (self.generation_config(), self.config()))
+        config = self.config()
+        values = (source.get(key) for source in (self.generation_config(), config, config.get("text_config") or {}))
         lists = (value if isinstance(value, list) else [value] for value in values)
         return tuple(dict.fromkeys(id_ for ids in lists for id_ in ids if isinstance(id_, int)))
+
+    def token_text(self, key: str) -> str | None:
+        """Return the text of the tokenizer's token `key`, such as "eos_token"; None if the folder does not name it.
+
+        Folders of old versions of transformers name it in special_tokens_map.json alone.
+        """
+        for name in ("tokenizer_config.json", "special_tokens_map.json"):
+            value = self._read(name, required=False).get(key)
+            text = value.get("content") if isinstance(value, dict) else value
+            if isinstance(text, str):
+                return text
+        return None
 
     def sampling_defaults(self) -> dict[str, float]:
         """Return the recommended sampling parameters: temperature, top_p and top_k of generation_config.json, if given.

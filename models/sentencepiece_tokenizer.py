@@ -32,6 +32,7 @@ class SentencePieceTokenizer:
         *,
         bos_token_id: int | None,
         eos_token_ids: tuple[int, ...],
+        eos_token: str | None = None,
         add_bos: bool,
         most_ids: int | None = None,
     ) -> None:
@@ -39,6 +40,7 @@ class SentencePieceTokenizer:
 
         model: contents of tokenizer.model.
         control_tokens: ids by text, in addition to the model's own control tokens.
+        eos_token: a further token that ends a generation, by its text; None for the model's own.
         add_bos: raw prompts begin with the bos token.
         most_ids: maximum number of ids per text; None for no limit.
 
@@ -50,6 +52,8 @@ class SentencePieceTokenizer:
                 raise ValueError("it is empty")  # The library would treat empty bytes as "no model given".
             pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
             self._pieces = [str(pieces.id_to_piece(id_)) for id_ in range(pieces.get_piece_size())]
+            own_eos = self._pieces.index(eos_token) if eos_token in self._pieces else int(pieces.eos_id())
+            eos_token_ids = tuple(dict.fromkeys((*eos_token_ids, *([own_eos] if own_eos >= 0 else []))))
             known = {
                 self._pieces[id_]: id_
                 for id_ in range(len(self._pieces))
@@ -97,6 +101,7 @@ class SentencePieceTokenizer:
             _added_tokens(config.get("added_tokens_decoder")),
             bos_token_id=bos[0] if bos else None,
             eos_token_ids=eos,
+            eos_token=folder.token_text("eos_token"),
             add_bos=config.get("add_bos_token", True) is True,
             most_ids=most_ids,
         )

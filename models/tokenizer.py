@@ -79,6 +79,8 @@ class Tokenizer:
     def load(cls, path: Path, most_ids: int | None = None) -> "Tokenizer":
         """Read tokenizer.json in the folder `path`, and the bos and eos ids from its configurations.
 
+        The tokenizer's own eos token ends a generation too: fine-tunes of base models often name it there alone.
+
         Raise TokenizerError if tokenizer.json is missing or cannot be used.
         """
         folder = ModelFolder(path)
@@ -88,11 +90,13 @@ class Tokenizer:
             raise TokenizerError(f"{path} has no tokenizer.json; other tokenizer files are not supported") from None
         except (OSError, ValueError, RecursionError) as error:
             raise TokenizerError(f"{path / 'tokenizer.json'} cannot be read: {error}") from error
-        bos = folder.token_ids("bos_token_id")
+        bos, eos = folder.token_ids("bos_token_id"), folder.token_ids("eos_token_id")
+        own_eos = folder.token_text("eos_token")
+        added = (token["id"] for token in spec.get("added_tokens", []) if token["content"] == own_eos)
         return cls(
             spec,
             bos_token_id=bos[0] if bos else None,
-            eos_token_ids=folder.token_ids("eos_token_id"),
+            eos_token_ids=tuple(dict.fromkeys((*eos, *added))),
             most_ids=most_ids,
         )
 

@@ -12,7 +12,9 @@ from tokenizers.normalizers import Sequence as Normalizers
 
 from engine.grammar.automaton import TokenView
 from models.errors import TokenizerError
+from models.text_tokenizer import load_tokenizer
 from models.tokenizer import Tokenizer
+from tests.tiny_openpangu import sentencepiece_model
 from tests.tiny_tokenizer import byte_tokenizer
 
 END = "<|im_end|>"
@@ -105,6 +107,43 @@ def test_eos_ids_merge_both_configs_in_order_without_repeats(tmp_path: Path) -> 
     tokenizer = Tokenizer.load(tmp_path)
     assert tokenizer.eos_token_ids == (2, 0)
     assert tokenizer.bos_token_id == 1
+
+
+@pytest.mark.parametrize("file", ["tokenizer_config.json", "special_tokens_map.json"])
+@pytest.mark.parametrize("named", [END, {"content": END, "lstrip": False}])
+def test_tokenizers_own_eos_token_ends_a_generation_too(tmp_path: Path, file: str, named: object) -> None:
+    (tmp_path / file).write_text(json.dumps({"eos_token": named}))
+    assert load(tmp_path, byte_tokenizer(), eos_token_id=0).eos_token_ids == (0, 2)
+    assert load(tmp_path, byte_tokenizer(), eos_token_id=2).eos_token_ids == (2,)
+    assert load(tmp_path, byte_tokenizer()).eos_token_ids == (2,)
+
+
+def test_eos_token_of_tokenizer_config_precedes_the_older_file(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": END}))
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps({"eos_token": "<|endoftext|>"}))
+    assert load(tmp_path, byte_tokenizer()).eos_token_ids == (2,)
+
+
+@pytest.mark.parametrize("eos_token", [None, "", "<|absent|>"])
+def test_eos_token_that_is_no_added_token_adds_no_end(tmp_path: Path, eos_token: str | None) -> None:
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": eos_token}))
+    assert load(tmp_path, byte_tokenizer(), eos_token_id=0).eos_token_ids == (0,)
+
+
+def test_eos_ids_of_the_text_part_of_config_json_count(tmp_path: Path) -> None:
+    byte_tokenizer().save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "config.json").write_text('{"eos_token_id": 2, "text_config": {"eos_token_id": [0, 2]}}')
+    assert Tokenizer.load(tmp_path).eos_token_ids == (2, 0)
+
+
+@pytest.mark.parametrize(("named", "ends"), [("[unused10]", (5, 13)), (None, (5, 2))])
+def test_eos_piece_of_a_sentencepiece_model_ends_too(tmp_path: Path, named: str | None, ends: tuple[int, ...]) -> None:
+    (tmp_path / "tokenizer.model").write_bytes(sentencepiece_model())
+    (tmp_path / "config.json").write_text('{"eos_token_id": 5}')
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"eos_token": named}))
+    tokenizer = load_tokenizer(tmp_path)
+    assert tokenizer.eos_token_ids == ends
+    assert set(ends) <= set(tokenizer.control_tokens.values())
 
 
 def test_eos_token_not_marked_special_is_control_token(tmp_path: Path) -> None:

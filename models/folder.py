@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from models.errors import ModelNotFoundError, UnsupportedModelError
+from models.weight_names import INDEX, weight_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,21 @@ class ModelFolder:
         )
 
     def weight_files(self) -> list[Path]:
-        """List the safetensors files, sorted by name. Raise ModelNotFoundError if there is none."""
-        files = sorted(self.path.glob("*.safetensors"))
-        if not files:
+        """List the safetensors files with the weights, sorted by name: those that `weight_names` chooses.
+
+        Raise ModelNotFoundError if there is none, or if one is missing, and WeightsError for an unusable index.
+        """
+        names = weight_names((file.name for file in self.path.glob("*.safetensors")), self.path / INDEX)
+        if not names:
             raise ModelNotFoundError(f"{self.path} has no .safetensors file; other weight formats are not supported")
-        return files
+        missing = [name for name in names if not (self.path / name).exists()]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            raise ModelNotFoundError(
+                f"{self.path} is incomplete: {', '.join(missing[:3])}{more} of its weights are missing. Download the "
+                f"folder again, or delete {INDEX} if other files hold all weights"
+            )
+        return [self.path / name for name in names]
 
     def _read(self, name: str, *, required: bool) -> dict[str, Any]:
         file = self.path / name

@@ -68,7 +68,3 @@ class Repository:
     files: tuple[RepoFile, ...]
     licence: str
     parameters: int | None
-
-    def find(self, path: str) -> RepoFile | None:
-        """Find the file at `path`."""
-        return next((file for file in self.files if file.path == path), None)

@@ -1,6 +1,5 @@
 """Choice of the files of a repository that make a model."""
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -8,9 +7,8 @@ from typing import Final
 
 from models.errors import DownloadError, ModelNotFoundError
 from models.hub.repository import HubName, RepoFile, Repository
+from models.weight_names import INDEX, weight_names
 
-INDEX: Final = "model.safetensors.index.json"
-SINGLE: Final = "model.safetensors"
 POOLING: Final = "1_Pooling/config.json"
 """File of sentence-transformers that says how embeddings are pooled."""
 
@@ -30,27 +28,19 @@ def description_files(repository: Repository) -> list[RepoFile]:
 
 
 def weight_files(repository: Repository, folder: Path) -> list[RepoFile]:
-    """List the safetensors files of the model: those in the index, the single one, or else all at the top.
-
-    Some repositories hold the same weights a second time, in files of other names.
+    """List the safetensors files of the model, those that `weight_names` chooses.
 
     folder: contains the repository's description files.
 
-    Raise ModelNotFoundError if there is none, and DownloadError if the index names a missing file.
+    Raise ModelNotFoundError if there is none, DownloadError if one is missing, WeightsError for an unusable index.
     """
-    index = folder / INDEX
-    if index.is_file():
-        names = _indexed(index)
-        found = {file.path: file for file in repository.files if file.path in names}
-        if missing := sorted(names - found.keys()):
-            raise DownloadError(f"{repository.name} is incomplete at the hub: it has no {missing[0]}")
-        return [found[name] for name in sorted(names)]
-    if (single := repository.find(SINGLE)) is not None:
-        return [single]
-    files = [file for file in repository.files if "/" not in file.path and file.path.endswith(".safetensors")]
-    if not files:
+    files = {file.path: file for file in repository.files}
+    names = weight_names(files, folder / INDEX)
+    if not names:
         raise ModelNotFoundError(_no_folder(repository, "no .safetensors file"))
-    return sorted(files, key=lambda file: file.path)
+    if missing := [name for name in names if name not in files]:
+        raise DownloadError(f"{repository.name} is incomplete at the hub: it has no {missing[0]}")
+    return [files[name] for name in names]
 
 
 def gguf_file(repository: Repository, choice: str) -> RepoFile:
@@ -109,17 +99,6 @@ def _is_description(path: str) -> bool:
     if "/" in path:
         return path == POOLING
     return path.endswith((".json", ".jinja")) or path == "tokenizer.model"
-
-
-def _indexed(index: Path) -> set[str]:
-    """Read the names of the weight files from the index."""
-    try:
-        names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DownloadError(f"{INDEX} of the repository cannot be read: {error}") from error
-    if not all(isinstance(name, str) and "/" not in name for name in names):
-        raise DownloadError(f"{INDEX} of the repository names files outside its folder")
-    return names
 
 
 def _last(path: str) -> str:

@@ -18,6 +18,7 @@ from models.folder import ModelFolder
 from models.stored_weights import quantization_of
 from models.transformers.attention_bridge import EAGER
 from models.transformers.refusals import network_class, read_config
+from models.weight_names import INDEX
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +38,9 @@ def load_weights(folder: ModelFolder, dtype: torch.dtype, device: torch.device) 
     """
     config = read_config(folder, device.type)
     files = folder.weight_files()
+    if (folder.path / INDEX).is_file():
+        # transformers would prefer a model.safetensors to the files of the index.
+        config.transformers_weights = INDEX
     is_part = config.model_type != folder.config()["model_type"]
     try:
         _refuse_blocks(files)

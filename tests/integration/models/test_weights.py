@@ -10,9 +10,12 @@ from safetensors.torch import load_file, save_file
 
 from models.dense_context import DenseContext
 from models.errors import ModelNotFoundError, UnsupportedModelError, WeightsError
+from models.fingerprint import model_fingerprint
 from models.folder import ModelFolder
 from models.interface import CausalLM
 from models.registry import load_model, read_config
+from models.transformers.model import load_network
+from models.weight_names import INDEX
 from tests.tiny_models import make_tiny_model
 
 Tensors = dict[str, torch.Tensor]
@@ -145,8 +148,55 @@ def test_sharded_weights_load_the_same_model_as_one_file(folder: Path) -> None:
 
 
 def test_tensor_in_two_shards_is_named(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "first.safetensors")
     save_file({Q: torch.ones(64, 64)}, folder / "second.safetensors")
     with pytest.raises(WeightsError, match=rf"{Q} occurs a second time in second\.safetensors"):
+        load(folder)
+
+
+def indexed(folder: Path) -> Path:
+    """Divide the weights of `folder` among two shards with an index."""
+    tensors = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").unlink()
+    files = {name: f"model-{1 + index % 2:05}-of-00002.safetensors" for index, name in enumerate(sorted(tensors))}
+    for file in set(files.values()):
+        save_file({name: tensors[name] for name in tensors if files[name] == file}, folder / file)
+    (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": files}))
+    return folder
+
+
+@pytest.mark.parametrize("stray", ["consolidated.safetensors", "model.safetensors", "model-00003.safetensors"])
+def test_only_files_of_the_index_count(folder: Path, stray: str) -> None:
+    expected, fingerprint = logits(load(folder)), model_fingerprint(indexed(folder))
+    save_file({"layers.0.attention.wq.weight": torch.ones(1), Q: torch.ones(64, 64)}, folder / stray)
+    assert torch.equal(logits(load(folder)), expected)
+    assert model_fingerprint(folder) == fingerprint
+    plain = load_network(ModelFolder(folder), torch.float32, torch.device("cpu"))
+    torch.testing.assert_close(logits(plain), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_other_files_than_a_single_one_do_not_count(folder: Path) -> None:
+    expected = logits(load(folder))
+    save_file({"layers.0.attention.wq.weight": torch.ones(1)}, folder / "consolidated.safetensors")
+    assert torch.equal(logits(load(folder)), expected)
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_missing_shards_are_named(folder: Path, is_link: bool) -> None:
+    missing = indexed(folder) / "model-00002-of-00002.safetensors"
+    missing.unlink()
+    if is_link:
+        missing.symlink_to(folder / "blobs" / "gone")
+    with pytest.raises(ModelNotFoundError, match=r"incomplete: model-00002-of-00002\.safetensors of its weights"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"weight_map": {"a": "../b.safetensors"}}', '{"weight_map": {"a": 1}}']
+)
+def test_unusable_index_is_refused_by_name(folder: Path, text: str) -> None:
+    (folder / INDEX).write_text(text)
+    with pytest.raises(WeightsError, match=r"model\.safetensors\.index\.json"):
         load(folder)
 
 

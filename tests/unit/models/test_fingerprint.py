@@ -57,7 +57,7 @@ def test_another_configuration_has_another_fingerprint(tmp_path: Path) -> None:
 
 
 def test_every_shard_counts(tmp_path: Path) -> None:
-    base = model_fingerprint(write(tmp_path, {"a": b"xy"}))
+    base = model_fingerprint(write(tmp_path, {"a": b"xy"}, file="model-1.safetensors"))
     assert model_fingerprint(write(tmp_path, {"b": b"xy"}, file="model-2.safetensors")) != base
 
 

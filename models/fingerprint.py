@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from models.block_types import tensor_types
 from models.errors import WeightsError
@@ -12,18 +12,21 @@ from models.folder import ModelFolder
 
 SAMPLE = 4096
 
+_READING: Final = b"2"
+"""Version of the way in which config.json is read. KV that was computed under another one is that of another model."""
+
 
 def model_fingerprint(path: Path) -> str:
     """Compute the fingerprint of the model folder `path`.
 
-    The fingerprint is a SHA-256 in hex over config.json and, per tensor, name, dtype or type of its blocks, shape, and
-    first and last 4 KiB.
+    The fingerprint is a SHA-256 in hex over config.json, the version of its reading and, per tensor, name, dtype or
+    type of its blocks, shape, and first and last 4 KiB.
     Only a few MiB of a 16 GB model are read, so a change in the middle of a tensor is not detected.
 
     Raise ModelNotFoundError or WeightsError if the folder cannot be read.
     """
     folder = ModelFolder(path)
-    digest = hashlib.sha256(json.dumps(folder.config(), sort_keys=True).encode())
+    digest = hashlib.sha256(_READING + json.dumps(folder.config(), sort_keys=True).encode())
     for file in folder.weight_files():
         try:
             with file.open("rb") as source:

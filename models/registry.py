@@ -55,11 +55,31 @@ ARCHITECTURES: Final[Mapping[str, Callable[[Mapping[str, Any]], DecoderConfig]]]
 }
 """Readers of config.json, by the first of its `architectures`. The shared decoder runs all of them."""
 
+_TYPES: Final[Mapping[str, str]] = {
+    "gemma2": "Gemma2ForCausalLM",
+    "gemma3": "Gemma3ForConditionalGeneration",
+    "gemma3_text": "Gemma3ForCausalLM",
+    "granite": "GraniteForCausalLM",
+    "internlm3": "LlamaForCausalLM",
+    "iquestcoder": "LlamaForCausalLM",
+    "llama": "LlamaForCausalLM",
+    "ministral": "MinistralForCausalLM",
+    "ministral3": "Ministral3ForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "mistral3": "Mistral3ForConditionalGeneration",
+    "phi3": "Phi3ForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "smollm3": "SmolLM3ForCausalLM",
+}
+"""Architectures by the `model_type` of config.json, which is what decides in transformers."""
+
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json.
 
-    Raises UnsupportedModelError for an unknown architecture, and as `DecoderConfig.from_json`.
+    Raises UnsupportedModelError for an unknown architecture, for one that is not that of `model_type`, and as
+    `DecoderConfig.from_json`.
     """
     names = raw.get("architectures") or []
     name = names[0] if isinstance(names, list) and names else None
@@ -67,6 +87,11 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     if read is None:
         raise UnsupportedModelError(
             f"config.json names the architecture {name!r}; the shared decoder has {', '.join(ARCHITECTURES)}"
+        )
+    kind = raw.get("model_type")
+    if isinstance(kind, str) and _TYPES.get(kind, name) != name:
+        raise UnsupportedModelError(
+            f"config.json contradicts itself: a model_type {kind!r} is not of the architecture {name!r}"
         )
     return read(raw)
 
@@ -179,4 +204,4 @@ def _adding(refusal: UnsupportedModelError) -> Iterator[None]:
     try:
         yield
     except ModelError as error:
-        raise type(error)(f"{refusal}; {error}") from error
+        raise type(error)("; ".join(dict.fromkeys((str(refusal), str(error))))) from error

@@ -74,10 +74,13 @@ class DecoderConfig:
     """Logits l become softcap * tanh(l / softcap); 0 means unchanged."""
 
     @classmethod
-    def from_json(cls, raw: Mapping[str, Any], *, may_be_partial: bool = False) -> "DecoderConfig":
+    def from_json(
+        cls, raw: Mapping[str, Any], *, may_be_partial: bool = False, default_theta: float = 10_000.0
+    ) -> "DecoderConfig":
         """Read the fields of config.json that all families share. The others keep their defaults.
 
-        may_be_partial: see `read_rope`.
+        raw: contents of config.json, with the family's values of missing keys.
+        may_be_partial, default_theta: see `read_rope`.
 
         Raise UnsupportedModelError with the key for an unsupported activation, rope scaling or quantization, and for
         missing or inconsistent sizes.
@@ -99,7 +102,7 @@ class DecoderConfig:
             head_dim=head_dim,
             vocab_size=positive_size(raw, "vocab_size"),
             max_position_embeddings=positive_size(raw, "max_position_embeddings"),
-            ropes=(read_rope(raw, head_dim, may_be_partial=may_be_partial),),
+            ropes=(read_rope(raw, head_dim, may_be_partial=may_be_partial, default_theta=default_theta),),
             rms_norm_eps=positive(raw.get("rms_norm_eps", 1e-6), "rms_norm_eps"),
             tie_word_embeddings=raw.get("tie_word_embeddings", False) is True,
             activation=_activation(raw),

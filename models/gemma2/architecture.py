@@ -2,19 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from models.decoder.config import DecoderConfig
 from models.decoder.values import layer_windows, positive_number, refuse, softcap
 
-DEFAULTS: Mapping[str, Any] = {
+DEFAULTS: Final[Mapping[str, Any]] = {
+    "vocab_size": 256_000,
+    "hidden_size": 2304,
+    "intermediate_size": 9216,
+    "num_hidden_layers": 26,
+    "max_position_embeddings": 8192,
     "hidden_activation": "gelu_pytorch_tanh",
     "num_attention_heads": 8,
     "num_key_value_heads": 4,
     "head_dim": 256,
     "tie_word_embeddings": True,
 }
-"""Values that config.json may omit."""
+"""Values that config.json may omit, as in transformers."""
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:

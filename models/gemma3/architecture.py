@@ -2,24 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from models.decoder.checkpoint import IMAGE_PARTS
 from models.decoder.config import DecoderConfig
-from models.decoder.rope import read_rope
-from models.decoder.values import refuse
+from models.decoder.rope import read_rope, rope_object
+from models.decoder.values import positive_size, refuse
 from models.gemma2 import architecture as gemma2
 
-_DEFAULTS: Mapping[str, Any] = {
+_DEFAULTS: Final[Mapping[str, Any]] = {
     "vocab_size": 262_208,
-    "hidden_size": 2304,
-    "intermediate_size": 9216,
-    "num_hidden_layers": 26,
     "max_position_embeddings": 131_072,
     "attn_logit_softcapping": None,
     "final_logit_softcapping": None,
 }
-"""Values that config.json may omit, apart from those of Gemma 2."""
+"""Values that config.json may omit, where they differ from Gemma 2's."""
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
@@ -27,12 +24,18 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
     Raises as the reader of Gemma 2.
     """
-    raw = {**_DEFAULTS, **raw}
-    ropes = raw.get("rope_parameters") or {}
-    whole = {**raw, "rope_theta": raw.get("rope_theta", 1e6), "rope_parameters": ropes.get("full_attention")}
+    raw = {**gemma2.DEFAULTS, **_DEFAULTS, **raw}
+    ropes = rope_object(raw, "rope_parameters")
+    # `rope_scaling` adds to the parameters of full attention.
+    full = {**(ropes.get("full_attention") or {"rope_type": "default"}), **rope_object(raw, "rope_scaling")}
+    whole = {**raw, "rope_theta": raw.get("rope_theta", 1e6), "rope_parameters": full, "rope_scaling": None}
     # transformers ignores a softcap of the scores.
     config = gemma2.read_config({**whole, "layer_types": _kinds(raw), "attn_logit_softcapping": None})
-    local = {"rope_theta": raw.get("rope_local_base_freq", 1e4), "rope_parameters": ropes.get("sliding_attention")}
+    local = {
+        "rope_theta": raw.get("rope_local_base_freq", 1e4),
+        "rope_parameters": ropes.get("sliding_attention"),
+        "max_position_embeddings": raw["max_position_embeddings"],
+    }
     layers = (
         replace(layer, rope=int(kind == "sliding_attention"))
         for layer, kind in zip(config.layers, _kinds(raw), strict=True)
@@ -40,7 +43,7 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     return replace(
         config,
         layers=tuple(layers),
-        ropes=(*config.ropes, read_rope({**local, "max_position_embeddings": 1}, config.head_dim)),
+        ropes=(*config.ropes, read_rope(local, config.head_dim)),
         qk_norm=True,
     )
 
@@ -54,6 +57,7 @@ def read_text_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
 def _kinds(raw: Mapping[str, Any]) -> list[str]:
     """Return the kind of each layer: those of `layer_types`, else full attention in every sixth."""
-    interval = raw.get("sliding_window_pattern", 6)
-    every = ["sliding_attention" if (i + 1) % interval else "full_attention" for i in range(raw["num_hidden_layers"])]
+    interval = positive_size(raw, "sliding_window_pattern", default=6)
+    layers = range(positive_size(raw, "num_hidden_layers"))
+    every = ["sliding_attention" if (i + 1) % interval else "full_attention" for i in layers]
     return raw.get("layer_types") or every

@@ -2,10 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from models.decoder.config import DecoderConfig
 from models.decoder.values import positive_number
+
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "vocab_size": 32_000,
+    "hidden_size": 4096,
+    "intermediate_size": 11_008,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "max_position_embeddings": 2048,
+}
+"""Values that config.json may omit, as in transformers."""
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
@@ -13,6 +23,7 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
     Raises as `from_json`.
     """
+    raw = {**_DEFAULTS, **raw}
     config = DecoderConfig.from_json(raw)
     bias = raw.get("attention_bias") is True
     return replace(

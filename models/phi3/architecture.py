@@ -2,11 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from models.decoder.config import DecoderConfig
+from models.decoder.rope import rope_object, with_one_rope
 
-_OLD_NAMES = ("su", "yarn")
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "vocab_size": 32_064,
+    "hidden_size": 3072,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "max_position_embeddings": 4096,
+    "rms_norm_eps": 1e-5,
+}
+"""Values that config.json may omit, as in transformers."""
+
+_ORIGINAL: Final = {"original_max_position_embeddings": 4096}
+"""Context of the training, for LongRoPE, if config.json does not have it."""
+
+_OLD_NAMES: Final = ("su", "yarn")
 """Names that older files give to LongRoPE."""
 
 
@@ -15,11 +30,11 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
     Raises as `from_json`.
     """
-    raw = dict(raw)
+    raw = with_one_rope({**_DEFAULTS, **raw})
     for key in ("rope_parameters", "rope_scaling"):
-        rope = raw.get(key)
-        if rope and rope.get("rope_type", rope.get("type")) in _OLD_NAMES:
-            raw[key] = rope | {"rope_type": "longrope"}
+        if rope := rope_object(raw, key):
+            is_old = rope.get("rope_type", rope.get("type")) in _OLD_NAMES
+            raw[key] = {**_ORIGINAL, **rope, **({"rope_type": "longrope"} if is_old else {})}
     config = DecoderConfig.from_json(raw, may_be_partial=True)
     windows = [raw.get("sliding_window") or 0] * config.num_layers
     return replace(config.with_windows(windows), fused_projections=True)

@@ -2,10 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from models.decoder.config import DecoderConfig
 from models.decoder.values import layer_windows, whole_number
+
+DEFAULTS: Final[Mapping[str, Any]] = {
+    "vocab_size": 151_936,
+    "hidden_size": 4096,
+    "intermediate_size": 22_016,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 32,
+    "max_position_embeddings": 32_768,
+}
+"""Values that config.json may omit, as in transformers."""
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
@@ -13,6 +24,7 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
     Raises as `from_json`.
     """
+    raw = {**DEFAULTS, **raw}
     config = DecoderConfig.from_json(raw)
     return replace(config.with_windows(windows(raw)), qkv_bias=True)
 

@@ -13,6 +13,7 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
     Raises as `from_json`.
     """
+    raw = {**qwen2.DEFAULTS, "head_dim": 128, **raw}
     bias = raw.get("attention_bias") is True
     config = DecoderConfig.from_json(raw).with_windows(qwen2.windows(raw))
     return replace(config, qk_norm=True, qkv_bias=bias, output_bias=bias)

@@ -2,10 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from models.decoder.config import DecoderConfig
-from models.decoder.values import layer_windows
+from models.decoder.values import layer_windows, positive_size
+
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "vocab_size": 128_256,
+    "hidden_size": 2048,
+    "intermediate_size": 11_008,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": 32_768,
+    "tie_word_embeddings": True,
+}
+"""Values that config.json may omit, as in transformers."""
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
@@ -13,7 +25,8 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
     Raises as `from_json`.
     """
-    config = DecoderConfig.from_json({"rope_theta": 2e6, **raw})
+    raw = {**_DEFAULTS, **raw}
+    config = DecoderConfig.from_json(raw, default_theta=2e6)
     unrotated = _unrotated(raw, config.num_layers)
     window = raw.get("sliding_window") if raw.get("use_sliding_window") else None
     kinds = [
@@ -30,6 +43,6 @@ def _unrotated(raw: Mapping[str, Any], layers: int) -> frozenset[int]:
     """Return the layers without rotary positions: those marked 0 in `no_rope_layers`, else every fourth one."""
     marks = raw.get("no_rope_layers")
     if marks is None:
-        interval = raw.get("no_rope_layer_interval", 4)
+        interval = positive_size(raw, "no_rope_layer_interval", default=4)
         return frozenset(range(interval - 1, layers, interval))
     return frozenset(layer for layer, mark in enumerate(marks) if not mark)

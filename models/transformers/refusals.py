@@ -1,14 +1,16 @@
 """Reading of config.json for transformers, and the networks that are refused by what it says."""
 
+import copy
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, cast
 
 import transformers
-from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
+from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
+from models.decoder.rope import with_one_rope
 from models.errors import UnsupportedModelError
 from models.folder import ModelFolder
 from models.transformers.quantized import check_quantized
@@ -35,12 +37,14 @@ def read_config(folder: ModelFolder, device: str) -> PreTrainedConfig:
 
     Raise UnsupportedModelError with the reason for any other.
     """
-    raw = folder.config()
+    raw = _with_one_rope(folder.config())
     model_type = raw.get("model_type")
     _check(raw, model_type)
     check_quantized(raw, device)
+    # As in AutoConfig, which would read a file.
+    kind = "ministral" if model_type == "mistral" and "layer_types" in raw else raw["model_type"]
     try:
-        config = AutoConfig.from_pretrained(folder.path, local_files_only=True, trust_remote_code=False)
+        config = CONFIG_MAPPING[kind].from_dict(copy.deepcopy(raw) | {"model_type": kind})
     except Exception as error:  # whatever validation in transformers raises
         raise UnsupportedModelError(f"transformers cannot read config.json: {_first_line(error)}") from error
     text = config.get_text_config(decoder=True)
@@ -57,6 +61,11 @@ def read_config(folder: ModelFolder, device: str) -> PreTrainedConfig:
 def network_class(config: PreTrainedConfig) -> type[PreTrainedModel]:
     """Return the class of the causal language model for `config`."""
     return cast("type[PreTrainedModel]", MODEL_FOR_CAUSAL_LM_MAPPING[type(config)])
+
+
+def _with_one_rope(raw: Mapping[str, Any]) -> dict[str, Any]:
+    text = raw.get("text_config")
+    return with_one_rope(raw) | ({"text_config": with_one_rope(text)} if isinstance(text, Mapping) else {})
 
 
 def _check(raw: Mapping[str, Any], model_type: object) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, Mistral3Config, Mistral3ForConditionalGeneration
+from transformers import AutoConfig, Mistral3Config, Mistral3ForConditionalGeneration
 
-from models.decoder.model import DecoderForCausalLM
 from models.dense_context import DenseContext
 from models.errors import UnsupportedModelError
 from models.registry import load_model, read_config
+from tests.family_logits import our_logits, their_logits
 from tests.family_models import FAMILIES, MINISTRAL_ROPE, ONE_OF_EACH, SHAPE, save_family
 
 CPU = torch.device("cpu")
@@ -21,20 +21,6 @@ SCALED = ("llama 3", "ministral3")
 
 def distance(found: torch.Tensor, expected: torch.Tensor) -> float:
     return float((found - expected).norm() / expected.norm())
-
-
-@torch.inference_mode()
-def our_logits(folder: Path, ids: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    model = load_model(folder, dtype, CPU)
-    assert isinstance(model, DecoderForCausalLM)
-    return model.compute_logits(model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention)))
-
-
-@torch.inference_mode()
-def their_logits(folder: Path, ids: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype, attn_implementation="eager")
-    logits: torch.Tensor = model(ids[None]).logits[0].float()
-    return logits
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -110,6 +110,33 @@ def test_published_models_have_their_parameter_counts(preset: dict[str, object],
     assert sum(math.prod(slot.shape) for slot in model.slots().values()) == parameters
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("sliding_window", 4096),
+        ("layer_types", ["full_attention"]),
+        ("param_sink_number", 128),
+        ("param_sink_with_value", True),
+        ("qk_rope_dim", 64),
+        ("rotary_percent", 0.5),
+        ("sandwich_norm", True),
+        ("num_nextn_predict_layers", 1),
+        ("is_causal", False),
+        ("mlp_bias", True),
+        ("kv_lora_rank", 512),
+        ("n_routed_experts", 64),
+    ],
+)
+def test_key_of_a_later_openpangu_is_refused_by_name(key: str, value: object) -> None:
+    with pytest.raises(UnsupportedModelError, match=f"config.json sets {key}, which is not supported"):
+        read_config({**OPENPANGU_EMBEDDED_7B, key: value})
+
+
+@pytest.mark.parametrize("absent", [{"sliding_window": None}, {"is_causal": True}, {"sandwich_norm": False}])
+def test_key_without_a_value_is_no_later_openpangu(absent: dict[str, object]) -> None:
+    assert read_config({**OPENPANGU_EMBEDDED_7B, **absent}) == read_config(OPENPANGU_EMBEDDED_7B)
+
+
 def test_7b_has_the_tensors_and_bytes_of_its_published_index() -> None:
     config = read_config(OPENPANGU_EMBEDDED_7B)
     slots = DecoderForCausalLM(config, dtype=torch.bfloat16, device=torch.device("meta")).slots()

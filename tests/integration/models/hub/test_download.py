@@ -24,6 +24,7 @@ from models.hub.client import Hub
 from models.hub.folder import HubFolder
 from models.hub.repository import HubName, RepoFile
 from models.hub_model import download, plan_download
+from models.pangu.presets import OPENPANGU_EMBEDDED_7B
 from tests.forked_process import run_forked
 from tests.hub_server import TOKEN, Fault, HubServer, folder_contents, serve_hub
 from tests.tiny_gguf import SHAPE, source_tensors, write_tiny_gguf
@@ -208,6 +209,14 @@ def test_unsupported_model_is_refused_before_its_weights(server: HubServer, tmp_
     with pytest.raises(UnsupportedModelError, match="recurrent state"):
         pull(server, tmp_path)
     assert [asked.path.rpartition("/")[2] for asked in server.asked] == ["tiny", "config.json"]
+
+
+def test_later_openpangu_is_refused_by_key_before_its_weights(server: HubServer, tmp_path: Path) -> None:
+    config = {**OPENPANGU_EMBEDDED_7B, "param_sink_number": 128}
+    server.repositories["org/tiny"]["config.json"] = json.dumps(config).encode()
+    with pytest.raises(UnsupportedModelError, match="sets param_sink_number, which is not supported"):
+        pull(server, tmp_path)
+    assert not server.requests_of(WEIGHTS)
 
 
 @pytest.mark.parametrize("is_gpu_there", [False, True])

@@ -11,11 +11,17 @@ from app.config.options import any_path, any_text, integer, setting
 DEFAULT_MODEL = "smollm2-135m-instruct"
 
 
+def _host(text: str) -> str:
+    """Parse a name or an address. An IPv6 address may be in brackets, as in a URL."""
+    host = any_text(text)
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlaceSettings:
     """Addresses to listen on, the model to serve, and directories."""
 
-    host: str = setting("127.0.0.1", any_text, "ADDRESS", "address to listen on")
+    host: str = setting("127.0.0.1", _host, "ADDRESS", "address to listen on")
     port: int = setting(8000, integer(0, 65535), "PORT", "port to listen on; `0` takes a free one")
     ollama_port: int = setting(
         0,

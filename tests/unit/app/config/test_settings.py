@@ -273,6 +273,13 @@ def test_variables_of_other_programs_are_ignored() -> None:
     assert load_settings({}, environ=HOME | {"PORT": "1", "EBBTIDE": "x"}).port == 8000
 
 
+@pytest.mark.parametrize(("text", "host"), [("[::1]", "::1"), ("::1", "::1"), ("[fe80::1%eth0]", "fe80::1%eth0")])
+def test_address_may_be_in_brackets(text: str, host: str) -> None:
+    settings = load_settings({"host": text}, environ=HOME)
+    assert settings.host == host
+    assert settings.client_url == f"http://[{host}]:8000"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [

@@ -9,6 +9,7 @@ from typing import Any, Final
 from safetensors import SafetensorError, safe_open
 
 from models.errors import WeightsError
+from models.unreadable import why_unreadable
 
 METADATA_KEY: Final = "gguf_types"
 """Key of a safetensors file's metadata: a JSON object from the names of tensors in blocks to their types."""
@@ -61,7 +62,7 @@ def stored_types(files: Iterable[Path]) -> tuple[str, ...]:
             with safe_open(file, framework="np") as tensors:
                 found.update(tensor_types(tensors.metadata()).values())
         except (SafetensorError, OSError) as error:
-            raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
+            raise WeightsError(why_unreadable(file, error)) from error
     return tuple(sorted(found))
 
 

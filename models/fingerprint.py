@@ -9,6 +9,7 @@ from typing import BinaryIO, Final
 from models.block_types import tensor_types
 from models.errors import WeightsError
 from models.folder import ModelFolder
+from models.unreadable import why_unreadable
 
 SAMPLE = 4096
 
@@ -32,7 +33,7 @@ def model_fingerprint(path: Path) -> str:
             with file.open("rb") as source:
                 _add_file(digest, source)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
+            raise WeightsError(why_unreadable(file, error)) from error
     return digest.hexdigest()
 
 

@@ -1,11 +1,13 @@
 """The JSON files of a model folder in the layout of the Hugging Face hub."""
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from models.errors import ModelNotFoundError, UnsupportedModelError
+from models.unreadable import why_unreadable
 from models.weight_names import INDEX, weight_names
 
 
@@ -87,7 +89,10 @@ class ModelFolder:
 
         Raise ModelNotFoundError if there is none, or if one is missing, and WeightsError for an unusable index.
         """
-        names = weight_names((file.name for file in self.path.glob("*.safetensors")), self.path / INDEX)
+        try:
+            names = weight_names(os.listdir(self.path), self.path / INDEX)
+        except OSError as error:
+            raise ModelNotFoundError(why_unreadable(self.path, error)) from error
         if not names:
             raise ModelNotFoundError(f"{self.path} has no .safetensors file; other weight formats are not supported")
         missing = [name for name in names if not (self.path / name).exists()]
@@ -102,13 +107,14 @@ class ModelFolder:
     def _read(self, name: str, *, required: bool) -> dict[str, Any]:
         file = self.path / name
         try:
-            value = json.loads(file.read_text(encoding="utf-8"))
+            # The parser finds out the encoding, and skips a byte order mark.
+            value = json.loads(file.read_bytes())
         except FileNotFoundError:
             if not required:
                 return {}
             raise ModelNotFoundError(f"{self.path} is not a model folder: it has no {name}") from None
         except (OSError, ValueError, RecursionError) as error:
-            raise ModelNotFoundError(f"{file} cannot be read: {error}") from error
+            raise ModelNotFoundError(why_unreadable(file, error)) from error
         if not isinstance(value, dict):
             raise ModelNotFoundError(f"{file} does not contain a JSON object")
         return value

@@ -8,6 +8,7 @@ from safetensors import SafetensorError, safe_open
 
 from models.block_types import shape_of_weights, tensor_types
 from models.errors import WeightsError
+from models.unreadable import why_unreadable
 
 NamedShape = tuple[str, tuple[int, ...], str | None]
 """Name of a tensor, shape of its weights, and type of its blocks; None for a tensor that is not in blocks."""
@@ -28,4 +29,4 @@ def named_shapes(files: Sequence[Path]) -> Iterator[NamedShape]:
                     type_, shape = types.get(name), tuple(tensors.get_slice(name).get_shape())
                     yield name, shape if type_ is None else shape_of_weights(type_, shape), type_
         except (SafetensorError, OSError) as error:
-            raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
+            raise WeightsError(why_unreadable(file, error)) from error

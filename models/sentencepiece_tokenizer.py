@@ -15,6 +15,7 @@ from models.errors import TokenizerError
 from models.folder import ModelFolder
 from models.sentencepiece_model import merges_plain_text, without_pieces
 from models.slices import Slices, check_length, longest_text
+from models.unreadable import why_unreadable
 
 SPACE = "▁"
 
@@ -93,7 +94,7 @@ class SentencePieceTokenizer:
         try:
             model = (path / "tokenizer.model").read_bytes()
         except OSError as error:
-            raise TokenizerError(f"{path / 'tokenizer.model'} cannot be read: {error}") from error
+            raise TokenizerError(why_unreadable(path / "tokenizer.model", error)) from error
         config = folder.tokenizer_config()
         bos, eos = folder.token_ids("bos_token_id"), folder.token_ids("eos_token_id")
         return cls(

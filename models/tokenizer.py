@@ -11,6 +11,7 @@ from models.errors import TokenizerError
 from models.folder import ModelFolder
 from models.slices import Slices, longest_text
 from models.thinking import MARKERS
+from models.unreadable import why_unreadable
 
 LONGEST_UNCUT: Final = 1 << 20
 """Maximum number of characters per call of the library, which releases the GIL."""
@@ -85,11 +86,11 @@ class Tokenizer:
         """
         folder = ModelFolder(path)
         try:
-            spec = json.loads((path / "tokenizer.json").read_text(encoding="utf-8"))
+            spec = json.loads((path / "tokenizer.json").read_bytes())
         except FileNotFoundError:
             raise TokenizerError(f"{path} has no tokenizer.json; other tokenizer files are not supported") from None
         except (OSError, ValueError, RecursionError) as error:
-            raise TokenizerError(f"{path / 'tokenizer.json'} cannot be read: {error}") from error
+            raise TokenizerError(why_unreadable(path / "tokenizer.json", error)) from error
         bos, eos = folder.token_ids("bos_token_id"), folder.token_ids("eos_token_id")
         own_eos = folder.token_text("eos_token")
         added = (token["id"] for token in spec.get("added_tokens", []) if token["content"] == own_eos)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from models.errors import WeightsError
+from models.unreadable import why_unreadable
 
 INDEX: Final = "model.safetensors.index.json"
 SINGLE: Final = "model.safetensors"
@@ -31,7 +32,7 @@ def _indexed(index: Path) -> list[str]:
     try:
         names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise WeightsError(f"{index} cannot be read: {error}") from error
+        raise WeightsError(why_unreadable(index, error)) from error
     if not all(isinstance(name, str) and "/" not in name for name in names):
         raise WeightsError(f"{index} names files outside its folder")
     return names

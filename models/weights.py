@@ -1,6 +1,5 @@
 """Loading of a model's tensors from safetensors files, one tensor at a time."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from safetensors import SafetensorError, safe_open
 from models.block_types import tensor_types
 from models.errors import WeightsError
 from models.packed_tensor import PackedTensor
+from models.unreadable import why_unreadable
 
 
 def _whole(_name: str, tensor: torch.Tensor) -> torch.Tensor:
@@ -40,13 +40,11 @@ def load_weights(
         no memory is used for them. Otherwise their values are copied like those of all other tensors.
 
     Raise WeightsError with the names of tensors that are unknown, missing, duplicate, misshaped or not floating point,
-    or with the name of a truncated file. The slots then hold garbage.
+    or with the name of an unreadable file. The slots then hold garbage.
     """
     missing, unknown, kept = set(slots), list[str](), dict[str, PackedTensor]()
     for file in files:
         try:
-            # safetensors says "No such file or directory" of every file that it cannot open.
-            file.open("rb").close()
             with safe_open(file, framework="pt", device="cpu") as source:
                 types = tensor_types(source.metadata())
                 for name in source.keys():  # noqa: SIM118 - safe_open is not a mapping
@@ -68,12 +66,8 @@ def load_weights(
                         raise WeightsError(f"the tensor {name} occurs a second time in {file.name}")
                     elif not ignores(name):
                         unknown.append(name)
-        except PermissionError as error:
-            raise WeightsError(
-                f"{file} may not be read by this user (uid {os.geteuid()}). Give it the right to, with chmod or chown"
-            ) from error
         except (SafetensorError, OSError) as error:
-            raise WeightsError(f"{file} cannot be read and may be truncated: {error}") from error
+            raise WeightsError(why_unreadable(file, error)) from error
     problems = [
         f"{label}: {_some(sorted(names))}" for label, names in (("missing", missing), ("unknown", unknown)) if names
     ]

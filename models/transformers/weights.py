@@ -1,18 +1,16 @@
 """Weights of a network, read by transformers: sharded, tied, renamed and merged tensors are its work."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, cast
 
 import torch
-from safetensors import safe_open
-from transformers import PreTrainedModel
+from transformers import GenerationConfig, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from models.block_types import tensor_types
+from models.block_types import stored_types
 from models.errors import WeightsError
 from models.folder import ModelFolder
 from models.stored_weights import quantization_of
@@ -42,12 +40,15 @@ def load_weights(folder: ModelFolder, dtype: torch.dtype, device: torch.device) 
         # transformers would prefer a model.safetensors to the files of the index.
         config.transformers_weights = INDEX
     is_part = config.model_type != folder.config()["model_type"]
+    if stored_types(files):
+        raise WeightsError(f"{folder.path} holds blocks of a GGUF file; only the shared decoder computes with them")
     try:
-        _refuse_blocks(files)
         with _quiet():
             loaded: Any = network_class(config).from_pretrained(
                 folder.path,
                 config=config,
+                # Unused, but without one, transformers would read it from files in its own way.
+                generation_config=GenerationConfig(),
                 dtype=dtype,
                 attn_implementation=EAGER,
                 local_files_only=True,
@@ -65,15 +66,6 @@ def load_weights(folder: ModelFolder, dtype: torch.dtype, device: torch.device) 
     if unused := sorted(report["unexpected_keys"]):
         logger.info("%d tensors in %s are not used, such as %s", len(unused), folder.path, unused[0])
     return network
-
-
-def _refuse_blocks(files: Sequence[Path]) -> None:
-    for file in files:
-        with safe_open(file, framework="pt") as source:
-            if tensor_types(source.metadata()):
-                raise WeightsError(
-                    f"{file.name} holds blocks of a GGUF file; only the shared decoder computes with them"
-                )
 
 
 @contextmanager

@@ -43,7 +43,7 @@ ORDER = {
         lmcache_store load_cost ready_loads warming loads stores manager npu
         """,
     "models": """
-        errors weight_names folder block_types packed_tensor fingerprint parameter_count stored_weights
+        errors unreadable weight_names folder block_types packed_tensor fingerprint parameter_count stored_weights
         safetensors_writer attention_call interface layers parallel partition slices spelled_marks sentencepiece_model
         sentencepiece_tokenizer thinking open_call tokenizer text_tokenizer written_thinking harmony_thinking
         json_scanner tool_calls custom_input call_reader tool_call_parser call_syntax template_tools template_roles

@@ -181,6 +181,14 @@ def test_other_files_than_a_single_one_do_not_count(folder: Path) -> None:
     assert torch.equal(logits(load(folder)), expected)
 
 
+def test_transformers_loads_files_with_a_byte_order_mark(folder: Path) -> None:
+    expected = logits(load(folder))
+    for file in folder.glob("*.json"):
+        file.write_text(file.read_text(), encoding="utf-8-sig")
+    found = logits(load_network(ModelFolder(folder), torch.float32, torch.device("cpu")))
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("is_link", [False, True])
 def test_missing_shards_are_named(folder: Path, is_link: bool) -> None:
     missing = indexed(folder) / "model-00002-of-00002.safetensors"

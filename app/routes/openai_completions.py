@@ -42,7 +42,12 @@ async def completions(request: Request) -> Response:
     gate_of(request).check(engine)
     num_characters = sum(map(len, given))
     window = engine.max_model_len
-    prompts = [(each, fields.kept(await _ids(request, engine, each, num_characters), window)) for each in given]
+    prompts = list[tuple[str | Sequence[int], Sequence[int]]]()
+    for each in given:
+        ids = await _ids(request, engine, each, num_characters)
+        kept = fields.kept(ids, window)
+        # If a prompt is cut, its text is that of the tokens that are kept.
+        prompts.append((each if len(kept) == len(ids) else kept, kept))
     shape_of = PromptShape if fields.is_prompt_alone else TextShape
     shapes = [
         shape_of(
@@ -72,7 +77,7 @@ async def _ids(request: Request, engine: Backend, prompt: str | list[int], num_c
     return await text_ids(request, engine, encode, size, param="prompt")
 
 
-def _echo(names: TokenNames, prompt: str | list[int], ids: Sequence[int]) -> Echo:
+def _echo(names: TokenNames, prompt: str | Sequence[int], ids: Sequence[int]) -> Echo:
     """Describe the prompt for `echo`. A start token that tokenization added before a text is not shown."""
     if isinstance(prompt, str):
         return Echo(prompt, ids[0], first_is_shown=prompt.encode().startswith(names.bytes_of(ids[0])))

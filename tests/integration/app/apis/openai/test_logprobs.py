@@ -82,6 +82,21 @@ async def test_echo_works_without_logprobs(client: AsyncOpenAI) -> None:
     assert [chunk.choices[0].text async for chunk in stream][:2] == ["abc", " w0"]
 
 
+@pytest.mark.parametrize("prompt", ["abcde", list(b"abcde")], ids=["text", "ids"])
+@pytest.mark.parametrize("max_tokens", [0, 1])
+async def test_echo_of_a_cut_prompt_is_what_was_kept(client: AsyncOpenAI, prompt: Any, max_tokens: int) -> None:
+    fields: Any = {"model": "fake-1", "prompt": prompt, "echo": True, "logprobs": 1, "max_tokens": max_tokens}
+    whole = await client.completions.create(**fields, extra_body={"truncate_prompt_tokens": 3})
+    choice, words = whole.choices[0], [" w0"] * max_tokens
+    assert choice.text == "".join(["cde", *words])
+    assert choice.logprobs is not None
+    assert choice.logprobs.tokens == ["c", "d", "e", *words]
+    assert choice.logprobs.token_logprobs == [None, -0.5, -0.5, *[-0.5 for _ in words]]
+    assert choice.logprobs.text_offset == [0, 1, 2, *[3 for _ in words]]
+    assert whole.usage is not None
+    assert whole.usage.prompt_tokens == 3
+
+
 @row("openai", "completions.create(echo=True, logprobs=1, max_tokens=0)", "the prompt alone, scored")
 @pytest.mark.parametrize("prompt", ["ab", ["ab", "abc"]], ids=["one", "several"])
 async def test_prompt_is_scored_without_generation(client: AsyncOpenAI, prompt: Any) -> None:

@@ -90,7 +90,8 @@ class SamplingFields(RequestModel):
         "the only tokens that may be generated; end tokens must be listed as well"
     )
     bad_words: BadWords | None = optional(
-        "words whose tokens are never generated in sequence, as at the beginning of a text or after a space"
+        "words whose tokens are never generated in sequence, as at the beginning of a text or after a space; a word "
+        "that the end of the prompt began is not completed"
     )
     seed: Seed | None = optional("the same seed produces the same text: alone, in any batch, and after a restart")
     stop: StopStrings | None = optional("strings before which the answer ends; a single string is accepted as well")

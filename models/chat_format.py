@@ -3,23 +3,20 @@
 The content of a message can never become a control token: "<|im_end|>" in a message is encoded as ten characters.
 """
 
-import datetime
 import json
+import logging
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
-
-import jinja2
-from jinja2.ext import loopcontrols
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from typing import Any
 
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
 from models.harmony_thinking import EFFORTS, HarmonyThinking, find_harmony_thinking
 from models.slices import check_length
+from models.template_rendering import compile_template, render_template
 from models.template_roles import probe_roles
 from models.template_tools import probe
 from models.text_tokenizer import TextTokenizer
@@ -28,6 +25,8 @@ from models.tokenizer_info import tokenizer_info
 from models.tool_calls import ToolCall, read_object
 from models.tool_format import find_tool_format
 from models.written_thinking import find_written_thinking
+
+logger = logging.getLogger(__name__)
 
 PIECE = 1 << 16
 """Maximum number of characters per search."""
@@ -75,7 +74,7 @@ class ChatFormat:
         info: Mapping[str, Any],
         tool_format: str | None = None,
     ) -> None:
-        """Compile the template. Raise ChatFormatError if it is not valid Jinja.
+        """Compile the template, and find what it writes. Raise InvalidTemplateError if it is not valid Jinja.
 
         template: Jinja source, or None if the model has no template.
         variables: special tokens such as bos_token, by name.
@@ -87,7 +86,7 @@ class ChatFormat:
         self._tokenizer = tokenizer
         self._variables = variables
         self._leading_id = leading_id
-        self._template = None if template is None else _compile(template)
+        self._template = None if template is None else compile_template(template)
         self.thinking: Thinking | None = (
             find_harmony_thinking(template or "", tokenizer)
             or find_thinking(tokenizer.control_tokens, template or "")
@@ -106,6 +105,8 @@ class ChatFormat:
         """Read the template of the folder `path`: chat_template.jinja, else the one in tokenizer_config.json.
 
         tool_format: name of the tool format; None to find it.
+
+        A template that cannot write a single question is a warning in the log, since plain completions need none.
         """
         folder = ModelFolder(path)
         config = folder.tokenizer_config()
@@ -113,7 +114,7 @@ class ChatFormat:
         # openPangu's template does not write the first token, but all of the vendor's recipes add it once.
         leads = "PanguEmbeddedForCausalLM" in architectures and config.get("add_bos_token", True)
         template = _find_template(path, config)
-        return cls(
+        chat = cls(
             template,
             tokenizer,
             variables=_special_texts(config),
@@ -121,6 +122,11 @@ class ChatFormat:
             info=tokenizer_info(folder, tokenizer, template),
             tool_format=tool_format,
         )
+        try:
+            chat.render([Message("user", "Hello")])
+        except ChatFormatError as error:
+            logger.warning("chats with this model are refused: %s", error)
+        return chat
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
         """Encode the whole conversation and the start of the next answer.
@@ -235,28 +241,24 @@ class ChatFormat:
         return ids if self._leading_id is None or ids[:1] == [self._leading_id] else [self._leading_id, *ids]
 
     def _text(self, messages: Sequence[Message], thinking: ThinkingMode | None) -> str:
-        if self._template is None:
+        """Render the messages. Raise ChatFormatError if there is no template, or the template refuses them."""
+        template = self._template
+        if template is None:
             raise ChatFormatError("the model has no chat template; use plain completions")
         told: dict[str, Any] = {} if thinking is None else dict(switches(thinking))
         if thinking is not None and isinstance(self.thinking, HarmonyThinking):
             told["reasoning_effort"] = EFFORTS[thinking]
-        if messages and messages[0].role == "tools":
-            told["tools"] = json.loads(messages[0].content)
-            messages = messages[1:]
         told |= self._variables
+        tools, said = None, messages
+        if messages and messages[0].role == "tools":
+            tools, said = json.loads(messages[0].content), messages[1:]
         try:
-            return self._rendered(self._template, messages, told)
+            return render_template(template, self._turns(said, as_objects=False), tools, told)
         except ChatFormatError:
-            if not any(_has_text_arguments(message) for message in messages):
+            if not any(_has_text_arguments(message) for message in said):
                 raise
         # Some templates write arguments that are text as they are, others only the fields of an object.
-        return self._rendered(self._template, messages, told, as_objects=True)
-
-    def _rendered(
-        self, template: jinja2.Template, messages: Sequence[Message], told: dict[str, Any], *, as_objects: bool = False
-    ) -> str:
-        """Render the messages. Raise ChatFormatError if the template refuses them. as_objects: as in `_turns`."""
-        return _rendering(template, self._turns(messages, as_objects=as_objects), told)
+        return render_template(template, self._turns(said, as_objects=True), tools, told)
 
     def _turns(self, messages: Sequence[Message], *, as_objects: bool) -> list[dict[str, Any]]:
         """Convert messages to the dictionaries that chat templates expect.
@@ -285,7 +287,7 @@ class ChatFormat:
         if self._template is None:
             return None
         try:
-            return _rendering(self._template, turns, self._variables | ({} if tools is None else {"tools": tools}))
+            return render_template(self._template, turns, tools, self._variables)
         except ChatFormatError:
             return None
 
@@ -388,14 +390,6 @@ def _one_call_each(messages: Sequence[Message]) -> list[Message]:
     return [*split, *waiting]
 
 
-def _rendering(template: jinja2.Template, turns: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> str:
-    """Render turns. Raise ChatFormatError if the template refuses them."""
-    try:
-        return template.render(messages=turns, add_generation_prompt=True, **told)
-    except (jinja2.TemplateError, TypeError) as error:
-        raise ChatFormatError(f"the chat template refuses the messages: {error}") from error
-
-
 def _call(call: ToolCall, call_id: str, *, as_object: bool) -> dict[str, Any]:
     function = {"name": call.name, "arguments": _arguments(call, as_object=as_object)}
     return {"id": call_id, "type": "function", "function": function}
@@ -420,30 +414,6 @@ def unused_character(texts: Sequence[str]) -> str:
         if not text.isascii():
             used.update(text)
     return next(character for character in map(chr, range(0xE000, 0x10FFFE)) if character not in used)
-
-
-def _compile(template: str) -> jinja2.Template:
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
-    # Templates expect a tojson without HTML escapes.
-    environment.filters["tojson"] = _to_json
-    environment.globals["raise_exception"] = _raise_exception
-    environment.globals["strftime_now"] = _strftime_now
-    try:
-        return environment.from_string(template)
-    except jinja2.TemplateError as error:
-        raise ChatFormatError(f"the chat template is not valid: {error}") from error
-
-
-def _to_json(value: object, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
-
-
-def _raise_exception(message: str) -> NoReturn:
-    raise jinja2.TemplateError(message)
-
-
-def _strftime_now(pattern: str) -> str:
-    return datetime.datetime.now().strftime(pattern)
 
 
 def _find_template(path: Path, config: dict[str, Any]) -> str | None:

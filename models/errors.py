@@ -11,7 +11,8 @@ ModelError
 ├── WeightsError             tensors are missing, unknown, misshaped or unreadable
 ├── TokenizerError           tokenizer.json or tokenizer.model is missing or cannot be used
 ├── TextTooLongError         a text has more tokens than any prompt may have
-└── ChatFormatError          there is no chat template, or it refuses these messages
+└── ChatFormatError          there is no chat template, or it fails on these messages or refuses them
+    └── InvalidTemplateError the chat template is no Jinja
 """
 
 
@@ -68,3 +69,7 @@ class TextTooLongError(ModelError):
 
 class ChatFormatError(ModelError):
     """The messages cannot be rendered by the model's chat template."""
+
+
+class InvalidTemplateError(ChatFormatError):
+    """The model's chat template is no Jinja."""

@@ -3,20 +3,21 @@
 from app.config.settings import Settings
 from app.doctor.finding import Finding
 from models.call_syntax.registry import AUTO
-from models.chat_format import ChatFormat
+from models.chat_format import ChatFormat, Message
 from models.errors import ModelError
 from models.resolve import find_model
 from models.text_tokenizer import load_tokenizer
 
 
 def check_formats(settings: Settings) -> Finding:
-    """Check which formats of tool calls and reasoning the chat template shows."""
+    """Check which formats of tool calls and reasoning the chat template shows, and that it writes a question."""
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
         return Finding("ok", "formats", "depend on the model, which is not ready yet")
     name = None if settings.tool_format == AUTO else settings.tool_format
     try:
         chat = ChatFormat.load(folder, load_tokenizer(folder), name)
+        chat.render([Message("user", "Hello")])
     except ModelError as error:
         return Finding("warn", "formats", str(error), "choose another --model, or run `ebb pull` again")
     modes = "none" if chat.thinking is None else ", ".join(chat.thinking.modes)

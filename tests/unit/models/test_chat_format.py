@@ -5,7 +5,7 @@ import pytest
 from tokenizers import AddedToken
 
 from models.chat_format import ChatFormat, Message
-from models.errors import ChatFormatError
+from models.errors import ChatFormatError, InvalidTemplateError
 from models.tokenizer import Tokenizer
 from tests.tiny_tokenizer import CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer
 
@@ -136,9 +136,63 @@ def test_template_cannot_access_python_internals(tmp_path: Path) -> None:
         chat.render(conversation("a"))
 
 
-def test_invalid_template_is_rejected_on_load(tmp_path: Path) -> None:
-    with pytest.raises(ChatFormatError, match="not valid"):
-        make(tmp_path, chat_template="{% for %}")
+def test_invalid_template_is_rejected_on_load_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InvalidTemplateError, match=r"not valid in line 2: .* Correct the line"):
+        make(tmp_path, chat_template="{{ bos_token }}\n{% for %}")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "problem"),
+    [
+        ("{{ 1 / 0 }}", "division by zero"),
+        ("{{ 'abc'.index('d') }}", "substring not found"),
+        ("{{ {}.a.b }}", "has no attribute 'a'"),
+        ("{{ messages | tojson(indent='x', sort_keys=1, separators=1) }}", "TypeError"),
+        ("{{ 'a' * 'b' }}", "TypeError"),
+    ],
+)
+def test_template_that_fails_is_a_warning_with_its_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mistake: str, problem: str
+) -> None:
+    _, chat = make(tmp_path, chat_template=f"{{{{ bos_token }}}}\n\n{mistake}")
+    (warning,) = caplog.messages
+    with pytest.raises(ChatFormatError) as refused:
+        chat.render(conversation("a"))
+    for text in (warning, str(refused.value)):
+        assert "in line 3" in text
+        assert problem in text
+        assert "choose another model" in text
+
+
+def test_template_of_training_renders_its_answers(tmp_path: Path) -> None:
+    template = (
+        "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.content }}{% endgeneration %}"
+        "{% else %}{{ m.content }}{% endif %}{% endfor %}"
+    )
+    tokenizer, chat = make(tmp_path, chat_template=template)
+    assert chat.render(conversation("a", "b", "c")) == tokenizer.encode("abc", special=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ("", '{"b": "é<", "a": [1]}'),
+        ("ensure_ascii=True", '{"b": "\\u00e9<", "a": [1]}'),
+        ("separators=(',', ':')", '{"b":"é<","a":[1]}'),
+        ("sort_keys=true", '{"a": [1], "b": "é<"}'),
+        ("false, 1, (',', ': '), true", '{\n "a": [\n  1\n ],\n "b": "é<"\n}'),
+    ],
+)
+def test_json_in_templates_takes_arguments_of_transformers(tmp_path: Path, arguments: str, text: str) -> None:
+    template = f"{{{{ {{'b': messages[0].content, 'a': [1]}} | tojson({arguments}) }}}}"
+    tokenizer, chat = make(tmp_path, chat_template=template)
+    assert tokenizer.decode(chat.render([Message("user", "é<")])) == text
+
+
+def test_tools_and_documents_are_none_where_there_are_none(tmp_path: Path) -> None:
+    template = "{{ tools is none }} {{ documents is none }} {{ messages[0].content }}"
+    tokenizer, chat = make(tmp_path, chat_template=template)
+    assert tokenizer.decode(chat.render(conversation("a"))) == "True True a"
 
 
 def test_template_file_precedes_template_in_config(tmp_path: Path) -> None:

@@ -42,6 +42,12 @@ def test_unknown_format_is_a_warning_until_it_is_named(tmp_path: Path) -> None:
     assert found(tmp_path, strange, tool_format="granite3").level == "ok"
 
 
+def test_template_that_fails_is_a_warning_with_its_line(tmp_path: Path) -> None:
+    finding = found(tmp_path, "{{ bos_token }}\n{{ 1 / 0 }}")
+    assert finding.level == "warn"
+    assert "fails in line 2: division by zero" in finding.text
+
+
 def test_wrong_name_of_a_format_is_refused_with_the_list(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"tool-format.*hermes.*llama3"):
         settings(tmp_path, tool_format="latin")

@@ -9,6 +9,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -317,13 +318,14 @@ class ChatFormat:
         written = list[Message]()
         if template.has_one_call:
             messages = _one_call_each(messages)
+        if messages and messages[0].role == "tools" and not template.tools:
+            systems = list(takewhile(lambda message: message.role == "system", messages[1:]))
+            opening = [*(clean(each.content) for each in systems), self.tools.system(messages[0].content, clean)]
+            written.append(Message("system", "\n\n".join(opening)))
+            messages = messages[1 + len(systems) :]
         for message in messages:
             content = clean(message.content)
-            if message.role == "tools" and not template.tools:
-                written.append(Message("system", self.tools.system(message.content, clean)))
-            elif message.role == "system" and len(written) == 1 and messages[0].role == "tools" and not template.tools:
-                written[0] = Message("system", f"{content}\n\n{written[0].content}")
-            elif message.role == "tool" and not template.results:
+            if message.role == "tool" and not template.results:
                 written.append(Message(texts.result_role, texts.result.format(result=content)))
             elif message.tool_calls and not template.calls:
                 between = "\n" if content and texts.on_own_line else ""

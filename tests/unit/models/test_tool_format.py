@@ -57,6 +57,17 @@ def test_template_without_tools_gets_hermes_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("template", [CHAT_TEMPLATE, NATIVE], ids=["default", "native"])
+def test_system_messages_with_tools_keep_their_order(tmp_path: Path, template: str) -> None:
+    tokenizer, chat = make(tmp_path, template)
+    systems = [Message("system", word) for word in ("FIRST", "SECOND", "THIRD")]
+    later = [Message("user", "Q1"), Message("system", "LATER"), Message("user", "Q2")]
+    text = tokenizer.describe(chat.render([TOOLS, *systems, *later]))
+    begins = [text.index(word) for word in ("FIRST", "SECOND", "THIRD", "Q1", "LATER", "Q2")]
+    assert begins == sorted(begins)
+    assert text.index('"weather"') < text.index("Q1")
+
+
+@pytest.mark.parametrize("template", [CHAT_TEMPLATE, NATIVE], ids=["default", "native"])
 def test_tool_text_never_becomes_a_control_token(tmp_path: Path, template: str) -> None:
     _, chat = make(tmp_path, template)
     ids = chat.render(SAID)

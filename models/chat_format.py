@@ -18,7 +18,7 @@ from models.folder import ModelFolder
 from models.harmony_thinking import EFFORTS, HarmonyThinking, find_harmony_thinking
 from models.slices import check_length
 from models.template_rendering import compile_template, render_template
-from models.template_roles import probe_roles
+from models.template_roles import Turn, probe_roles
 from models.template_tools import probe
 from models.text_tokenizer import TextTokenizer
 from models.thinking import Thinking, ThinkingMode, find_thinking, switches
@@ -93,10 +93,13 @@ class ChatFormat:
             or find_thinking(tokenizer.control_tokens, template or "")
             or find_written_thinking(template or "", tokenizer)
         )
-        self.tools = find_tool_format(
-            tokenizer.control_tokens, template or "", lambda: probe(self._probed), tool_format
-        )
         self._roles = probe_roles(self._probed)
+        self.tools = find_tool_format(
+            tokenizer.control_tokens,
+            template or "",
+            lambda: probe(lambda turns, tools: self._probed(self._roles.fitted(turns), tools)),
+            tool_format,
+        )
         texts = sorted(tokenizer.control_tokens, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
         self._longest_control = len(texts[0]) if texts else 0
@@ -178,6 +181,8 @@ class ChatFormat:
             raise ChatFormatError("a conversation can only be extended after an answer")
         if messages[said - 1].tool_calls and self.tools.template.needs_calls:
             raise ChatFormatError("the chat template writes results only after calls that it wrote itself")
+        if num_new and not self._roles.takes("assistant", messages[said].role):
+            raise ChatFormatError("the chat template takes one answer after another as one")
         messages = self._with_written_ids(prior_ids, self._with_results_named(messages), said)
         mark = unused_character([message.text for message in messages])
         marked = [*messages[: said - 1], replace(messages[said - 1], content=mark, tool_calls=()), *messages[said:]]
@@ -261,12 +266,12 @@ class ChatFormat:
         # Some templates write arguments that are text as they are, others only the fields of an object.
         return render_template(template, self._turns(said, as_objects=True), tools, told)
 
-    def _turns(self, messages: Sequence[Message], *, as_objects: bool) -> list[dict[str, Any]]:
-        """Convert messages to the dictionaries that chat templates expect.
+    def _turns(self, messages: Sequence[Message], *, as_objects: bool) -> list[Turn]:
+        """Convert messages to the dictionaries that chat templates expect, in an order of roles that this one takes.
 
         as_objects: write arguments that are not a JSON object as the field of one, instead of as text.
         """
-        turns, count = list[dict[str, Any]](), 0
+        turns, count = list[Turn](), 0
         nothing = None if self.tools.template.has_null_content else ""
         for message in messages:
             turn: dict[str, Any] = {"role": message.role, "content": message.content}
@@ -281,10 +286,10 @@ class ChatFormat:
                 name, call_id = message.result_of
                 turn |= {"name": name, "tool_call_id": call_id}
             turns.append(turn)
-        return turns
+        return self._roles.fitted(turns)
 
-    def _probed(self, turns: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None) -> str | None:
-        """Render turns for `models.template_tools`."""
+    def _probed(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] | None) -> str | None:
+        """Render turns for a probe; None if the template refuses them."""
         if self._template is None:
             return None
         try:
@@ -332,24 +337,7 @@ class ChatFormat:
                 written.append(Message(message.role, content + between + self.tools.calls(message.tool_calls, clean)))
             else:
                 written.append(_cleaned(message, clean))
-        return self._fitted(written)
-
-    def _fitted(self, messages: list[Message]) -> list[Message]:
-        """Join messages that the template refuses: system messages and adjacent ones of the user."""
-        if self._roles.takes_all:
-            return messages
-        fitted, system = list[Message](), list[str]()
-        for message in messages:
-            if message.role == "system" and not self._roles.has_system:
-                system.append(message.content)
-                continue
-            if message.role == "user" and system:
-                message = replace(message, content="\n\n".join([*system, message.content]))
-                system.clear()
-            if message.role == "user" and fitted and fitted[-1].role == "user" and not self._roles.has_adjacent:
-                message = replace(message, content=f"{fitted.pop().content}\n{message.content}")
-            fitted.append(message)
-        return [*fitted, Message("user", "\n\n".join(system))] if system else fitted
+        return written
 
     def _stand_in(self, control_text: str, frame: str) -> str:
         return f"{frame}{self._tokenizer.control_tokens[control_text]}{frame}"

@@ -12,7 +12,7 @@ _VALUE: Final = "probe_of_value"
 _SECOND: Final = "probe_of_second"
 _RESULT: Final = "probe_of_result"
 _TEXT: Final = "probe_of_text"
-_ID: Final = "000000000"
+CALL_ID: Final = "000000000"
 """Id of nine characters, as Mistral's templates need."""
 
 
@@ -73,11 +73,15 @@ def _written(turns: Sequence[Mapping[str, Any]], render: Render) -> str | None:
     return text if text is not None and _TOOL in text and _VALUE in text else None
 
 
+def calling(name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """Return a call as templates expect it."""
+    return {"id": CALL_ID, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
 def _calling(content: str | None, *values: str) -> dict[str, Any]:
-    functions = [{"name": _TOOL, "arguments": {"a": value}} for value in values or (_VALUE,)]
-    calls = [{"id": _ID, "type": "function", "function": function} for function in functions]
+    calls = [calling(_TOOL, {"a": value}) for value in values or (_VALUE,)]
     return {"role": "assistant", "content": content, "tool_calls": calls}
 
 
 def _result() -> dict[str, Any]:
-    return {"role": "tool", "content": _RESULT, "name": _TOOL, "tool_call_id": _ID}
+    return {"role": "tool", "content": _RESULT, "name": _TOOL, "tool_call_id": CALL_ID}

@@ -13,18 +13,21 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Template
+
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
 from models.harmony_thinking import EFFORTS, HarmonyThinking, find_harmony_thinking
 from models.slices import check_length
+from models.template_files import TemplateSources, read_templates
 from models.template_rendering import compile_template, render_template
-from models.template_roles import Turn, probe_roles
-from models.template_tools import probe
+from models.template_roles import TemplateRoles, Turn, probe_roles
+from models.template_tools import PROBE_TOOL, TemplateTools, probe
 from models.text_tokenizer import TextTokenizer
 from models.thinking import Thinking, ThinkingMode, find_thinking, switches
 from models.tokenizer_info import tokenizer_info
 from models.tool_calls import ToolCall, read_object
-from models.tool_format import find_tool_format
+from models.tool_format import ToolFormat, find_tool_format
 from models.written_thinking import find_written_thinking
 
 logger = logging.getLogger(__name__)
@@ -62,12 +65,25 @@ class Message:
         return self.content + "".join(call.name + call.arguments for call in self.tool_calls)
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A chat template with the messages and tools that it writes. template: None if the model has none."""
+
+    template: Template | None
+    roles: TemplateRoles
+    tools: ToolFormat
+
+    @property
+    def parts(self) -> TemplateTools:
+        return self.tools.template
+
+
 class ChatFormat:
     """Renderer of conversations for one model."""
 
     def __init__(
         self,
-        template: str | None,
+        sources: TemplateSources,
         tokenizer: TextTokenizer,
         *,
         variables: dict[str, str],
@@ -75,9 +91,8 @@ class ChatFormat:
         info: Mapping[str, Any],
         tool_format: str | None = None,
     ) -> None:
-        """Compile the template, and find what it writes. Raise InvalidTemplateError if it is not valid Jinja.
+        """Compile the templates, and find what they write. Raise InvalidTemplateError if one is not valid Jinja.
 
-        template: Jinja source, or None if the model has no template.
         variables: special tokens such as bos_token, by name.
         leading_id: id that every prompt begins with, although the template does not write it; None if there is none.
         info: description of tokenizer and template for clients.
@@ -87,43 +102,41 @@ class ChatFormat:
         self._tokenizer = tokenizer
         self._variables = variables
         self._leading_id = leading_id
-        self._template = None if template is None else compile_template(template)
+        template = sources.default or sources.tool_use or ""
         self.thinking: Thinking | None = (
-            find_harmony_thinking(template or "", tokenizer)
-            or find_thinking(tokenizer.control_tokens, template or "")
-            or find_written_thinking(template or "", tokenizer)
+            find_harmony_thinking(template, tokenizer)
+            or find_thinking(tokenizer.control_tokens, template)
+            or find_written_thinking(template, tokenizer)
         )
-        self._roles = probe_roles(self._probed)
-        self.tools = find_tool_format(
-            tokenizer.control_tokens,
-            template or "",
-            lambda: probe(lambda turns, tools: self._probed(self._roles.fitted(turns), tools)),
-            tool_format,
-        )
+        is_one = sources.tool_use == sources.default
+        self._tool_form = self._form(sources.tool_use, tool_format, needs_tools=not is_one)
+        self.tools = self._tool_form.tools
+        self._plain_form = self._tool_form if is_one else self._form(sources.default, self.tools.name)
         texts = sorted(tokenizer.control_tokens, key=len, reverse=True)
         self._control = re.compile("|".join(map(re.escape, texts)) or r"(?!)")
         self._longest_control = len(texts[0]) if texts else 0
 
     @classmethod
     def load(cls, path: Path, tokenizer: TextTokenizer, tool_format: str | None = None) -> "ChatFormat":
-        """Read the template of the folder `path`: chat_template.jinja, else the one in tokenizer_config.json.
+        """Read the templates of the folder `path`, as `read_templates` finds them.
 
         tool_format: name of the tool format; None to find it.
 
         A template that cannot write a single question is a warning in the log, since plain completions need none.
+        Raise InvalidTemplateError if a template is not valid Jinja, and ModelError if a file cannot be read.
         """
         folder = ModelFolder(path)
         config = folder.tokenizer_config()
         architectures = folder.config().get("architectures") or []
         # openPangu's template does not write the first token, but all of the vendor's recipes add it once.
         leads = "PanguEmbeddedForCausalLM" in architectures and config.get("add_bos_token", True)
-        template = _find_template(path, config)
+        sources = read_templates(folder)
         chat = cls(
-            template,
+            sources,
             tokenizer,
             variables=_special_texts(config),
             leading_id=tokenizer.bos_token_id if leads else None,
-            info=tokenizer_info(folder, tokenizer, template),
+            info=tokenizer_info(folder, tokenizer, sources.default),
             tool_format=tool_format,
         )
         try:
@@ -179,9 +192,10 @@ class ChatFormat:
         said = len(messages) - num_new
         if said < 1 or messages[said - 1].role != "assistant":
             raise ChatFormatError("a conversation can only be extended after an answer")
-        if messages[said - 1].tool_calls and self.tools.template.needs_calls:
+        form = self._form_of(messages)
+        if messages[said - 1].tool_calls and form.parts.needs_calls:
             raise ChatFormatError("the chat template writes results only after calls that it wrote itself")
-        if num_new and not self._roles.takes("assistant", messages[said].role):
+        if num_new and not form.roles.takes("assistant", messages[said].role):
             raise ChatFormatError("the chat template takes one answer after another as one")
         messages = self._with_written_ids(prior_ids, self._with_results_named(messages), said)
         mark = unused_character([message.text for message in messages])
@@ -248,7 +262,8 @@ class ChatFormat:
 
     def _text(self, messages: Sequence[Message], thinking: ThinkingMode | None) -> str:
         """Render the messages. Raise ChatFormatError if there is no template, or the template refuses them."""
-        template = self._template
+        form = self._form_of(messages)
+        template = form.template
         if template is None:
             raise ChatFormatError("the model has no chat template; use plain completions")
         told: dict[str, Any] = {} if thinking is None else dict(switches(thinking))
@@ -259,20 +274,20 @@ class ChatFormat:
         if messages and messages[0].role == "tools":
             tools, said = json.loads(messages[0].content), messages[1:]
         try:
-            return render_template(template, self._turns(said, as_objects=False), tools, told)
+            return render_template(template, self._turns(form, said, as_objects=False), tools, told)
         except ChatFormatError:
             if not any(_has_text_arguments(message) for message in said):
                 raise
         # Some templates write arguments that are text as they are, others only the fields of an object.
-        return render_template(template, self._turns(said, as_objects=True), tools, told)
+        return render_template(template, self._turns(form, said, as_objects=True), tools, told)
 
-    def _turns(self, messages: Sequence[Message], *, as_objects: bool) -> list[Turn]:
-        """Convert messages to the dictionaries that chat templates expect, in an order of roles that this one takes.
+    def _turns(self, form: _Form, messages: Sequence[Message], *, as_objects: bool) -> list[Turn]:
+        """Convert messages to the dictionaries that chat templates expect, in an order of roles that `form` takes.
 
         as_objects: write arguments that are not a JSON object as the field of one, instead of as text.
         """
         turns, count = list[Turn](), 0
-        nothing = None if self.tools.template.has_null_content else ""
+        nothing = None if form.parts.has_null_content else ""
         for message in messages:
             turn: dict[str, Any] = {"role": message.role, "content": message.content}
             if message.tool_calls:
@@ -286,16 +301,36 @@ class ChatFormat:
                 name, call_id = message.result_of
                 turn |= {"name": name, "tool_call_id": call_id}
             turns.append(turn)
-        return self._roles.fitted(turns)
+        return form.roles.fitted(turns)
 
-    def _probed(self, turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] | None) -> str | None:
-        """Render turns for a probe; None if the template refuses them."""
-        if self._template is None:
-            return None
-        try:
-            return render_template(self._template, turns, tools, self._variables)
-        except ChatFormatError:
-            return None
+    def _form(self, source: str | None, tool_format: str | None, *, needs_tools: bool = False) -> _Form:
+        """Compile a template, and find what it writes. Raise InvalidTemplateError if it is not valid Jinja.
+
+        needs_tools: the template is that of conversations with tools alone.
+        """
+        template = None if source is None else compile_template(source)
+
+        def render(turns: Sequence[Turn], tools: Sequence[Mapping[str, Any]] | None) -> str | None:
+            if template is None:
+                return None
+            try:
+                return render_template(template, turns, [PROBE_TOOL] if needs_tools else tools, self._variables)
+            except ChatFormatError:
+                return None
+
+        roles = probe_roles(render)
+        tools = find_tool_format(
+            self._tokenizer.control_tokens,
+            source or "",
+            lambda: probe(lambda turns, tools: render(roles.fitted(turns), tools)),
+            tool_format,
+        )
+        return _Form(template, roles, tools)
+
+    def _form_of(self, messages: Sequence[Message]) -> _Form:
+        """Return the form of a conversation. Where Ebb describes its tools, the template receives none."""
+        has_tools = bool(messages) and messages[0].role == "tools"
+        return self._tool_form if has_tools and self._tool_form.parts.tools else self._plain_form
 
     def _shield(self, messages: Sequence[Message], avoid: str = "") -> tuple[list[Message], str | None]:
         """Replace the text of control tokens in the contents with placeholders.
@@ -319,7 +354,7 @@ class ChatFormat:
 
     def _with_tools(self, messages: Sequence[Message], clean: Callable[[str], str]) -> list[Message]:
         """Apply `clean` to the contents, and write into them the tools that the template does not write itself."""
-        texts, template = self.tools.syntax.texts, self.tools.template
+        texts, template = self.tools.syntax.texts, self._form_of(messages).parts
         written = list[Message]()
         if template.has_one_call:
             messages = _one_call_each(messages)
@@ -404,17 +439,6 @@ def unused_character(texts: Sequence[str]) -> str:
         if not text.isascii():
             used.update(text)
     return next(character for character in map(chr, range(0xE000, 0x10FFFE)) if character not in used)
-
-
-def _find_template(path: Path, config: dict[str, Any]) -> str | None:
-    try:
-        return (path / "chat_template.jinja").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        template = config.get("chat_template")
-    if isinstance(template, list):
-        named = {entry.get("name"): entry.get("template") for entry in template if isinstance(entry, dict)}
-        template = named.get("default")
-    return template if isinstance(template, str) else None
 
 
 def _special_texts(config: dict[str, Any]) -> dict[str, str]:

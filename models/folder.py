@@ -29,6 +29,10 @@ class ModelFolder:
         """Read tokenizer_config.json; empty if there is none."""
         return self._read("tokenizer_config.json", required=False)
 
+    def processor_template(self) -> Any:
+        """Read the chat template of chat_template.json, where older processors have it; None if there is none."""
+        return self._read("chat_template.json", required=False).get("chat_template")
+
     def token_ids(self, key: str) -> tuple[int, ...]:
         """Collect the ids under `key`, such as "eos_token_id", in both configurations, in order and without duplicates.
 

@@ -38,13 +38,20 @@ class TemplateTools:
 
 NOTHING: Final = TemplateTools()
 
+PROBE_TOOL: Final[Mapping[str, Any]] = {
+    "type": "function",
+    "function": {
+        "name": _TOOL,
+        "description": "d",
+        "parameters": {"type": "object", "properties": {"a": {"type": "string"}}},
+    },
+}
+
 
 def probe(render: Render) -> TemplateTools:
     """Find what a template writes, by rendering."""
-    parameters = {"type": "object", "properties": {"a": {"type": "string"}}}
-    tool = {"type": "function", "function": {"name": _TOOL, "description": "d", "parameters": parameters}}
     user = {"role": "user", "content": "q"}
-    described = render([user], [tool]) or ""
+    described = render([user], [PROBE_TOOL]) or ""
     empty, null = (_written([user, _calling(content), _result()], render) for content in ("", None))
     has_null_content = null is not None and (empty is None or len(null) < len(empty))
     found = (null if has_null_content else empty) or ""

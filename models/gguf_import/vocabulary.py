@@ -45,7 +45,8 @@ class Vocabulary:
         self._tokens = Tokens.read(metadata)
         self._kind = kind(metadata, self._tokens)
         self._add_bos = bool(metadata.get("tokenizer.ggml.add_bos_token", self._kind.adds_bos))
-        self._template = metadata.get("tokenizer.chat_template")
+        default, tool_use = (metadata.get(f"tokenizer.chat_template{name}") for name in ("", ".tool_use"))
+        self._template = default if tool_use is None else {"default": default, "tool_use": tool_use}
 
     @property
     def size(self) -> int:

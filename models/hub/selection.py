@@ -7,6 +7,7 @@ from typing import Final
 
 from models.errors import DownloadError, ModelNotFoundError
 from models.hub.repository import HubName, RepoFile, Repository
+from models.template_files import TOOL_USE
 from models.weight_names import INDEX, weight_names
 
 POOLING: Final = "1_Pooling/config.json"
@@ -97,7 +98,7 @@ def _no_folder(repository: Repository, problem: str) -> str:
 
 def _is_description(path: str) -> bool:
     if "/" in path:
-        return path == POOLING
+        return path in (POOLING, TOOL_USE)
     return path.endswith((".json", ".jinja")) or path == "tokenizer.model"
 
 

@@ -21,11 +21,13 @@ from models.gguf_import.reader import GgufFile
 from models.proof import prove_conversion
 from models.registry import load_model
 from models.resolve import resolve_model
+from models.template_files import TemplateSources, read_templates
 from models.tokenizer import Tokenizer
 from models.wheel_source import DEFAULT_SOURCE
+from tests.family_templates import HERMES
 from tests.tiny_gguf import VOCAB, source_tensors, write_block_gguf, write_tiny_gguf
 from tests.tiny_models import make_tiny_model
-from tests.tiny_tokenizer import byte_tokenizer
+from tests.tiny_tokenizer import CHAT_TEMPLATE, byte_tokenizer
 
 
 def convert(file: Path) -> Path:
@@ -114,6 +116,11 @@ def test_tokenizer_is_described_by_what_the_file_has(tmp_path: Path) -> None:
     assert info["tokenizer_class"] == "PreTrainedTokenizerFast"
     assert (info["bos_token"], info["eos_token"], info["add_bos_token"]) == ("<|im_start|>", "<|im_end|>", True)
     assert "<|im_start|>" in info["chat_template"]
+
+
+def test_template_for_tools_is_kept_beside_the_default(tmp_path: Path) -> None:
+    folder = convert(write_tiny_gguf(tmp_path / "tiny.gguf", changed={"tokenizer.chat_template.tool_use": HERMES}))
+    assert read_templates(ModelFolder(folder)) == TemplateSources(CHAT_TEMPLATE, HERMES)
 
 
 def test_tokens_of_users_are_whole_and_plain(tmp_path: Path) -> None:

@@ -76,6 +76,12 @@ def test_description_of_a_model_for_embeddings_has_its_pooling() -> None:
     assert [file.path for file in found] == ["config.json", "1_Pooling/config.json"]
 
 
+def test_description_has_the_template_for_tools() -> None:
+    files = ("additional_chat_templates/rag.jinja", "additional_chat_templates/tool_use.jinja", "chat_template.jinja")
+    found = description_files(repository("config.json", *files))
+    assert [file.path for file in found] == ["config.json", *files[1:]]
+
+
 def test_repository_without_gguf_files_says_so() -> None:
     with pytest.raises(ModelNotFoundError, match=r"no \.gguf file: use org/m without :Q4_0"):
         gguf_file(repository("config.json", "model.safetensors"), "Q4_0")

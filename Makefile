@@ -16,6 +16,9 @@ TRITON := 3.7.1
 # The oldest PostgreSQL that Ebb supports and the newest, as npm has them: with TLS.
 OLDEST_POSTGRES := 14.23.0-beta.17
 NEWEST_POSTGRES := 18.4.0-beta.17
+# Packages that ship chat templates as models are published with them.
+TRL_TEMPLATES := .make/templates/trl-1.16.0
+LLAMA_CPP_TEMPLATES := .make/templates/llama-cpp-python-0.3.36
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 
 BIN := .venv/bin
@@ -63,7 +66,7 @@ setup: .make/ebb $(if $(RAY),.make/ray) app/static/index.html ## set everything 
 test: test-setup ## check and test everything with small sizes
 	@$(call check-beside,$(PYTEST) $(ARGS))
 
-test-full: test-setup ## check and test everything with large sizes
+test-full: test-setup $(LLAMA_CPP_TEMPLATES) ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
 test-services: wheel test-deploy test-kernels test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, the benchmarks, PostgreSQL, Ray, logins elsewhere, proxies, the window of the desktop and the clients
@@ -74,7 +77,7 @@ test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and
 test-deploy: test-setup .make/deploy ## check the image, the Compose file and the Helm chart with their own tools, and install the wheel, two minutes
 	@PYTHONPATH=.make/deploy TORCH_CPU_INDEX="$(TORCH_CPU_INDEX)" $(BIN)/python -m pytest tests/deploy $(ARGS)
 
-test-models: test-setup ## compare every tested architecture with transformers alone, and run the models on the kernels that make test leaves out, a few minutes
+test-models: test-setup $(LLAMA_CPP_TEMPLATES) ## compare every tested architecture with transformers alone, and run the models on the kernels that make test leaves out, a few minutes
 	@$(BIN)/python -m pytest -n 2 --size services -m many_models tests/sweep tests/integration/engine tests/integration/models $(ARGS)
 
 test-replicas: test-setup ## run several replicas, pipeline stages and ranks with all that can happen to them, two minutes
@@ -209,7 +212,7 @@ bench-tool-calls: setup .make/dev ## compare how Ebb and vLLM read tool calls ou
 clean: ## remove everything that was built or installed here, but keep chats and models
 	rm -rf .make .venv app/static web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
-test-setup: setup .make/dev .make/caches
+test-setup: setup .make/dev .make/caches $(TRL_TEMPLATES)
 	@scripts/get-test-tools
 	@echo "==> Preparing the model and the kernels of the tests"
 	@PYTHONPATH=. $(BIN)/python scripts/prepare_tests.py "$${EBB_CACHE_DIR:-$${XDG_CACHE_HOME:-$$HOME/.cache}/ebb}"
@@ -252,6 +255,10 @@ $(TORCH_STAMP): .make/venv scripts/install_torch.py
 .make/triton: .make/dev
 	@echo "==> Installing triton $(TRITON) beside .venv (200 MB)"
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --no-deps --target $@ triton==$(TRITON)
+
+$(TRL_TEMPLATES) $(LLAMA_CPP_TEMPLATES): | .make/dev
+	@echo "==> Getting the chat templates of $(notdir $@) (trl 1 MB, llama-cpp-python 77 MB)"
+	@scripts/get-templates $@
 
 .make/postgres-%: .make/ebb
 	@echo "==> Getting PostgreSQL $* (20 MB)"

@@ -5,18 +5,19 @@ exported is imported whole or not at all.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final, Literal
 
-from app.conversations.formats.checked import Checked, malformed, wrong
+from app.conversations.formats.checked import Checked, LeftOut, wrong
+from app.conversations.formats.llama_cpp import from_lines
 from app.conversations.formats.registry import READ_APART, ForeignName, Format, format_of
-from app.conversations.formats.tree import LeftOut, imported_from
-from app.conversations.importing import is_own, read_own
-from app.conversations.json_reader import JsonReader
+from app.conversations.formats.tree import imported_from
+from app.conversations.importing import checked_text, is_own, read_own
+from app.conversations.json_reader import UNREADABLE, JsonReader
 from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
-from app.schemas.imports import IMPORT_BOUNDS
-from app.schemas.json_bounds import check_bounds
 from app.storage.imports import Imported
 from engine.errors import InvalidRequestError
 
@@ -26,9 +27,10 @@ MAX_SOURCE_LENGTH: Final = 96
 MAX_UNREADABLE: Final = 10_000
 """Maximum number of conversations of a file that are reported as unreadable. A file with more of them is refused."""
 
+_APPLICATIONS: Final = "ChatGPT, Claude, LibreChat, llama.cpp or Open WebUI"
+
 UNKNOWN_FORMAT: Final = (
-    "The file is no export that Ebb can read. Choose the JSON file that Ebb, ChatGPT, Claude, LibreChat or Open WebUI "
-    "exported."
+    f"The file is no export that Ebb can read. Choose the JSON file that Ebb, {_APPLICATIONS} exported."
 )
 
 
@@ -74,8 +76,7 @@ def read_any(body: bytes, on_value: Callable[[], None] = lambda: None) -> ReadFi
     Raises InvalidRequestError, naming the place: the file is not JSON, has no known format or no readable conversation,
     is too big, or is Ebb's own and has a wrong value.
     """
-    check_bounds(body, IMPORT_BOUNDS)
-    reader = JsonReader(body, on_value)
+    reader = JsonReader(checked_text(body), on_value)
     if reader.next_is("{") and is_own(reader.first_member()):
         return ReadFile("ebb", [ReadChat(index, each) for index, each in enumerate(read_own(reader))])
     return _Foreign(reader).read()
@@ -96,53 +97,59 @@ class _Foreign:
         self._num_imported = 0
 
     def read(self) -> ReadFile:
-        for index, place, value in self._values():
+        is_json = self._reader.next_is("[") or self._reader.next_is("{")
+        for index, value in enumerate(chain(self._list(), from_lines(self._lines()))):
             try:
-                self._add(index, place, value)
+                self._add(index, f"chats[{index}]", value)
             except InvalidRequestError as error:
                 self._reject(index, value, error)
-        self._reader.end()
         if self._format is None:
-            raise InvalidRequestError(UNKNOWN_FORMAT, code="unknown_format")
+            unknown = InvalidRequestError(UNKNOWN_FORMAT, code="unknown_format")
+            raise next((error for error in self._errors if is_json and error.code == "invalid_json"), unknown)
         if not self._chats:
             raise self._errors[0]
         return ReadFile(self._format.name, self._chats, self._unreadable)
 
-    def _values(self) -> Iterator[tuple[int, str, Any]]:
-        """Yield index, place and value of each conversation. A file may also be one conversation."""
-        if self._reader.next_is("{"):
-            yield 0, "chat", self._reader.value_apart(READ_APART)
-            return
-        if not self._reader.next_is("["):
-            raise InvalidRequestError(UNKNOWN_FORMAT, code="unknown_format")
-        for index in self._reader.elements():
-            place = f"chats[{index}]"
+    def _list(self) -> Iterator[Any]:
+        """Yield each element of the list that a file may begin with, and UNREADABLE for its rest if that is damaged."""
+        if self._reader.next_is("["):
             try:
-                value = self._reader.value_apart(READ_APART)
-            except InvalidRequestError as error:
-                raise InvalidRequestError(f"{place}: {error.message}", param=place, code="invalid_json") from None
-            yield index, place, value
+                for _ in self._reader.elements():
+                    yield self._reader.value_apart(READ_APART)
+            except InvalidRequestError:
+                yield UNREADABLE
+
+    def _lines(self) -> Iterator[Any]:
+        """Yield the object that a file may begin with, and that of each line. The rest of a line is UNREADABLE."""
+        if self._reader.next_is("{"):
+            yield self._reader.value_apart(READ_APART)
+        for line in self._reader.lines():
+            value = line.value_apart(READ_APART)
+            yield value
+            if value is not UNREADABLE and not line.is_at_end():
+                yield UNREADABLE
 
     def _add(self, index: int, place: str, value: Any) -> None:
-        if not isinstance(value, dict):
-            raise malformed(place, "a JSON object")
-        found = format_of(value)
+        found = format_of(value) if isinstance(value, dict) else None
+        if value is UNREADABLE or (found is None and self._reader.is_cut):
+            raise wrong(place, "The file is damaged here. Export or download it again.", code="invalid_json")
         if found is None:
-            raise wrong(place, "This is no chat of ChatGPT, Claude, LibreChat or Open WebUI, so it is left out.")
+            raise wrong(place, f"This is no chat of {_APPLICATIONS}, so it is left out.")
         self._format = self._format or found
         if found is not self._format:
             raise wrong(place, "The chats before it are of another application. Import this one in a file of its own.")
-        chat = found.read(Checked(value, place, self._reader.on_value), self._now)
+        left_out = Counter[LeftOut]({"other": int(self._reader.is_cut)})
+        chat = found.read(Checked(value, self._reader.on_value, left_out), self._now)
         imported = imported_from(chat, place, self._room, self._reader.on_value)
         if not imported.messages:
-            raise wrong(place, "The chat has no questions or answers, so it is left out.", code="conversation_empty")
+            raise _empty(place, left_out)
         source = self._source(found, chat.source, imported)
         if source in self._sources:
             raise wrong(place, "The file has another chat with the same id, which is imported instead.")
         self._count(imported)
         self._sources.add(source)
-        left_out = {kind: count for kind, count in chat.left_out.items() if count}
-        self._chats.append(ReadChat(index, Imported(source, imported.conversation, imported.messages), left_out))
+        counts = {kind: count for kind, count in left_out.items() if count}
+        self._chats.append(ReadChat(index, Imported(source, imported.conversation, imported.messages), counts))
 
     def _source(self, found: Format, given: str, imported: Imported) -> str:
         """Return the name under which a second import recognizes the conversation."""
@@ -161,9 +168,26 @@ class _Foreign:
     def _reject(self, index: int, value: Any, error: InvalidRequestError) -> None:
         if isinstance(error, TooManyError) or len(self._unreadable) == MAX_UNREADABLE:
             raise error
-        title = value.get("title", value.get("name")) if isinstance(value, dict) else None
-        self._unreadable.append(Unreadable(index, title[:200] if isinstance(title, str) else None, error.message))
+        self._unreadable.append(Unreadable(index, _title(value), error.message))
         self._errors.append(error)
+
+
+def _title(value: Any) -> str | None:
+    """Return the title of a conversation in any format."""
+    if not isinstance(value, dict):
+        return None
+    head = conv if isinstance(conv := value.get("conv"), dict) else value
+    title = head.get("title", head.get("name"))
+    return title[:200] if isinstance(title, str) else None
+
+
+def _empty(place: str, left_out: Mapping[LeftOut, int]) -> InvalidRequestError:
+    """Build the error for a chat without messages to import."""
+    if left_out["other"]:
+        return wrong(
+            place, "The chat is damaged: none of its questions and answers can be read. Export the chat again."
+        )
+    return wrong(place, "The chat has no questions or answers, so it is left out.", code="conversation_empty")
 
 
 class TooManyError(InvalidRequestError):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.conversations.json_reader import JsonReader
+from app.conversations.json_reader import JsonReader, encoding_of, text_of
 from app.domain.bounds import MAX_FOLDERS, MAX_IMPORTED
 from app.domain.folder import FolderLevel
 from app.domain.ids import new_id
@@ -46,8 +46,14 @@ def read_file(body: bytes) -> list[Imported]:
 
     Raises InvalidRequestError, naming the field: a value is wrong, the messages form no tree, or the file is too big.
     """
-    check_bounds(body, IMPORT_BOUNDS)
-    return read_own(JsonReader(body))
+    return read_own(JsonReader(checked_text(body)))
+
+
+def checked_text(body: bytes) -> str:
+    """Return the text of a file. Raises InvalidRequestError if it has too many values."""
+    text = text_of(body)
+    check_bounds(body if encoding_of(body) == "utf-8-sig" else text.encode(), IMPORT_BOUNDS)
+    return text
 
 
 def is_own(first_member: str | None) -> bool:

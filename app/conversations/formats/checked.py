@@ -1,19 +1,25 @@
-"""Values of a file from elsewhere, whose types are checked where they are read. An error names the place."""
+"""Values of a file from elsewhere, whose types are checked where they are read."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 from engine.errors import InvalidRequestError
+
+T = TypeVar("T")
 
 LATEST_TIME = 1e11
 """Greatest time in Unix seconds. Greater numbers are milliseconds."""
 
-SHOWN_NAME = 80
-SHOWN_PLACE = 160
-"""Maximum length of a member's name and of a place in an error, in characters. A tree may have thousands of levels."""
+LeftOut = Literal["tools", "media", "files", "system", "failed", "other"]
+"""Kinds of messages, or of their parts, that an import leaves out.
+
+tools: calls of tools and their results. media: images, audio and video. files: attached files without text.
+system: messages that the application hides from its reader. failed: errors. other: anything else, and damaged parts.
+"""
 
 
 def wrong(place: str, problem: str, *, code: str | None = None) -> InvalidRequestError:
@@ -21,22 +27,18 @@ def wrong(place: str, problem: str, *, code: str | None = None) -> InvalidReques
     return InvalidRequestError(f"{problem} ({place})", param=place, code=code)
 
 
-def malformed(place: str, expected: str) -> InvalidRequestError:
-    """Build the error for the value at `place`, which is not the `expected` one."""
-    return wrong(place, f"The chat is damaged: one of its values should be {expected}. Export the chat again.")
-
-
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """An object of the file. A member that is missing or null counts as empty.
+    """An object of the file. A member that is missing or null counts as empty, and so does one of another type.
 
     on_value: called before each element of its lists, and each of its `named` members. An error that it raises ends the
         reading.
+    left_out: number of parts that are left out of the conversation. Members of another type count as `other`.
     """
 
     members: dict[str, Any]
-    place: str
     on_value: Callable[[], None] = lambda: None
+    left_out: Counter[LeftOut] = field(default_factory=Counter)
 
     def has(self, name: str) -> bool:
         """Return whether the member is present and not null."""
@@ -44,47 +46,40 @@ class Checked:
 
     def text(self, name: str) -> str:
         """Return a member that is a text. NUL characters, which not every database stores, are removed."""
-        value = self.members.get(name)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise malformed(self.at(name), "a text")
-        return value.replace("\0", "")
+        return (self._member(name, str) or "").replace("\0", "")
 
     def flag(self, name: str) -> bool:
         """Return a member that is true or false."""
-        value = self.members.get(name)
-        if value is not None and not isinstance(value, bool):
-            raise malformed(self.at(name), "true or false")
-        return bool(value)
+        return bool(self._member(name, bool))
 
     def child(self, name: str) -> "Checked":
         """Return a member that is an object."""
-        return self._object(self.members.get(name), self.at(name))
+        return self._object(self._member(name, dict) or {})
 
     def items(self, name: str) -> list[Any]:
         """Return a member that is a list."""
-        value = self.members.get(name)
-        if value is not None and not isinstance(value, list):
-            raise malformed(self.at(name), "a list")
-        return value or []
+        return self._member(name, list) or []
 
-    def elements(self, name: str) -> Iterator[tuple[int, Any]]:
-        """Yield the elements of a list, each with its number."""
-        for each in enumerate(self.items(name)):
+    def elements(self, name: str) -> Iterator[Any]:
+        """Yield the elements of a list."""
+        for each in self.items(name):
             self.on_value()
             yield each
 
     def objects(self, name: str) -> Iterator["Checked"]:
-        """Yield the elements of a list of objects."""
-        for index, value in self.elements(name):
-            yield self._object(value, f"{self.at(name)}[{index}]", required=True)
+        """Yield the elements of a list of objects. Others are left out."""
+        for value in self.elements(name):
+            if isinstance(value, dict):
+                yield self._object(value)
+            else:
+                self.left_out["other"] += 1
 
     def named(self) -> Iterator[tuple[str, "Checked"]]:
-        """Yield the members of an object of objects, each with its name."""
+        """Yield the members of an object of objects, each with its name. One that is no object is an empty one."""
         for name, value in self.members.items():
             self.on_value()
-            yield name, self._object(value, self.at(name), required=True)
+            self.left_out["other"] += not isinstance(value, dict)
+            yield name, self._object(value if isinstance(value, dict) else {})
 
     def seconds(self, name: str) -> float | None:
         """Return a time as Unix seconds, from seconds, milliseconds or a text in ISO 8601."""
@@ -93,30 +88,29 @@ class Checked:
             return None
         found = _seconds(value)
         if found is None:
-            raise malformed(self.at(name), "a time")
+            self.leave_out(name)
         return found
 
-    def at(self, name: str) -> str:
-        """Return the place of a member."""
-        short = name if len(name) <= SHOWN_NAME else f"{name[:SHOWN_NAME]}…"
-        place = self.place if len(self.place) <= SHOWN_PLACE else f"…{self.place[-SHOWN_PLACE:]}"
-        return f"{place}.{short}" if short.isidentifier() else f"{place}[{short!r}]"
+    def leave_out(self, name: str, kind: LeftOut = "other") -> None:
+        """Count a member as left out, once however often it is read."""
+        self.members[name] = None
+        self.left_out[kind] += 1
 
-    def _object(self, value: Any, place: str, *, required: bool = False) -> "Checked":
-        if value is None and not required:
-            return Checked({}, place, self.on_value)
-        if not isinstance(value, dict):
-            raise malformed(place, "a JSON object")
-        return Checked(value, place, self.on_value)
+    def _member(self, name: str, kind: type[T]) -> T | None:
+        value = self.members.get(name)
+        if isinstance(value, kind):
+            return value
+        if value is not None:
+            self.leave_out(name)
+        return None
+
+    def _object(self, members: dict[str, Any]) -> "Checked":
+        return Checked(members, self.on_value, self.left_out)
 
 
 def _seconds(value: Any) -> float | None:
     if isinstance(value, str):
-        try:
-            given = datetime.fromisoformat(value)
-            value = (given if given.tzinfo is not None else given.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            return None
+        value = _number(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         return None
     # Some applications write milliseconds, and some nanoseconds.
@@ -125,3 +119,15 @@ def _seconds(value: Any) -> float | None:
             return float(value)
         value //= 1000
     return None
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        given = datetime.fromisoformat(text)
+        return (given if given.tzinfo is not None else given.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None

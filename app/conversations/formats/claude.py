@@ -1,11 +1,13 @@
 """Conversations that Claude exports (`conversations.json`): a list of messages, each with blocks of content.
 
-The format is not documented. Newer files name the message before each message, so that branches are kept.
+The format is not documented. Newer files name the message before each message, so that branches are kept. In older
+ones each message follows the one before it.
 """
 
 from typing import Any, Final
 
-from app.conversations.formats.checked import Checked, malformed, wrong
+from app.conversations.formats.checked import Checked
+from app.conversations.formats.message_parts import ATTACHMENT, attached_file, joined
 from app.conversations.formats.tree import ForeignChat, Node, Speaker
 
 NAME: Final = "claude"
@@ -19,7 +21,7 @@ def matches(members: dict[str, Any]) -> bool:
 
 
 def read(given: Checked, now: float) -> ForeignChat:
-    """Read a conversation. Raises InvalidRequestError."""
+    """Read a conversation."""
     created_at = given.seconds("created_at") or now
     chat = ForeignChat(
         source=given.text("uuid"),
@@ -28,56 +30,56 @@ def read(given: Checked, now: float) -> ForeignChat:
         updated_at=given.seconds("updated_at") or created_at,
         pinned=given.flag("is_starred"),
         head=given.text("current_leaf_message_uuid") or None,
+        left_out=given.left_out,
     )
-    messages = list(given.objects("chat_messages"))
-    is_tree = len(messages) > 1 and all(each.text("parent_message_uuid") for each in messages)
     previous: str | None = None
-    for index, message in enumerate(messages):
-        name = message.text("uuid") or str(index)
-        if name in chat.nodes:
-            raise wrong(message.at("uuid"), "Two messages of the chat have the same id. Export the chat again.")
-        # The parent of a first message is an id that no message has.
-        chat.nodes[name] = _node(chat, message, message.text("parent_message_uuid") if is_tree else previous)
-        previous = name
+    for index, message in enumerate(given.objects("chat_messages")):
+        previous = chat.add_after(previous, message.text("uuid") or str(index), _node(chat, message))
     chat.head = chat.head or previous
     return chat
 
 
-def _node(chat: ForeignChat, message: Checked, parent: str | None) -> Node:
+def _node(chat: ForeignChat, message: Checked) -> Node:
+    parent, attached = message.text("parent_message_uuid") or None, chat.num_attachments
     speaker = _SPEAKERS.get(message.text("sender"))
     if speaker is None:
-        raise malformed(message.at("sender"), "human or assistant")
-    texts, thoughts = list[str](), list[str]()
-    for block in message.objects("content"):
-        match block.text("type"):
-            case "text":
-                texts.append(block.text("text"))
-            case "thinking":
-                thoughts.append(block.text("thinking"))
-            case "tool_use" | "tool_result":
-                chat.left_out["tools"] += 1
-            case _:
-                chat.left_out["other"] += 1
-    if not message.has("content"):
-        texts.append(message.text("text"))
+        chat.left_out["other"] += 1
+        return Node(parent)
+    texts, thoughts = _texts(chat, message)
     texts += _files(chat, message)
-    text = "\n\n".join(part.strip() for part in texts if part.strip())
-    reasoning = "\n\n".join(part for part in thoughts if part)
+    text, reasoning = joined(texts), "\n\n".join(part for part in thoughts if part)
+    if not text and not reasoning and chat.num_attachments > attached:
+        text = ATTACHMENT
     if not text and not reasoning:
         return Node(parent)
     reason = "stop" if speaker == "assistant" else None
     return Node(parent, speaker, text, reasoning, message.seconds("created_at"), finish_reason=reason)
 
 
+def _texts(chat: ForeignChat, message: Checked) -> tuple[list[str], list[str]]:
+    """Return the texts and the thoughts of a message, from its blocks or, if it has none, from its text."""
+    blocks = list(message.objects("content"))
+    texts, thoughts = list[str](), list[str]()
+    for block in blocks:
+        match block.text("type"):
+            case "thinking":
+                thoughts.append(block.text("thinking"))
+            case "tool_use" | "tool_result":
+                chat.left_out["tools"] += 1
+            case kind:
+                texts.append(block.text("text"))
+                chat.left_out["other"] += kind != "text" and not texts[-1]
+    return texts if blocks else [message.text("text")], thoughts
+
+
 def _files(chat: ForeignChat, message: Checked) -> list[str]:
-    """Return the files whose text the export contains, as the page attaches files to a message."""
+    """Return the files whose text the export contains."""
     found, names = list[str](), set[str]()
     for attachment in message.objects("attachments"):
         name = attachment.text("file_name")
         names.add(name)
         if text := attachment.text("extracted_content"):
-            safe = name.replace('"', "'").replace("\n", " ") or "file"
-            found.append(f'<file name="{safe}">\n{text}\n</file>')
+            found.append(attached_file(name, text))
         else:
             chat.left_out["files"] += 1
     chat.left_out["files"] += sum(each.text("file_name") not in names for each in message.objects("files"))

@@ -3,10 +3,11 @@
 The messages are in `messages`, and in files of earlier versions in `messagesTree`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-from app.conversations.formats.checked import Checked, wrong
+from app.conversations.formats.checked import Checked
+from app.conversations.formats.message_parts import ATTACHMENT, joined
 from app.conversations.formats.tree import ForeignChat, Node
 from app.domain.records import Rating
 
@@ -17,48 +18,53 @@ _RATINGS: Final[Mapping[str, Rating]] = {"thumbsUp": "good", "thumbsDown": "bad"
 
 def matches(members: dict[str, Any]) -> bool:
     """Return whether an object of the file is a conversation in this format."""
-    return "conversationId" in members and ("messages" in members or "messagesTree" in members)
+    if "messagesTree" in members or ("conversationId" in members and "messages" in members):
+        return True
+    messages = members.get("messages")
+    return isinstance(messages, list) and any(isinstance(each, dict) and "messageId" in each for each in messages[:2])
 
 
 def read(given: Checked, now: float) -> ForeignChat:
-    """Read a conversation. Raises InvalidRequestError."""
-    name = "messagesTree" if given.has("messagesTree") else "messages"
+    """Read a conversation."""
     chat = ForeignChat(
         source=given.text("conversationId"),
         title=given.text("title"),
         created_at=now,
         updated_at=now,
         system_prompt=given.child("options").text("promptPrefix"),
+        left_out=given.left_out,
     )
-    for message, above in _flat(given, name):
-        own = message.text("messageId")
-        if not own or own in chat.nodes:
-            raise wrong(message.at("messageId"), "A message of the chat has no id of its own. Export the chat again.")
-        chat.nodes[own] = _node(chat, message, above)
+    _add_all(chat, given, "messagesTree" if given.has("messagesTree") else "messages")
     times = [node.created_at for node in chat.nodes.values() if node.created_at is not None]
     chat.created_at, chat.updated_at = min(times, default=now), max(times, default=now)
     return chat
 
 
-def _flat(given: Checked, name: str) -> Iterator[tuple[Checked, str | None]]:
-    """Yield each message and the id of the one before it, without recursion: trees are as deep as they are long."""
+def _add_all(chat: ForeignChat, given: Checked, name: str) -> None:
+    """Add each message, without recursion: trees are as deep as they are long."""
+    previous: str | None = None
     todo: list[tuple[Checked, str | None]] = []
     todo += [(each, None) for each in given.objects(name)][::-1]
     while todo:
         message, above = todo.pop()
-        yield message, above or message.text("parentMessageId") or None
-        if message.has("children"):
-            own = message.text("messageId")
-            todo += [(each, own) for each in message.objects("children")][::-1]
+        own = message.text("messageId") or f"#{len(chat.nodes)}"
+        if above is None:
+            own = previous = chat.add_after(previous, own, _node(chat, message, None))
+        else:
+            own = chat.add(own, _node(chat, message, above))
+        todo += [(each, own) for each in message.objects("children")][::-1]
 
 
-def _node(chat: ForeignChat, message: Checked, parent: str | None) -> Node:
-    by_user = message.flag("isCreatedByUser")
+def _node(chat: ForeignChat, message: Checked, above: str | None) -> Node:
+    parent, attached = above or message.text("parentMessageId") or None, chat.num_attachments
+    by_user = _is_by_user(message)
     chat.left_out["files"] += len(message.items("files"))
-    if message.flag("error"):
-        chat.left_out["failed"] += 1
+    if message.members.get("error"):
+        message.leave_out("error", "failed")
         return Node(parent)
     text, reasoning = _texts(chat, message)
+    if not text and not reasoning and chat.num_attachments > attached:
+        text = ATTACHMENT
     if not text and not reasoning:
         return Node(parent)
     cut = message.flag("unfinished") or message.text("finish_reason") == "length"
@@ -70,8 +76,13 @@ def _node(chat: ForeignChat, message: Checked, parent: str | None) -> Node:
         message.seconds("createdAt"),
         "incomplete" if cut and not by_user else "complete",
         None if by_user else "length" if message.text("finish_reason") == "length" else None if cut else "stop",
-        *_rating(message.child("feedback") if not by_user else Checked({}, message.place)),
+        *_rating(message.child("feedback") if not by_user else Checked({})),
     )
+
+
+def _is_by_user(message: Checked) -> bool:
+    by_user = message.flag("isCreatedByUser")
+    return by_user if message.has("isCreatedByUser") else message.text("sender") == "User"
 
 
 def _rating(given: Checked) -> tuple[Rating | None, str]:
@@ -82,13 +93,11 @@ def _rating(given: Checked) -> tuple[Rating | None, str]:
 
 def _texts(chat: ForeignChat, message: Checked) -> tuple[str, str]:
     """Return the text and the reasoning of a message, which has one text or a list of parts."""
-    if not message.has("content"):
-        return message.text("text").strip(), ""
+    if isinstance(message.members.get("content"), str):
+        return message.text("content").strip(), ""
     texts, thoughts = list[str](), list[str]()
     for part in message.objects("content"):
         match part.text("type"):
-            case "text":
-                texts.append(_value(part, "text"))
             case "think":
                 thoughts.append(_value(part, "think"))
             case "tool_call":
@@ -97,10 +106,10 @@ def _texts(chat: ForeignChat, message: Checked) -> tuple[str, str]:
                 chat.left_out["failed"] += 1
             case "image_file" | "image_url" | "video_url" | "input_audio":
                 chat.left_out["media"] += 1
-            case _:
-                chat.left_out["other"] += 1
-    text = "\n\n".join(part.strip() for part in texts if part.strip())
-    return text or message.text("text").strip(), "\n\n".join(part for part in thoughts if part)
+            case kind:
+                texts.append(_value(part, "text"))
+                chat.left_out["other"] += kind != "text" and not texts[-1]
+    return joined(texts) or message.text("text").strip(), "\n\n".join(part for part in thoughts if part)
 
 
 def _value(part: Checked, name: str) -> str:

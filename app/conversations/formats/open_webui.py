@@ -4,7 +4,8 @@ import html
 import re
 from typing import Any, Final
 
-from app.conversations.formats.checked import Checked, malformed
+from app.conversations.formats.checked import Checked
+from app.conversations.formats.message_parts import ATTACHMENT, joined
 from app.conversations.formats.tree import ForeignChat, Node
 from app.domain.records import Rating
 
@@ -18,11 +19,12 @@ _QUOTE = re.compile(r"^> ?", re.MULTILINE)
 
 def matches(members: dict[str, Any]) -> bool:
     """Return whether an object of the file is a conversation in this format."""
-    return "history" in members or (isinstance(members.get("chat"), dict) and "history" in members["chat"])
+    inner = members.get("chat")
+    return "history" in members or (isinstance(inner, dict) and ("history" in inner or "messages" in inner))
 
 
 def read(given: Checked, now: float) -> ForeignChat:
-    """Read a conversation. Raises InvalidRequestError."""
+    """Read a conversation."""
     # A chat of an early version stands alone.
     inner = given.child("chat") if given.has("chat") else given
     created_at = given.seconds("created_at") or inner.seconds("timestamp") or now
@@ -37,21 +39,35 @@ def read(given: Checked, now: float) -> ForeignChat:
         archived=given.flag("archived"),
         tags=[tag for tag in given.child("meta").items("tags") if isinstance(tag, str)],
         head=history.text("currentId") or None,
+        left_out=given.left_out,
     )
     for name, message in history.child("messages").named():
-        chat.nodes[name] = _node(chat, message)
+        chat.add(name, _node(chat, message))
+        for below in message.elements("childrenIds"):
+            if isinstance(below, str):
+                chat.above.setdefault(below, name)
+    if not chat.nodes:
+        _add_shown(chat, inner)
     return chat
 
 
+def _add_shown(chat: ForeignChat, inner: Checked) -> None:
+    """Add the messages that were last shown, which the file has a second time as a list."""
+    previous: str | None = None
+    for index, message in enumerate(inner.objects("messages")):
+        previous = chat.add_after(previous, message.text("id") or str(index), _node(chat, message))
+
+
 def _node(chat: ForeignChat, message: Checked) -> Node:
-    parent, role = message.text("parentId") or None, message.text("role")
-    if role == "system":
-        chat.left_out["system"] += 1
-        return Node(parent)
+    parent, attached = message.text("parentId") or None, chat.num_attachments
+    role = message.text("role")
     if role not in ("user", "assistant"):
-        raise malformed(message.at("role"), "user, assistant or system")
+        _count(chat, message, role)
+        return Node(parent)
     _count_files(chat, message)
-    text, reasoning = _texts(chat, message)
+    text, reasoning = _texts(chat, message, role)
+    if not text and not reasoning and chat.num_attachments > attached:
+        text = ATTACHMENT
     if not text and not reasoning:
         chat.left_out["failed"] += message.has("error")
         return Node(parent)
@@ -64,8 +80,16 @@ def _node(chat: ForeignChat, message: Checked) -> Node:
         message.seconds("timestamp"),
         "incomplete" if stopped else "complete",
         "stop" if role == "assistant" and not stopped else None,
-        *_rating(message.child("annotation") if role == "assistant" else Checked({}, message.place)),
+        *_rating(message.child("annotation") if role == "assistant" else Checked({})),
     )
+
+
+def _count(chat: ForeignChat, message: Checked, role: str) -> None:
+    """Count a message by neither the person nor the model. One that is no object has been counted."""
+    if role in ("system", "tool"):
+        chat.left_out["system" if role == "system" else "tools"] += 1
+    elif message.members:
+        chat.left_out["failed" if message.has("error") else "other"] += 1
 
 
 def _rating(given: Checked) -> tuple[Rating | None, str]:
@@ -85,26 +109,39 @@ def _count_files(chat: ForeignChat, message: Checked) -> None:
         chat.left_out["media" if each.text("type") == "image" else "files"] += 1
 
 
-def _texts(chat: ForeignChat, message: Checked) -> tuple[str, str]:
+def _texts(chat: ForeignChat, message: Checked, role: str) -> tuple[str, str]:
     """Return the text and the reasoning of a message, from its `output` if it has one, or else from its text."""
-    if message.text("role") == "user" or not message.items("output"):
-        return _without_details(chat, message.text("content"))
+    if role == "user" or not message.items("output"):
+        return _without_details(chat, joined(_parts(chat, message, "content")))
     texts, thoughts = list[str](), list[str]()
     for item in message.objects("output"):
-        written = [part.text("text") for part in item.objects("content")]
         match item.text("type"):
             case "message":
-                texts += written
+                texts += _parts(chat, item, "content")
             case "reasoning":
-                thoughts += written
+                thoughts += _parts(chat, item, "content") or _parts(chat, item, "summary")
             case "function_call":
                 chat.left_out["tools"] += 1
             case "function_call_output":
                 pass
             case _:
                 chat.left_out["other"] += 1
-    text = "\n\n".join(part.strip() for part in texts if part.strip())
-    return text, "\n\n".join(part for part in thoughts if part)
+    return joined(texts), "\n\n".join(part for part in thoughts if part)
+
+
+def _parts(chat: ForeignChat, given: Checked, name: str) -> list[str]:
+    """Return the texts of a member that is a text or a list of parts."""
+    if not isinstance(given.members.get(name), list):
+        return [text] if (text := given.text(name)) else []
+    found = list[str]()
+    for part in given.objects(name):
+        if text := part.text("text"):
+            found.append(text)
+        elif part.has("type"):
+            chat.left_out["media" if "image" in part.text("type") else "other"] += not part.text("type").endswith(
+                "text"
+            )
+    return found
 
 
 def _without_details(chat: ForeignChat, content: str) -> tuple[str, str]:

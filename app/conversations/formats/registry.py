@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from app.conversations.formats import chatgpt, claude, librechat, open_webui
+from app.conversations.formats import chatgpt, claude, librechat, llama_cpp, open_webui
 from app.conversations.formats.checked import Checked
 from app.conversations.formats.tree import ForeignChat
 
-ForeignName = Literal["chatgpt", "claude", "librechat", "open-webui"]
+ForeignName = Literal["chatgpt", "claude", "librechat", "llama-cpp", "open-webui"]
 
 READ_APART: Final = frozenset({"mapping", "chat_messages", "messages", "messagesTree", "children", "chat", "history"})
 """Members that hold messages. They are read piece by piece."""
@@ -30,6 +30,7 @@ class Format:
 FORMATS: Final = (
     Format(chatgpt.NAME, chatgpt.matches, chatgpt.read),
     Format(claude.NAME, claude.matches, claude.read),
+    Format(llama_cpp.NAME, llama_cpp.matches, llama_cpp.read),
     Format(librechat.NAME, librechat.matches, librechat.read),
     Format(open_webui.NAME, open_webui.matches, open_webui.read),
 )

@@ -5,25 +5,22 @@ are left out, and pieces by the same speaker become one message. Branches stay b
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import chain
+from typing import Final, Literal
 
-from app.conversations.formats.checked import wrong
+from app.conversations.formats.checked import LeftOut, wrong
 from app.domain.bounds import MAX_RATING_NOTE, MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, MessageStatus, Rating
 from app.domain.tags import tag_name
 from app.storage.imports import Imported
 
-LeftOut = Literal["tools", "media", "files", "system", "failed", "other"]
-"""Kinds of messages, or of their parts, that an import leaves out.
-
-tools: calls of tools and their results. media: images, audio and video. files: attached files without text.
-system: messages that the application hides from its reader. failed: errors. other: anything else.
-"""
-
 Speaker = Literal["user", "assistant"]
+
+NO_QUESTION: Final = "…"
+"""Text of the question before an answer that had none: a greeting, or the answer of a scheduled task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +47,7 @@ class ForeignChat:
 
     source: its id in the file, after the name of the format.
     nodes: messages by id, in any order.
+    above: the message before another one, where that one does not say so, or names a message that the file lacks.
     head: the message at the end of the path that the application shows; None if it is not known.
     """
 
@@ -62,8 +60,36 @@ class ForeignChat:
     archived: bool = False
     tags: list[str] = field(default_factory=list)
     nodes: dict[str, Node] = field(default_factory=dict)
+    above: dict[str, str] = field(default_factory=dict)
     head: str | None = None
     left_out: Counter[LeftOut] = field(default_factory=Counter)
+
+    @property
+    def num_attachments(self) -> int:
+        """Number of attached files, pictures and recordings that are left out so far."""
+        return self.left_out["media"] + self.left_out["files"]
+
+    def add(self, name: str, node: Node) -> str:
+        """Add a message, and return its id. One that is here already is counted. Another one with its id is renamed."""
+        if self.nodes.get(name) == node:
+            self.left_out["other"] += 1
+            return name
+        while name in self.nodes:
+            name = f"{name}#{len(self.nodes)}"
+        self.nodes[name] = node
+        return name
+
+    def add_after(self, previous: str | None, name: str, node: Node) -> str:
+        """Add a message of a list, and return its id. The previous one is above a message that names none of the file.
+
+        The first message of a list may name one that no file has. Others that name it begin a branch, too.
+        """
+        count = len(self.nodes)
+        added = self.add(name, node)
+        root = next(iter(self.nodes.values())).parent
+        if previous is not None and len(self.nodes) > count and (node.parent is None or node.parent != root):
+            self.above.setdefault(added, previous)
+        return added
 
 
 @dataclass(slots=True, eq=False)
@@ -100,9 +126,9 @@ def imported_from(chat: ForeignChat, place: str, room: int, on_message: Callable
 
     room: maximum number of characters of all its messages. Branches repeat the pieces before them.
     on_message: called for each message, in each pass over them. An error that it raises ends the conversion.
-    Raises InvalidRequestError: the messages form a cycle, or have more characters than there is room for.
+    Raises InvalidRequestError: the messages have more characters than there is room for.
     """
-    turns = _turns(chat, place, on_message)
+    turns = _turns(chat, on_message)
     kept = [turn for turn in turns.values() if turn is not None and not turn.is_dropped]
     kept = list(dict.fromkeys(kept))
     if sum(turn.num_characters for turn in kept) > room:
@@ -137,21 +163,20 @@ def _tags(given: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))[:MAX_TAGS]
 
 
-def _turns(chat: ForeignChat, place: str, on_message: Callable[[], None]) -> dict[str, _Turn | None]:
-    """Return each message's turn, or the turn above a message that is left out; None at the root."""
-    turns: dict[str, _Turn | None] = {}
-    for name in _in_order(chat.nodes, place, on_message):
+def _turns(chat: ForeignChat, on_message: Callable[[], None]) -> dict[str | None, _Turn | None]:
+    """Return each message's turn, or the turn above a message that is left out; None at the root.
+
+    Under None is the question before the answers that have none: in Ebb a conversation begins with a question.
+    """
+    turns: dict[str | None, _Turn | None] = {}
+    for name, parent in _in_order(chat, on_message):
         on_message()
-        node = chat.nodes[name]
-        above = turns[node.parent] if node.parent in turns and node.parent is not None else None
-        if node.speaker is not None and above is None and node.speaker == "assistant":
-            # In Ebb a conversation begins with a question.
-            chat.left_out["other"] += 1
-            turns[name] = None
-        elif node.speaker is None:
-            turns[name] = above
-        else:
-            turns[name] = _turn(node, above)
+        node, above = chat.nodes[name], turns[parent] if parent is not None else None
+        if node.speaker == "assistant" and above is None:
+            if None not in turns:
+                turns[None] = _turn(Node(None, "user", NO_QUESTION, created_at=node.created_at), None)
+            above = turns[None]
+        turns[name] = above if node.speaker is None else _turn(node, above)
     return turns
 
 
@@ -167,23 +192,52 @@ def _turn(node: Node, above: _Turn | None) -> _Turn:
     return turn
 
 
-def _in_order(nodes: dict[str, Node], place: str, on_message: Callable[[], None]) -> Iterator[str]:
-    """Yield the name of each message after the one above it. Raises InvalidRequestError if some form a cycle."""
-    below: defaultdict[str | None, list[str]] = defaultdict(list)
-    for name, node in nodes.items():
+def _in_order(chat: ForeignChat, on_message: Callable[[], None]) -> Iterator[tuple[str, str | None]]:
+    """Yield the id of each message after the one above it, and the id of that one; None where a branch begins.
+
+    Messages that follow each other in a circle are a branch, too: one of them loses the message above it.
+    """
+    parents, below = dict[str, str | None](), defaultdict[str | None, list[str]](list)
+    for name in chat.nodes:
         on_message()
-        # A message whose predecessor the file lacks begins a branch.
-        below[node.parent if node.parent in nodes else None].append(name)
-    todo, seen = below[None][::-1], set[str]()
-    while todo:
-        name = todo.pop()
-        seen.add(name)
-        yield name
-        todo += below[name][::-1]
-    if len(seen) < len(nodes):
-        first = next(name for name in nodes if name not in seen)
-        problem = f"The messages of the chat follow each other in a circle around {first[:80]!r}. Export it again."
-        raise wrong(place, problem)
+        parents[name] = _parent(chat, name)
+        below[parents[name]].append(name)
+    seen = set[str]()
+    for begin in chain(below[None], chat.nodes):
+        if begin in seen:
+            continue
+        first = _first(begin, parents)
+        if parents[first] is not None:
+            parents[first] = None
+            chat.left_out["other"] += 1
+        todo = [first]
+        while todo:
+            name = todo.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            yield name, parents[name]
+            todo += below[name][::-1]
+
+
+def _parent(chat: ForeignChat, name: str) -> str | None:
+    """Return the message above another one: of the file, or else the one above a message that the file lacks."""
+    given = chat.nodes[name].parent
+    for found in (given, given and chat.above.get(given), chat.above.get(name)):
+        if found is not None and found in chat.nodes:
+            return found
+    return None
+
+
+def _first(begin: str, parents: Mapping[str, str | None]) -> str:
+    """Return the first message of a branch, or a message of the circle that the branch begins with."""
+    passed, name = set[str](), begin
+    while name not in passed:
+        passed.add(name)
+        if (parent := parents[name]) is None:
+            break
+        name = parent
+    return name
 
 
 def _message(turn: _Turn, ids: dict[_Turn, str], conversation_id: str, created_at: float) -> Message:
@@ -207,7 +261,7 @@ def _message(turn: _Turn, ids: dict[_Turn, str], conversation_id: str, created_a
     )
 
 
-def _head(chat: ForeignChat, turns: dict[str, _Turn | None], kept: list[_Turn]) -> _Turn | None:
+def _head(chat: ForeignChat, turns: Mapping[str | None, _Turn | None], kept: list[_Turn]) -> _Turn | None:
     """Return the leaf of the path that the application shows, or else the newest leaf."""
     turn = turns.get(chat.head) if chat.head is not None else None
     if turn is None:

@@ -6,7 +6,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 LeftOutName = Literal["tools", "media", "files", "system", "failed", "other"]
-FileFormat = Literal["ebb", "chatgpt", "claude", "librechat", "open-webui"]
+FileFormat = Literal["ebb", "chatgpt", "claude", "librechat", "llama-cpp", "open-webui"]
 
 
 class UnreadableConversation(TypedDict):

@@ -81,6 +81,34 @@ def librechat_tree(size: int) -> dict[str, Any]:
     return {"conversationId": "c", "title": "t", "messagesTree": tree}
 
 
+def llama_cpp(size: int) -> dict[str, Any]:
+    def message(index: int) -> dict[str, Any]:
+        role = "user" if index % 2 == 0 else "assistant"
+        return {"id": str(index), "parent": str(index - 1), "role": role, "content": "a", "children": [str(index + 1)]}
+
+    return {"conv": {"id": "c", "name": "t"}, "messages": [message(each) for each in range(size)]}
+
+
+def llama_cpp_lines(size: int) -> bytes:
+    chat = llama_cpp(size)
+    records = [{"type": "session", **chat["conv"]}, *({"type": "message", "message": m} for m in chat["messages"])]
+    return b"\n".join(json.dumps(record).encode() for record in records)
+
+
+def circle(size: int) -> dict[str, Any]:
+    """Return a chat whose messages follow each other in a circle, with a branch of as many below one of them."""
+    chat = chatgpt(size)
+    chat["mapping"]["0"]["parent"] = str(size // 2)
+    return chat
+
+
+def same_ids(size: int) -> dict[str, Any]:
+    chat = claude(size)
+    for index, message in enumerate(chat["chat_messages"]):
+        message |= {"uuid": "a", "content": [{"type": "text", "text": str(index)}]}
+    return chat
+
+
 def open_webui(size: int, content: str = "a") -> dict[str, Any]:
     def message(index: int) -> dict[str, Any]:
         role = "user" if index % 2 == 0 else "assistant"
@@ -103,6 +131,11 @@ def nested_json(size: int) -> bytes:
     return b'[{"mapping": ' + b'{"children": [' * size + b"]}" * size + b"}]"
 
 
+def damaged(text: bytes, before: bytes = b"") -> Callable[[int], bytes]:
+    """Return a maker of files whose first message has a member with `before`, and a text as often as the size says."""
+    return lambda size: b'[{"mapping": {"a": {"message": [' + before + text * size + b', 1]}, "b": ' + text * size
+
+
 CHATS: Final[tuple[tuple[str, Chat, int, int], ...]] = (
     ("ChatGPT", chatgpt, 60, 1_000),
     ("ChatGPT with one speaker", chatgpt_same_speaker, 60, 1_000),
@@ -111,9 +144,15 @@ CHATS: Final[tuple[tuple[str, Chat, int, int], ...]] = (
     ("ChatGPT with parts", lambda size: chatgpt(1, parts=size), 1_000, 16_000),
     ("ChatGPT with citations", lambda size: chatgpt(1, "\ue200" * size), 4_000, 64_000),
     ("ChatGPT with opened citations", lambda size: chatgpt(1, "\ue200a" * size), 4_000, 64_000),
+    ("ChatGPT with names", lambda size: chatgpt(1, '\ue200entity\ue202["a","b"]\ue201' * size), 1_000, 16_000),
+    ("ChatGPT with opened names", lambda size: chatgpt(1, "\ue200entity\ue202[" * size), 2_000, 32_000),
+    ("ChatGPT with opened sources", lambda size: chatgpt(1, "【1†" * size), 2_000, 32_000),
+    ("ChatGPT in a circle", circle, 60, 1_000),
     ("Claude", claude, 60, 1_000),
+    ("Claude with one id", same_ids, 60, 1_000),
     ("LibreChat", librechat, 60, 1_000),
     ("LibreChat with a tree", librechat_tree, 20, 20),
+    ("llama.cpp", llama_cpp, 60, 1_000),
     ("Open WebUI", open_webui, 60, 1_000),
     ("Open WebUI with folded parts", long_message('<details type="a">b</details>'), 1_000, 16_000),
     ("Open WebUI with opened parts", long_message('<details type="a">'), 1_000, 16_000),
@@ -143,6 +182,14 @@ ROWS: Final = (
         16_000,
     ),
     CostRow("imported nesting", nested_json, read_any, 200, 4_000),
+    CostRow("imported lines", llama_cpp_lines, read_any, 60, 1_000),
+    CostRow("imported lines that are cut", lambda size: b"{}\n" + b'{"a": [\n' * size, read_any, 300, 2_400),
+    CostRow("imported halves of pairs", damaged(b'"\\ud83d"'), read_any, 4_000, 64_000),
+    CostRow("imported escapes that are none", damaged(b'"\\x"'), read_any, 1_000, 16_000),
+    CostRow("imported quotes in a text that is cut", damaged(b'\\"', b'"'), read_any, 4_000, 64_000),
+    CostRow("imported brackets that are cut", damaged(b"{", b"\\x"), read_any, 4_000, 64_000),
+    CostRow("imported numbers that are none", damaged(b"NaN,"), read_any, 2_000, 32_000),
+    CostRow("imported UTF-16", lambda size: ("[" + '{"a": 1},' * size + "1]").encode("utf-16"), read_any, 300, 2_400),
     CostRow("files of a shared question", lambda size: '<file name="a">\n' * size + "\n</file>", question, 400, 10_000),
     *(CostRow(f"Markdown of {name}", repeated(text), rendered, 60, 4_000) for name, text in MARKDOWN.items()),
 )

@@ -224,7 +224,7 @@ CHATGPT: list[dict[str, Any]] = [
         "mapping": {"q": {"parent": None, "message": {
             "author": {"role": "user"}, "content": {"content_type": "text", "parts": ["When is it high?"]}}}},
     },
-    {"title": "Broken", "mapping": {"q": {"parent": 5}}},
+    {"title": "Broken \ud83c", "mapping": {"q": {"parent": 5}}},
 ]  # fmt: skip
 
 
@@ -235,8 +235,8 @@ async def test_preview_tells_what_an_import_does(http: aiohttp.ClientSession) ->
     assert preview["format"] == "chatgpt"
     [chat], [broken] = preview["conversations"], preview["unreadable"]
     assert (chat["index"], chat["title"], chat["num_messages"], chat["is_here"]) == (0, "Tides at night", 1, False)
-    problem = "The chat is damaged: one of its values should be a text. Export the chat again."
-    assert broken == {"index": 1, "title": "Broken", "problem": f"{problem} (chats[1].mapping.q.parent)"}
+    problem = "The chat is damaged: none of its questions and answers can be read. Export the chat again."
+    assert broken == {"index": 1, "title": "Broken \ufffd", "problem": f"{problem} (chats[1])"}
     assert (await read(http, "/api/conversations"))["data"] == []
     none = await (await http.post("/api/import?chosen=1", json=CHATGPT)).json()
     assert none["imported"] == []
@@ -255,3 +255,16 @@ async def test_export_is_named_by_its_title(http: aiohttp.ClientSession) -> None
         assert response.content_disposition is not None
         assert response.content_disposition.filename == f"Tides high low 潮.{extension}"
         assert f'filename="Tides high low .{extension}"' in disposition
+
+
+async def test_damaged_chats_are_imported_in_any_encoding(http: aiohttp.ClientSession) -> None:
+    chats = json.dumps([CHATGPT[0], {**CHATGPT[0], "conversation_id": "def", "title": "Cut \ud83d"}])
+    body = chats.replace("When is it high?", "cut \\ud83d, whole \\ud83d\\ude00").replace("1700000000.5", "NaN")
+    preview = await http.post("/api/import/preview", data=body.encode("utf-16"))
+    assert preview.status == 200, await preview.text()
+    assert [each["title"] for each in (await preview.json())["conversations"]] == ["Tides at night", "Cut \ufffd"]
+    outcome = await (await http.post("/api/import", data=b"\xef\xbb\xbf" + body.encode())).json()
+    assert (len(outcome["imported"]), outcome["unreadable"]) == (2, [])
+    messages = (await shown(http, outcome["imported"][1]))["messages"]
+    assert [each["content"] for each in messages] == ["cut \ufffd, whole \U0001f600"]
+    assert len((await exported(http))["conversations"]) == 2

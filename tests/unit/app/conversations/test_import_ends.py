@@ -27,8 +27,8 @@ def test_reading_and_conversion_of_a_chat_can_be_ended(chat: Chat) -> None:
     found = format_of(value)
     assert found is not None
     with pytest.raises(LeftError):
-        found.read(Checked(value, "chat", leave), 0.0)
-    read = found.read(Checked(value, "chat"), 0.0)
+        found.read(Checked(value, leave), 0.0)
+    read = found.read(Checked(value), 0.0)
     with pytest.raises(LeftError):
         imported_from(read, "chat", MAX_IMPORT_BYTES, leave)
 
@@ -38,7 +38,7 @@ def test_each_part_of_a_message_is_a_place_to_end(parts: int) -> None:
     calls = list[None]()
     found = format_of(value := chatgpt(1, parts=parts))
     assert found is not None
-    found.read(Checked(value, "chat", lambda: calls.append(None)), 0.0)
+    found.read(Checked(value, lambda: calls.append(None)), 0.0)
     assert len(calls) > parts
 
 

@@ -22,7 +22,7 @@ def switches_of_a_server() -> Iterator[None]:
 
 @pytest.mark.parametrize("element", ['{"a": 1}', "123", "1.5"])
 def test_other_threads_run_within_one_value(element: str) -> None:
-    reader = JsonReader(f"[{', '.join([element] * COUNT)}]".encode())
+    reader = JsonReader(f"[{', '.join([element] * COUNT)}]")
     begun, turns, is_done = threading.Event(), 0, False
 
     def read() -> None:

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Niks is ingevoer nie.",
     title: "Voer kletse in",
     drop: "Los ’n lêer hier, of kies een",
-    formats: "’n Uitvoerlêer van Ebb, ChatGPT, Claude, LibreChat of Open WebUI: die JSON-lêer, of die ZIP-argief wat dit bevat.",
+    formats: "’n Uitvoerlêer van Ebb, ChatGPT, Claude, llama.cpp, LibreChat of Open WebUI: die JSON-lêer, of die ZIP-argief wat dit bevat.",
     reading: "Die lêer word gelees…",
     importing: "Voer tans in…",
     found: (name, count) => plural(count, { one: `${count} klets uit ${name}`, other: `${count} kletse uit ${name}` }),

@@ -46,7 +46,7 @@ export const texts: DialogTexts = {
     notImported: "لم يُستورد شيء.",
     title: "استيراد الدردشات",
     drop: "أفلت ملفًا هنا أو اختر ملفًا",
-    formats: "ملف تصدير من Ebb أو ChatGPT أو Claude أو LibreChat أو Open WebUI: ملف JSON أو أرشيف ZIP الذي يحتويه.",
+    formats: "ملف تصدير من Ebb أو ChatGPT أو Claude أو llama.cpp أو LibreChat أو Open WebUI: ملف JSON أو أرشيف ZIP الذي يحتويه.",
     reading: "جارٍ قراءة الملف…",
     importing: "جارٍ الاستيراد…",
     found: (name, count) =>

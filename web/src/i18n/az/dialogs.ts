@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "Heç nə idxal edilmədi.",
     title: "Söhbətləri idxal et",
     drop: "Faylı bura atın və ya seçin",
-    formats: "Ebb, ChatGPT, Claude, LibreChat və ya Open WebUI ixracı: JSON faylı və ya onun olduğu ZIP arxivi.",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat və ya Open WebUI ixracı: JSON faylı və ya onun olduğu ZIP arxivi.",
     reading: "Fayl oxunur…",
     importing: "İdxal edilir…",
     found: (name, count) => `${name}: ${count} söhbət`,

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Нічога не імпартавана.",
     title: "Імпарт чатаў",
     drop: "Перацягніце файл сюды або выберыце яго",
-    formats: "Экспарт з Ebb, ChatGPT, Claude, LibreChat або Open WebUI: файл JSON або ZIP-архіў, у якім ён ляжыць.",
+    formats: "Экспарт з Ebb, ChatGPT, Claude, llama.cpp, LibreChat або Open WebUI: файл JSON або ZIP-архіў, у якім ён ляжыць.",
     reading: "Чытанне файла…",
     importing: "Імпарт…",
     found: (name, count) => plural(count, { one: `${count} чат з ${name}`, few: `${count} чаты з ${name}`, other: `${count} чатаў з ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Нищо не е импортирано.",
     title: "Импортиране на чатове",
     drop: "Пуснете файл тук или изберете",
-    formats: "Експорт от Ebb, ChatGPT, Claude, LibreChat или Open WebUI: JSON файлът или ZIP архивът, който го съдържа.",
+    formats: "Експорт от Ebb, ChatGPT, Claude, llama.cpp, LibreChat или Open WebUI: JSON файлът или ZIP архивът, който го съдържа.",
     reading: "Четене на файла…",
     importing: "Импортиране…",
     found: (name, count) => plural(count, { one: `1 чат от ${name}`, other: `${count} чата от ${name}` }),

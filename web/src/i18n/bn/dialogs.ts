@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "কিছুই ইমপোর্ট করা হয়নি।",
     title: "চ্যাট ইমপোর্ট করুন",
     drop: "এখানে একটি ফাইল টেনে আনুন বা বেছে নিন",
-    formats: "Ebb, ChatGPT, Claude, LibreChat বা Open WebUI-এর এক্সপোর্ট: JSON ফাইল বা যে ZIP আর্কাইভে সেটি আছে।",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat বা Open WebUI-এর এক্সপোর্ট: JSON ফাইল বা যে ZIP আর্কাইভে সেটি আছে।",
     reading: "ফাইল পড়া হচ্ছে…",
     importing: "ইমপোর্ট হচ্ছে…",
     found: (name, count) => `${name} থেকে ${count}টি চ্যাট`,

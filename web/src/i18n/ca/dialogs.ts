@@ -38,7 +38,7 @@ export const texts: DialogTexts = {
     notImported: "No s’ha importat res.",
     title: "Importa xats",
     drop: "Deixa anar un fitxer aquí o tria’n un",
-    formats: "Una exportació d’Ebb, ChatGPT, Claude, LibreChat o Open WebUI: el fitxer JSON o l’arxiu ZIP que el conté.",
+    formats: "Una exportació d’Ebb, ChatGPT, Claude, llama.cpp, LibreChat o Open WebUI: el fitxer JSON o l’arxiu ZIP que el conté.",
     reading: "S’està llegint el fitxer…",
     importing: "S’està important…",
     found: (name, count) => plural(count, { one: `${count} xat de ${name}`, other: `${count} xats de ${name}` }),

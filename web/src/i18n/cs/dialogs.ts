@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Nic nebylo importováno.",
     title: "Importovat chaty",
     drop: "Přetáhněte sem soubor nebo ho vyberte",
-    formats: "Export z Ebb, ChatGPT, Claude, LibreChat nebo Open WebUI: soubor JSON nebo archiv ZIP, který ho obsahuje.",
+    formats: "Export z Ebb, ChatGPT, Claude, llama.cpp, LibreChat nebo Open WebUI: soubor JSON nebo archiv ZIP, který ho obsahuje.",
     reading: "Čtení souboru…",
     importing: "Importování…",
     found: (name, count) => plural(count, { one: `1 chat z ${name}`, few: `${count} chaty z ${name}`, other: `${count} chatů z ${name}` }),

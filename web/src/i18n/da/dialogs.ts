@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Intet blev importeret.",
     title: "Importér chats",
     drop: "Slip en fil her, eller vælg en",
-    formats: "En eksport fra Ebb, ChatGPT, Claude, LibreChat eller Open WebUI: JSON-filen eller det ZIP-arkiv, der indeholder den.",
+    formats: "En eksport fra Ebb, ChatGPT, Claude, llama.cpp, LibreChat eller Open WebUI: JSON-filen eller det ZIP-arkiv, der indeholder den.",
     reading: "Læser filen…",
     importing: "Importerer…",
     found: (name, count) => plural(count, { one: `1 chat fra ${name}`, other: `${count} chats fra ${name}` }),

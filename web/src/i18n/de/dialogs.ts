@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Es wurde nichts importiert.",
     title: "Chats importieren",
     drop: "Lege eine Datei hier ab oder wähle eine aus",
-    formats: "Ein Export von Ebb, ChatGPT, Claude, LibreChat oder Open WebUI: die JSON-Datei oder das ZIP-Archiv, das sie enthält.",
+    formats: "Ein Export von Ebb, ChatGPT, Claude, llama.cpp, LibreChat oder Open WebUI: die JSON-Datei oder das ZIP-Archiv, das sie enthält.",
     reading: "Datei wird gelesen…",
     importing: "Wird importiert…",
     found: (name, count) => plural(count, { one: `1 Chat aus ${name}`, other: `${count} Chats aus ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Δεν έγινε καμία εισαγωγή.",
     title: "Εισαγωγή συνομιλιών",
     drop: "Αφήστε ένα αρχείο εδώ ή επιλέξτε ένα",
-    formats: "Εξαγωγή από Ebb, ChatGPT, Claude, LibreChat ή Open WebUI: το αρχείο JSON ή το αρχείο ZIP που το περιέχει.",
+    formats: "Εξαγωγή από Ebb, ChatGPT, Claude, llama.cpp, LibreChat ή Open WebUI: το αρχείο JSON ή το αρχείο ZIP που το περιέχει.",
     reading: "Ανάγνωση αρχείου…",
     importing: "Εισαγωγή…",
     found: (name, count) => plural(count, { one: `1 συνομιλία από ${name}`, other: `${count} συνομιλίες από ${name}` }),

@@ -29,7 +29,7 @@ export const texts = {
     notImported: "Nothing was imported.",
     title: "Import chats",
     drop: "Drop a file here, or choose one",
-    formats: "An export of Ebb, ChatGPT, Claude, LibreChat or Open WebUI: the JSON file, or the ZIP archive that contains it.",
+    formats: "An export of Ebb, ChatGPT, Claude, llama.cpp, LibreChat or Open WebUI: the JSON file, or the ZIP archive that contains it.",
     reading: "Reading the file…",
     importing: "Importing…",
     found: (name: string, count: number) => `${count === 1 ? "1 chat" : `${count} chats`} from ${name}`,

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "No se ha importado nada.",
     title: "Importar chats",
     drop: "Suelta un archivo aquí o elige uno",
-    formats: "Una exportación de Ebb, ChatGPT, Claude, LibreChat u Open WebUI: el archivo JSON o el archivo ZIP que lo contiene.",
+    formats: "Una exportación de Ebb, ChatGPT, Claude, llama.cpp, LibreChat u Open WebUI: el archivo JSON o el archivo ZIP que lo contiene.",
     reading: "Leyendo el archivo…",
     importing: "Importando…",
     found: (name, count) => plural(count, { one: `${count} chat de ${name}`, other: `${count} chats de ${name}` }),

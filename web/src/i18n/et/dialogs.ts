@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Midagi ei imporditud.",
     title: "Vestluste import",
     drop: "Lohista fail siia või vali see",
-    formats: "Ebbi, ChatGPT, Claude’i, LibreChati või Open WebUI eksport: JSON-fail või seda sisaldav ZIP-arhiiv.",
+    formats: "Ebbi, ChatGPT, Claude’i, llama.cpp-i, LibreChati või Open WebUI eksport: JSON-fail või seda sisaldav ZIP-arhiiv.",
     reading: "Faili lugemine…",
     importing: "Importimine…",
     found: (name, count) => plural(count, { one: `${name}: 1 vestlus`, other: `${name}: ${count} vestlust` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Ez da ezer inportatu.",
     title: "Inportatu txatak",
     drop: "Jaregin fitxategi bat hemen, edo aukeratu bat",
-    formats: "Ebb, ChatGPT, Claude, LibreChat edo Open WebUI aplikazioaren esportazio bat: JSON fitxategia, edo hura duen ZIP artxiboa.",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat edo Open WebUI aplikazioaren esportazio bat: JSON fitxategia, edo hura duen ZIP artxiboa.",
     reading: "Fitxategia irakurtzen…",
     importing: "Inportatzen…",
     found: (name, count) => plural(count, { one: `Txat ${count}: ${name}`, other: `${count} txat: ${name}` }),

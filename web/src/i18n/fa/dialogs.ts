@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "چیزی درون‌ریزی نشد.",
     title: "درون‌ریزی گفتگوها",
     drop: "فایلی را اینجا رها کنید یا انتخاب کنید",
-    formats: "خروجی Ebb، ChatGPT، Claude، LibreChat یا Open WebUI: فایل JSON یا بایگانی ZIP حاوی آن.",
+    formats: "خروجی Ebb، ChatGPT، Claude، llama.cpp، LibreChat یا Open WebUI: فایل JSON یا بایگانی ZIP حاوی آن.",
     reading: "فایل در حال خوانده شدن است…",
     importing: "در حال درون‌ریزی…",
     found: (name, count) => `${count} گفتگو از ${name}`,

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Mitään ei tuotu.",
     title: "Tuo keskusteluja",
     drop: "Pudota tiedosto tähän tai valitse se",
-    formats: "Vientitiedosto Ebbistä, ChatGPT:stä, Claudesta, LibreChatista tai Open WebUI:sta: JSON-tiedosto tai sen sisältävä ZIP-paketti.",
+    formats: "Vientitiedosto Ebbistä, ChatGPT:stä, Claudesta, llama.cpp:stä, LibreChatista tai Open WebUI:sta: JSON-tiedosto tai sen sisältävä ZIP-paketti.",
     reading: "Luetaan tiedostoa…",
     importing: "Tuodaan…",
     found: (name, count) => plural(count, { one: `1 keskustelu, ${name}`, other: `${count} keskustelua, ${name}` }),

@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "Walang na-import.",
     title: "Mag-import ng mga chat",
     drop: "Mag-drop ng file dito, o pumili ng isa",
-    formats: "Export ng Ebb, ChatGPT, Claude, LibreChat o Open WebUI: ang JSON file, o ang ZIP archive na naglalaman nito.",
+    formats: "Export ng Ebb, ChatGPT, Claude, llama.cpp, LibreChat o Open WebUI: ang JSON file, o ang ZIP archive na naglalaman nito.",
     reading: "Binabasa ang file…",
     importing: "Nag-i-import…",
     found: (name, count) => `${count} chat mula sa ${name}`,

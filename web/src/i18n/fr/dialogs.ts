@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Rien n’a été importé.",
     title: "Importer des conversations",
     drop: "Déposez un fichier ici, ou choisissez-en un",
-    formats: "Un export d’Ebb, de ChatGPT, de Claude, de LibreChat ou d’Open WebUI : le fichier JSON, ou l’archive ZIP qui le contient.",
+    formats: "Un export d’Ebb, de ChatGPT, de Claude, de llama.cpp, de LibreChat ou d’Open WebUI : le fichier JSON, ou l’archive ZIP qui le contient.",
     reading: "Lecture du fichier…",
     importing: "Importation…",
     found: (name, count) => plural(count, { one: `${count} conversation de ${name}`, other: `${count} conversations de ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Non se importou nada.",
     title: "Importar chats",
     drop: "Solta un ficheiro aquí ou escolle un",
-    formats: "Unha exportación de Ebb, ChatGPT, Claude, LibreChat ou Open WebUI: o ficheiro JSON ou o arquivo ZIP que o contén.",
+    formats: "Unha exportación de Ebb, ChatGPT, Claude, llama.cpp, LibreChat ou Open WebUI: o ficheiro JSON ou o arquivo ZIP que o contén.",
     reading: "Lendo o ficheiro…",
     importing: "Importando…",
     found: (name, count) => plural(count, { one: `${count} chat de ${name}`, other: `${count} chats de ${name}` }),

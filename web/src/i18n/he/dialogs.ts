@@ -37,7 +37,7 @@ export const texts: DialogTexts = {
     notImported: "לא יובא דבר.",
     title: "ייבוא צ׳אטים",
     drop: "אפשר לגרור לכאן קובץ או לבחור קובץ",
-    formats: "ייצוא של Ebb, ChatGPT, Claude, LibreChat או Open WebUI: קובץ ה-JSON, או ארכיון ה-ZIP שמכיל אותו.",
+    formats: "ייצוא של Ebb, ChatGPT, Claude, llama.cpp, LibreChat או Open WebUI: קובץ ה-JSON, או ארכיון ה-ZIP שמכיל אותו.",
     reading: "הקובץ נקרא…",
     importing: "מייבאים…",
     found: (name, count) => plural(count, { one: `צ׳אט אחד מתוך ${name}`, two: `שני צ׳אטים מתוך ${name}`, other: `${count} צ׳אטים מתוך ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "कुछ भी इंपोर्ट नहीं हुआ।",
     title: "चैट इंपोर्ट करें",
     drop: "फ़ाइल यहाँ छोड़ें या चुनें",
-    formats: "Ebb, ChatGPT, Claude, LibreChat या Open WebUI का एक्सपोर्ट: JSON फ़ाइल या वह ZIP आर्काइव जिसमें वह है।",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat या Open WebUI का एक्सपोर्ट: JSON फ़ाइल या वह ZIP आर्काइव जिसमें वह है।",
     reading: "फ़ाइल पढ़ी जा रही है…",
     importing: "इंपोर्ट हो रहा है…",
     found: (name, count) => `${name} से ${count} चैट`,

@@ -42,7 +42,7 @@ export const texts: DialogTexts = {
     notImported: "Ništa nije uvezeno.",
     title: "Uvoz razgovora",
     drop: "Ispustite datoteku ovdje ili je odaberite",
-    formats: "Izvoz iz aplikacije Ebb, ChatGPT, Claude, LibreChat ili Open WebUI: datoteka JSON ili arhiva ZIP koja je sadrži.",
+    formats: "Izvoz iz aplikacije Ebb, ChatGPT, Claude, llama.cpp, LibreChat ili Open WebUI: datoteka JSON ili arhiva ZIP koja je sadrži.",
     reading: "Čitanje datoteke…",
     importing: "Uvoz…",
     found: (name, count) => plural(count, { one: `${count} razgovor iz ${name}`, few: `${count} razgovora iz ${name}`, other: `${count} razgovora iz ${name}` }),

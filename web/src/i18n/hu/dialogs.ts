@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "Semmit sem importáltunk.",
     title: "Csevegések importálása",
     drop: "Húzz ide egy fájlt, vagy válassz egyet",
-    formats: "Ebb, ChatGPT, Claude, LibreChat vagy Open WebUI exportja: a JSON-fájl vagy az azt tartalmazó ZIP-archívum.",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat vagy Open WebUI exportja: a JSON-fájl vagy az azt tartalmazó ZIP-archívum.",
     reading: "Fájl beolvasása…",
     importing: "Importálás…",
     found: (name, count) => `${name}: ${count} csevegés`,

@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "Tidak ada yang diimpor.",
     title: "Impor obrolan",
     drop: "Letakkan file di sini, atau pilih file",
-    formats: "Hasil ekspor dari Ebb, ChatGPT, Claude, LibreChat, atau Open WebUI: file JSON, atau arsip ZIP yang berisi file itu.",
+    formats: "Hasil ekspor dari Ebb, ChatGPT, Claude, llama.cpp, LibreChat, atau Open WebUI: file JSON, atau arsip ZIP yang berisi file itu.",
     reading: "Membaca file…",
     importing: "Mengimpor…",
     found: (name, count) => `${count} obrolan dari ${name}`,

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Ekkert var flutt inn.",
     title: "Flytja inn spjöll",
     drop: "Slepptu skrá hér eða veldu hana",
-    formats: "Útflutningur úr Ebb, ChatGPT, Claude, LibreChat eða Open WebUI: JSON-skráin eða ZIP-safnið sem inniheldur hana.",
+    formats: "Útflutningur úr Ebb, ChatGPT, Claude, llama.cpp, LibreChat eða Open WebUI: JSON-skráin eða ZIP-safnið sem inniheldur hana.",
     reading: "Les skrána…",
     importing: "Flyt inn…",
     found: (name, count) => plural(count, { one: `${count} spjall úr ${name}`, other: `${count} spjöll úr ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Non è stato importato nulla.",
     title: "Importa chat",
     drop: "Trascina qui un file o scegline uno",
-    formats: "Un’esportazione di Ebb, ChatGPT, Claude, LibreChat o Open WebUI: il file JSON o l’archivio ZIP che lo contiene.",
+    formats: "Un’esportazione di Ebb, ChatGPT, Claude, llama.cpp, LibreChat o Open WebUI: il file JSON o l’archivio ZIP che lo contiene.",
     reading: "Lettura del file…",
     importing: "Importazione…",
     found: (name, count) => `${count} chat da ${name}`,

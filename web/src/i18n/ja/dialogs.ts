@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "何もインポートされませんでした。",
     title: "チャットをインポート",
     drop: "ここにファイルをドロップするか、選択してください",
-    formats: "Ebb、ChatGPT、Claude、LibreChat、Open WebUI のエクスポート（JSON ファイル、またはそれを含む ZIP）に対応しています。",
+    formats: "Ebb、ChatGPT、Claude、llama.cpp、LibreChat、Open WebUI のエクスポート（JSON ファイル、またはそれを含む ZIP）に対応しています。",
     reading: "ファイルを読み込んでいます…",
     importing: "インポートしています…",
     found: (name, count) => `${name} に ${count} 件のチャット`,

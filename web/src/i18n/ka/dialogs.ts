@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "არაფერი იმპორტირებულა.",
     title: "ჩატების იმპორტი",
     drop: "ჩააგდეთ ფაილი აქ ან აირჩიეთ",
-    formats: "Ebb-ის, ChatGPT-ის, Claude-ის, LibreChat-ის ან Open WebUI-ის ექსპორტი: JSON ფაილი ან ZIP არქივი, რომელშიც ის არის.",
+    formats: "Ebb-ის, ChatGPT-ის, Claude-ის, llama.cpp-ის, LibreChat-ის ან Open WebUI-ის ექსპორტი: JSON ფაილი ან ZIP არქივი, რომელშიც ის არის.",
     reading: "ფაილი იკითხება…",
     importing: "მიმდინარეობს იმპორტი…",
     found: (name, count) => `${count} ჩატი: ${name}`,

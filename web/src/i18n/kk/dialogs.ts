@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "Ештеңе импортталмады.",
     title: "Чаттарды импорттау",
     drop: "Файлды осында сүйреп әкеліңіз немесе таңдаңыз",
-    formats: "Ebb, ChatGPT, Claude, LibreChat немесе Open WebUI экспорты: JSON файлы немесе оны қамтитын ZIP мұрағаты.",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat немесе Open WebUI экспорты: JSON файлы немесе оны қамтитын ZIP мұрағаты.",
     reading: "Файл оқылуда…",
     importing: "Импортталуда…",
     found: (name, count) => `${name}: ${count} чат`,

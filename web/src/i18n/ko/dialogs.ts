@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "가져온 채팅이 없습니다.",
     title: "채팅 가져오기",
     drop: "여기에 파일을 놓거나 선택하세요",
-    formats: "Ebb, ChatGPT, Claude, LibreChat, Open WebUI에서 내보낸 JSON 파일이나 그 파일이 들어 있는 ZIP 파일을 사용할 수 있습니다.",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat, Open WebUI에서 내보낸 JSON 파일이나 그 파일이 들어 있는 ZIP 파일을 사용할 수 있습니다.",
     reading: "파일을 읽는 중…",
     importing: "가져오는 중…",
     found: (name, count) => `${name}의 채팅 ${count}개`,

@@ -42,7 +42,7 @@ export const texts: DialogTexts = {
     notImported: "Nieko neimportuota.",
     title: "Importuoti pokalbius",
     drop: "Nuvilkite failą čia arba pasirinkite jį",
-    formats: "Eksportas iš Ebb, ChatGPT, Claude, LibreChat arba Open WebUI: JSON failas arba jį turintis ZIP archyvas.",
+    formats: "Eksportas iš Ebb, ChatGPT, Claude, llama.cpp, LibreChat arba Open WebUI: JSON failas arba jį turintis ZIP archyvas.",
     reading: "Skaitomas failas…",
     importing: "Importuojama…",
     found: (name, count) =>

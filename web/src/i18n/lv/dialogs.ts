@@ -41,7 +41,7 @@ export const texts: DialogTexts = {
     notImported: "Nekas netika importēts.",
     title: "Importēt tērzēšanas",
     drop: "Velciet failu šurp vai izvēlieties to",
-    formats: "Eksports no Ebb, ChatGPT, Claude, LibreChat vai Open WebUI: JSON fails vai ZIP arhīvs, kurā tas atrodas.",
+    formats: "Eksports no Ebb, ChatGPT, Claude, llama.cpp, LibreChat vai Open WebUI: JSON fails vai ZIP arhīvs, kurā tas atrodas.",
     reading: "Fails tiek lasīts…",
     importing: "Notiek importēšana…",
     found: (name, count) => plural(count, { zero: `${count} tērzēšanu no ${name}`, one: `${count} tērzēšana no ${name}`, other: `${count} tērzēšanas no ${name}` }),

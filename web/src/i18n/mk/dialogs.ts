@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Ништо не е увезено.",
     title: "Увоз на разговори",
     drop: "Пуштете датотека тука или изберете",
-    formats: "Извоз од Ebb, ChatGPT, Claude, LibreChat или Open WebUI: JSON-датотеката или ZIP-архивата што ја содржи.",
+    formats: "Извоз од Ebb, ChatGPT, Claude, llama.cpp, LibreChat или Open WebUI: JSON-датотеката или ZIP-архивата што ја содржи.",
     reading: "Датотеката се чита…",
     importing: "Се увезува…",
     found: (name, count) => plural(count, { one: `${count} разговор од ${name}`, other: `${count} разговори од ${name}` }),

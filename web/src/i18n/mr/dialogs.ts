@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "काहीही इंपोर्ट केले नाही.",
     title: "चॅट इंपोर्ट करा",
     drop: "फाइल येथे सोडा किंवा निवडा",
-    formats: "Ebb, ChatGPT, Claude, LibreChat किंवा Open WebUI चे एक्स्पोर्ट: JSON फाइल किंवा ती असलेली ZIP आर्काइव्ह.",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat किंवा Open WebUI चे एक्स्पोर्ट: JSON फाइल किंवा ती असलेली ZIP आर्काइव्ह.",
     reading: "फाइल वाचली जात आहे…",
     importing: "इंपोर्ट होत आहे…",
     found: (name, count) => `${name} मधील ${count} चॅट`,

@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "Tiada apa-apa diimport.",
     title: "Import sembang",
     drop: "Lepaskan fail di sini, atau pilih satu",
-    formats: "Eksport daripada Ebb, ChatGPT, Claude, LibreChat atau Open WebUI: fail JSON, atau arkib ZIP yang mengandunginya.",
+    formats: "Eksport daripada Ebb, ChatGPT, Claude, llama.cpp, LibreChat atau Open WebUI: fail JSON, atau arkib ZIP yang mengandunginya.",
     reading: "Membaca fail…",
     importing: "Mengimport…",
     found: (name, count) => `${count} sembang daripada ${name}`,

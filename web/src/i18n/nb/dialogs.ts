@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Ingenting ble importert.",
     title: "Importer chatter",
     drop: "Slipp en fil her, eller velg en",
-    formats: "En eksport fra Ebb, ChatGPT, Claude, LibreChat eller Open WebUI: JSON-filen eller ZIP-arkivet som inneholder den.",
+    formats: "En eksport fra Ebb, ChatGPT, Claude, llama.cpp, LibreChat eller Open WebUI: JSON-filen eller ZIP-arkivet som inneholder den.",
     reading: "Leser filen…",
     importing: "Importerer…",
     found: (name, count) => plural(count, { one: `1 chat fra ${name}`, other: `${count} chatter fra ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Er is niets geïmporteerd.",
     title: "Chats importeren",
     drop: "Sleep een bestand hierheen of kies er een",
-    formats: "Een export van Ebb, ChatGPT, Claude, LibreChat of Open WebUI: het JSON-bestand of het ZIP-archief waar het in zit.",
+    formats: "Een export van Ebb, ChatGPT, Claude, llama.cpp, LibreChat of Open WebUI: het JSON-bestand of het ZIP-archief waar het in zit.",
     reading: "Het bestand wordt gelezen…",
     importing: "Bezig met importeren…",
     found: (name, count) => plural(count, { one: `1 chat uit ${name}`, other: `${count} chats uit ${name}` }),

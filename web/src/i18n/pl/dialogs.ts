@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Nic nie zaimportowano.",
     title: "Importuj czaty",
     drop: "Upuść plik tutaj lub wybierz go",
-    formats: "Eksport z Ebb, ChatGPT, Claude, LibreChat lub Open WebUI: plik JSON lub archiwum ZIP, które go zawiera.",
+    formats: "Eksport z Ebb, ChatGPT, Claude, llama.cpp, LibreChat lub Open WebUI: plik JSON lub archiwum ZIP, które go zawiera.",
     reading: "Odczytywanie pliku…",
     importing: "Importowanie…",
     found: (name, count) => plural(count, { one: `1 czat z ${name}`, few: `${count} czaty z ${name}`, other: `${count} czatów z ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Nada foi importado.",
     title: "Importar conversas",
     drop: "Solte um arquivo aqui ou escolha um",
-    formats: "Uma exportação do Ebb, ChatGPT, Claude, LibreChat ou Open WebUI: o arquivo JSON ou o arquivo ZIP que o contém.",
+    formats: "Uma exportação do Ebb, ChatGPT, Claude, llama.cpp, LibreChat ou Open WebUI: o arquivo JSON ou o arquivo ZIP que o contém.",
     reading: "Lendo o arquivo…",
     importing: "Importando…",
     found: (name, count) => plural(count, { one: `${count} conversa de ${name}`, other: `${count} conversas de ${name}` }),

@@ -38,7 +38,7 @@ export const texts: DialogTexts = {
     notImported: "Nada foi importado.",
     title: "Importar conversas",
     drop: "Largue um ficheiro aqui ou escolha um",
-    formats: "Uma exportação do Ebb, ChatGPT, Claude, LibreChat ou Open WebUI: o ficheiro JSON ou o arquivo ZIP que o contém.",
+    formats: "Uma exportação do Ebb, ChatGPT, Claude, llama.cpp, LibreChat ou Open WebUI: o ficheiro JSON ou o arquivo ZIP que o contém.",
     reading: "A ler o ficheiro…",
     importing: "A importar…",
     found: (name, count) => plural(count, { one: `${count} conversa de ${name}`, other: `${count} conversas de ${name}` }),

@@ -46,7 +46,7 @@ export const texts: DialogTexts = {
     notImported: "Nu s-a importat nimic.",
     title: "Importă chaturi",
     drop: "Trage un fișier aici sau alege unul",
-    formats: "Un export din Ebb, ChatGPT, Claude, LibreChat sau Open WebUI: fișierul JSON sau arhiva ZIP care îl conține.",
+    formats: "Un export din Ebb, ChatGPT, Claude, llama.cpp, LibreChat sau Open WebUI: fișierul JSON sau arhiva ZIP care îl conține.",
     reading: "Se citește fișierul…",
     importing: "Se importă…",
     found: (name, count) =>

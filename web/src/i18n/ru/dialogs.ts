@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Ничего не импортировано.",
     title: "Импорт чатов",
     drop: "Перетащите файл сюда или выберите его",
-    formats: "Экспорт из Ebb, ChatGPT, Claude, LibreChat или Open WebUI: файл JSON или ZIP-архив, в котором он лежит.",
+    formats: "Экспорт из Ebb, ChatGPT, Claude, llama.cpp, LibreChat или Open WebUI: файл JSON или ZIP-архив, в котором он лежит.",
     reading: "Файл читается…",
     importing: "Импорт…",
     found: (name, count) => plural(count, { one: `${count} чат из ${name}`, few: `${count} чата из ${name}`, other: `${count} чатов из ${name}` }),

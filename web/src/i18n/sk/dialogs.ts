@@ -36,7 +36,7 @@ export const texts: DialogTexts = {
     notImported: "Nič nebolo importované.",
     title: "Importovať chaty",
     drop: "Presuňte sem súbor alebo ho vyberte",
-    formats: "Export z Ebb, ChatGPT, Claude, LibreChat alebo Open WebUI: súbor JSON alebo archív ZIP, ktorý ho obsahuje.",
+    formats: "Export z Ebb, ChatGPT, Claude, llama.cpp, LibreChat alebo Open WebUI: súbor JSON alebo archív ZIP, ktorý ho obsahuje.",
     reading: "Číta sa súbor…",
     importing: "Importuje sa…",
     found: (name, count) => plural(count, { one: `1 chat z ${name}`, few: `${count} chaty z ${name}`, other: `${count} chatov z ${name}` }),

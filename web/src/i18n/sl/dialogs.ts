@@ -58,7 +58,7 @@ export const texts: DialogTexts = {
     notImported: "Nič ni bilo uvoženo.",
     title: "Uvoz klepetov",
     drop: "Spustite datoteko sem ali jo izberite",
-    formats: "Izvoz iz Ebb, ChatGPT, Claude, LibreChat ali Open WebUI: datoteka JSON ali arhiv ZIP, ki jo vsebuje.",
+    formats: "Izvoz iz Ebb, ChatGPT, Claude, llama.cpp, LibreChat ali Open WebUI: datoteka JSON ali arhiv ZIP, ki jo vsebuje.",
     reading: "Branje datoteke…",
     importing: "Uvažanje…",
     found: (name, count) =>

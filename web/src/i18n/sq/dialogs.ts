@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Nuk u importua asgjë.",
     title: "Importo biseda",
     drop: "Lësho një skedar këtu ose zgjidh një",
-    formats: "Një eksportim nga Ebb, ChatGPT, Claude, LibreChat ose Open WebUI: skedari JSON ose arkivi ZIP që e përmban.",
+    formats: "Një eksportim nga Ebb, ChatGPT, Claude, llama.cpp, LibreChat ose Open WebUI: skedari JSON ose arkivi ZIP që e përmban.",
     reading: "Po lexohet skedari…",
     importing: "Po importohet…",
     found: (name, count) => plural(count, { one: `1 bisedë nga ${name}`, other: `${count} biseda nga ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Ништа није увезено.",
     title: "Увоз ћаскања",
     drop: "Превуците фајл овде или га изаберите",
-    formats: "Извоз из Ebb-а, ChatGPT-а, Claude-а, LibreChat-а или Open WebUI-ја: JSON фајл или ZIP архива која га садржи.",
+    formats: "Извоз из Ebb-а, ChatGPT-а, Claude-а, llama.cpp-а, LibreChat-а или Open WebUI-ја: JSON фајл или ZIP архива која га садржи.",
     reading: "Читање фајла…",
     importing: "Увоз…",
     found: (name, count) => plural(count, { one: `${count} ћаскање из ${name}`, few: `${count} ћаскања из ${name}`, other: `${count} ћаскања из ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Inget importerades.",
     title: "Importera chattar",
     drop: "Släpp en fil här eller välj en",
-    formats: "En export från Ebb, ChatGPT, Claude, LibreChat eller Open WebUI: JSON-filen eller ZIP-arkivet som innehåller den.",
+    formats: "En export från Ebb, ChatGPT, Claude, llama.cpp, LibreChat eller Open WebUI: JSON-filen eller ZIP-arkivet som innehåller den.",
     reading: "Läser filen…",
     importing: "Importerar…",
     found: (name, count) => plural(count, { one: `1 chatt från ${name}`, other: `${count} chattar från ${name}` }),

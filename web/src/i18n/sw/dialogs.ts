@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Hakuna kilichoingizwa.",
     title: "Ingiza magumzo",
     drop: "Dondosha faili hapa, au uchague moja",
-    formats: "Faili iliyohamishwa kutoka Ebb, ChatGPT, Claude, LibreChat au Open WebUI: faili ya JSON, au faili ya ZIP iliyo nayo.",
+    formats: "Faili iliyohamishwa kutoka Ebb, ChatGPT, Claude, llama.cpp, LibreChat au Open WebUI: faili ya JSON, au faili ya ZIP iliyo nayo.",
     reading: "Faili inasomwa…",
     importing: "Inaingiza…",
     found: (name, count) => plural(count, { one: `Gumzo 1 kutoka ${name}`, other: `Magumzo ${count} kutoka ${name}` }),

@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "எதுவும் இறக்குமதி செய்யப்படவில்லை.",
     title: "சாட்களை இறக்குமதி செய்",
     drop: "கோப்பை இங்கே விடவும் அல்லது தேர்வுசெய்யவும்",
-    formats: "Ebb, ChatGPT, Claude, LibreChat அல்லது Open WebUI-இன் ஏற்றுமதி: JSON கோப்பு, அல்லது அதைக் கொண்ட ZIP காப்பகம்.",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat அல்லது Open WebUI-இன் ஏற்றுமதி: JSON கோப்பு, அல்லது அதைக் கொண்ட ZIP காப்பகம்.",
     reading: "கோப்பு படிக்கப்படுகிறது…",
     importing: "இறக்குமதி செய்யப்படுகிறது…",
     found: (name, count) => plural(count, { one: `${name}-இலிருந்து 1 சாட்`, other: `${name}-இலிருந்து ${count} சாட்கள்` }),

@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "ไม่มีการนำเข้า",
     title: "นำเข้าแชท",
     drop: "วางไฟล์ที่นี่ หรือเลือกไฟล์",
-    formats: "ไฟล์ส่งออกจาก Ebb, ChatGPT, Claude, LibreChat หรือ Open WebUI: ไฟล์ JSON หรือไฟล์ ZIP ที่มีไฟล์นั้น",
+    formats: "ไฟล์ส่งออกจาก Ebb, ChatGPT, Claude, llama.cpp, LibreChat หรือ Open WebUI: ไฟล์ JSON หรือไฟล์ ZIP ที่มีไฟล์นั้น",
     reading: "กำลังอ่านไฟล์…",
     importing: "กำลังนำเข้า…",
     found: (name, count) => `แชท ${count} รายการจาก ${name}`,

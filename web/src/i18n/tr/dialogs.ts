@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "Hiçbir şey içe aktarılmadı.",
     title: "Sohbetleri içe aktar",
     drop: "Bir dosyayı buraya bırakın veya seçin",
-    formats: "Ebb, ChatGPT, Claude, LibreChat veya Open WebUI dışa aktarımı: JSON dosyası ya da onu içeren ZIP arşivi.",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat veya Open WebUI dışa aktarımı: JSON dosyası ya da onu içeren ZIP arşivi.",
     reading: "Dosya okunuyor…",
     importing: "İçe aktarılıyor…",
     found: (name, count) => `${name}: ${count} sohbet`,

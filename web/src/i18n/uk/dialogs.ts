@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "Нічого не імпортовано.",
     title: "Імпорт чатів",
     drop: "Перетягніть файл сюди або виберіть його",
-    formats: "Експорт з Ebb, ChatGPT, Claude, LibreChat або Open WebUI: файл JSON або ZIP-архів, у якому він лежить.",
+    formats: "Експорт з Ebb, ChatGPT, Claude, llama.cpp, LibreChat або Open WebUI: файл JSON або ZIP-архів, у якому він лежить.",
     reading: "Читання файлу…",
     importing: "Імпорт…",
     found: (name, count) => plural(count, { one: `${count} чат із ${name}`, few: `${count} чати з ${name}`, other: `${count} чатів із ${name}` }),

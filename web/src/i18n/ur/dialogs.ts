@@ -34,7 +34,7 @@ export const texts: DialogTexts = {
     notImported: "کچھ امپورٹ نہیں ہوا۔",
     title: "چیٹس امپورٹ کریں",
     drop: "فائل یہاں چھوڑیں یا منتخب کریں",
-    formats: "Ebb، ChatGPT، Claude، LibreChat یا Open WebUI کی ایکسپورٹ: JSON فائل، یا وہ ZIP آرکائیو جس میں یہ موجود ہو۔",
+    formats: "Ebb، ChatGPT، Claude، llama.cpp، LibreChat یا Open WebUI کی ایکسپورٹ: JSON فائل، یا وہ ZIP آرکائیو جس میں یہ موجود ہو۔",
     reading: "فائل پڑھی جا رہی ہے…",
     importing: "امپورٹ ہو رہا ہے…",
     found: (name, count) => plural(count, { one: `${name} سے 1 چیٹ`, other: `${name} سے ${count} چیٹس` }),

@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "Hech narsa import qilinmadi.",
     title: "Chatlarni import qilish",
     drop: "Faylni shu yerga tashlang yoki tanlang",
-    formats: "Ebb, ChatGPT, Claude, LibreChat yoki Open WebUI eksporti: JSON fayli yoki uni oʻz ichiga olgan ZIP arxivi.",
+    formats: "Ebb, ChatGPT, Claude, llama.cpp, LibreChat yoki Open WebUI eksporti: JSON fayli yoki uni oʻz ichiga olgan ZIP arxivi.",
     reading: "Fayl oʻqilmoqda…",
     importing: "Import qilinmoqda…",
     found: (name, count) => `${name}: ${count} ta chat`,

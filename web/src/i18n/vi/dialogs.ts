@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "Chưa nhập được gì.",
     title: "Nhập đoạn chat",
     drop: "Thả tệp vào đây hoặc chọn tệp",
-    formats: "Tệp xuất từ Ebb, ChatGPT, Claude, LibreChat hoặc Open WebUI: tệp JSON, hoặc tệp ZIP chứa tệp đó.",
+    formats: "Tệp xuất từ Ebb, ChatGPT, Claude, llama.cpp, LibreChat hoặc Open WebUI: tệp JSON, hoặc tệp ZIP chứa tệp đó.",
     reading: "Đang đọc tệp…",
     importing: "Đang nhập…",
     found: (name, count) => `${count} đoạn chat từ ${name}`,

@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "沒有匯入任何內容。",
     title: "匯入對話",
     drop: "將檔案拖放到這裡，或選擇檔案",
-    formats: "支援 Ebb、ChatGPT、Claude、LibreChat 或 Open WebUI 的匯出檔：JSON 檔案，或包含它的 ZIP 壓縮檔。",
+    formats: "支援 Ebb、ChatGPT、Claude、llama.cpp、LibreChat 或 Open WebUI 的匯出檔：JSON 檔案，或包含它的 ZIP 壓縮檔。",
     reading: "正在讀取檔案…",
     importing: "正在匯入…",
     found: (name, count) => `來自 ${name} 的 ${count} 個對話`,

@@ -31,7 +31,7 @@ export const texts: DialogTexts = {
     notImported: "没有导入任何内容。",
     title: "导入对话",
     drop: "将文件拖放到此处，或点击选择",
-    formats: "支持 Ebb、ChatGPT、Claude、LibreChat 或 Open WebUI 的导出：JSON 文件，或包含它的 ZIP 压缩包。",
+    formats: "支持 Ebb、ChatGPT、Claude、llama.cpp、LibreChat 或 Open WebUI 的导出：JSON 文件，或包含它的 ZIP 压缩包。",
     reading: "正在读取文件…",
     importing: "正在导入…",
     found: (name, count) => `来自 ${name} 的 ${count} 个对话`,

@@ -6,5 +6,6 @@ export const APPLICATIONS: Readonly<Record<ImportPreview["format"], string>> = {
   chatgpt: "ChatGPT",
   claude: "Claude",
   librechat: "LibreChat",
+  "llama-cpp": "llama.cpp",
   "open-webui": "Open WebUI",
 };

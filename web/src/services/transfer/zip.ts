@@ -9,6 +9,8 @@
 export const MAX_JSON_BYTES = 64 * 2 ** 20;
 
 const CONVERSATIONS = /(?:^|\/)conversations(?:-\d+)?\.json$/;
+/** Files of llama.cpp's page, each with the lines of one chat. */
+const LINES = /\.jsonl$/;
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
@@ -52,11 +54,33 @@ export async function conversationFiles(file: Blob): Promise<Blob[]> {
   } catch {
     throw new ZipError("broken");
   }
-  const wanted = entries.filter(({ name }) => CONVERSATIONS.test(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const named = (pattern: RegExp) => entries.filter(({ name }) => pattern.test(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const lists = named(CONVERSATIONS);
+  const wanted = lists.length > 0 ? lists : named(LINES);
   if (wanted.length === 0) throw new ZipError("none");
   const files: Blob[] = [];
   for (const entry of wanted) files.push(await contentOf(file, entry));
-  return files;
+  return lists.length > 0 ? files : joined(files);
+}
+
+/** Join files of lines, as long as the server accepts the result. */
+function joined(files: readonly Blob[]): Blob[] {
+  const found: Blob[] = [];
+  let pieces: Blob[] = [];
+  let size = 0;
+  for (const file of files) {
+    if (size + file.size >= MAX_JSON_BYTES && pieces.length > 0) {
+      found.push(linesOf(pieces));
+      [pieces, size] = [[], 0];
+    }
+    pieces.push(file);
+    size += file.size + 1;
+  }
+  return [...found, linesOf(pieces)];
+}
+
+function linesOf(files: readonly Blob[]): Blob {
+  return new Blob(files.flatMap((file, index) => (index === 0 ? [file] : ["\n", file])));
 }
 
 /** Read the list of files at the end of the archive. Throws for anything else. */

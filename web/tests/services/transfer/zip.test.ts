@@ -80,6 +80,14 @@ describe("the files of an export", () => {
     expect(await texts(new Blob([zip({ "conversations.json": "[3]" }, 0)]))).toEqual(["[3]"]);
   });
 
+  it("are one file if each has the lines of a chat", async () => {
+    const archive = zip({ "b.jsonl": "[2]\n[3]", "notes.txt": "…", "a.jsonl": "[1]" });
+    expect(await texts(new Blob([archive]))).toEqual(["[1]\n[2]\n[3]"]);
+    const half = `"${"x".repeat(MAX_JSON_BYTES / 2)}"`;
+    const sizes = (await conversationFiles(new Blob([zip({ "b.jsonl": half, "c.jsonl": half, "d.jsonl": "[4]" })]))).map((each) => each.size);
+    expect(sizes).toEqual([half.length, half.length + 4]);
+  });
+
   it("are found in ZIP64 archives", async () => {
     const archive = zip64("conversations.json", "[6]");
     expect(await texts(new Blob([archive]))).toEqual(["[6]"]);

@@ -36,7 +36,7 @@ def refusal(body: bytes | list[Any] | dict[str, Any]) -> str:
     return caught.value.message
 
 
-def gpt_node(parent: str | None, role: str, *parts: Any, **fields: Any) -> dict[str, Any]:
+def gpt_node(parent: Any, role: str, *parts: Any, **fields: Any) -> dict[str, Any]:
     content = {"content_type": "text", "parts": list(parts)}
     message = {"author": {"role": role}, "create_time": 1_700_000_001.0, "content": content, **fields}
     return {"parent": parent, "children": [], "message": message}
@@ -94,35 +94,52 @@ def test_tools_and_pictures_of_chatgpt_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mapping", "words"),
+    ("mapping", "kept", "others"),
     [
+        ({"a": gpt_node("b", "user", "x"), "b": gpt_node("a", "assistant", "y")}, ["x", "y"], 1),
+        ({"a": gpt_node("a", "user", "x")}, ["x"], 1),
         (
-            {"a": gpt_node("b", "user", "x"), "b": gpt_node("a", "assistant", "y")},
-            "The messages of the chat follow each other in a circle",
+            {"a": gpt_node("b", "user", "x"), "b": gpt_node("c", "assistant", "y"), "c": gpt_node("b", "user", "z")},
+            4,
+            1,
         ),
-        ({"a": gpt_node("a", "user", "x")}, "in a circle around 'a'. Export it again. (chats[0])"),
-        ({"a": 5}, "should be a JSON object. Export the chat again. (chats[0].mapping.a)"),
-        ({"a": {"message": {"author": 1}}}, "Export the chat again. (chats[0].mapping.a.message.author)"),
-        ({"a": gpt_node(None, "captain", "x")}, "one of its values should be user, assistant, system or tool."),
-        ({"a": gpt_node(None, "user", 5)}, "(chats[0].mapping.a.message.content.parts[0])"),
-        ({"a b": gpt_node(None, "user", "x", create_time="soon")}, "(chats[0].mapping['a b'].message.create_time)"),
-        ([], "should be a JSON object. Export the chat again. (chats[0].mapping)"),
-        ({}, "The chat has no questions or answers"),
+        ({"a": 5, "q": gpt_node("a", "user", "x")}, ["x"], 1),
+        ({"a": None, "q": gpt_node("a", "user", "x")}, ["x"], 1),
+        ({"a": {"message": {"author": 1}}, "q": gpt_node("a", "user", "x")}, ["x"], 2),
+        ({"a": gpt_node(None, "captain", "x"), "q": gpt_node("a", "user", "x")}, ["x"], 1),
+        ({"q": gpt_node(None, "user", 5, "x")}, ["x"], 1),
+        ({"a b": gpt_node(None, "user", "x", create_time="soon")}, ["x"], 1),
+        ({"q": gpt_node(5, "user", "x")}, ["x"], 1),
     ],
 )
-def test_hostile_chat_is_refused_with_its_place(mapping: Any, words: str) -> None:
+def test_damaged_message_is_counted_and_costs_no_other(mapping: Any, kept: Any, others: int) -> None:
+    chat = only(gpt(mapping))
+    found = [each.content for each in chat.imported.messages]
+    assert (len(found) if isinstance(kept, int) else found) == kept
+    assert chat.left_out == {"other": others}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "words"),
+    [
+        ([], "The chat is damaged: none of its questions and answers can be read. Export the chat again. (chats[0])"),
+        ({"a": 5}, "The chat is damaged"),
+        ({}, "The chat has no questions or answers, so it is left out. (chats[0])"),
+    ],
+)
+def test_chat_without_messages_is_refused_with_its_place(mapping: Any, words: str) -> None:
     assert words in refusal([gpt(mapping)])
 
 
-def test_hostile_file_is_refused_with_its_place() -> None:
+def test_hostile_file_is_refused() -> None:
     deep = b'[{"mapping": {"a": ' + b"[" * 100_000
-    assert refusal(deep) == "chats[0]: The body is not valid JSON: nested too deeply"
-    assert "nested too deeply" in refusal(b'{"messages": ' + b'[{"children": ' * 60_000)
+    assert "The chat is damaged" in refusal(deep)
+    assert "The file is damaged here" in refusal(b'{"messages": ' + b'[{"children": ' * 60_000)
     assert "no export that Ebb can read" in refusal([])
     assert "no export that Ebb can read" in refusal([1, "a", {"title": "x"}])
     assert "no export that Ebb can read" in refusal(b"5")
-    assert "chats[0]: The body is not valid JSON" in refusal(b'[{"mapping": {"a": }}]')
-    assert "',' was expected" in refusal(b'[{"mapping": {}} {}]')
+    assert "no export that Ebb can read" in refusal(b"")
+    assert "The chat is damaged" in refusal(b'[{"mapping": {"a": }}]')
 
 
 def test_one_broken_chat_does_not_stop_the_others() -> None:
@@ -133,8 +150,8 @@ def test_one_broken_chat_does_not_stop_the_others() -> None:
     assert [(each.index, each.title) for each in file.unreadable] == [(1, "Tides"), (2, None), (3, "Tides"), (4, None)]
     problems = [each.problem for each in file.unreadable]
     assert problems == [
-        "The chat is damaged: one of its values should be a JSON object. Export the chat again. (chats[1].mapping.a)",
-        "The chat is damaged: one of its values should be a JSON object. Export the chat again. (chats[2])",
+        "The chat is damaged: none of its questions and answers can be read. Export the chat again. (chats[1])",
+        "This is no chat of ChatGPT, Claude, LibreChat, llama.cpp or Open WebUI, so it is left out. (chats[2])",
         "The file has another chat with the same id, which is imported instead. (chats[3])",
         "The chats before it are of another application. Import this one in a file of its own. (chats[4])",
     ]
@@ -151,22 +168,28 @@ def test_branches_that_repeat_too_much_are_refused() -> None:
 
 def test_answer_with_a_reply_and_a_continuation_keeps_both() -> None:
     nodes = {
-        "greeting": Node(None, "assistant", "Hello!"),
+        "greeting": Node(None, "assistant", "Hello!", created_at=5.0),
         "q": Node("greeting", "user", "x"),
         "a": Node("q", "assistant", "a"),
         "q2": Node("a", "user", "y"),
         "more": Node("a", "assistant", "b"),
+        "again": Node(None, "assistant", "Hi!"),
     }
     chat = ForeignChat("s", "t", 1.0, 1.0, nodes=nodes, head="a")
     imported = imported_from(chat, "chats[0]", room=1000)
     assert [(each.role, each.content) for each in imported.messages] == [
+        ("user", "…"),
+        ("assistant", "Hello!"),
         ("user", "x"),
         ("assistant", "a"),
         ("user", "y"),
         ("assistant", "a\n\nb"),
+        ("assistant", "Hi!"),
     ]
-    assert imported.conversation.head_id == imported.messages[2].id
-    assert chat.left_out == {"other": 1}
+    question, *_, again = imported.messages
+    assert (question.created_at, again.parent_id) == (5.0, question.id)
+    assert imported.conversation.head_id == imported.messages[4].id
+    assert chat.left_out == {}
 
 
 def test_claude_keeps_attachments_thoughts_and_branches() -> None:

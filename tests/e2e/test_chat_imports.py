@@ -59,20 +59,37 @@ def open_webui() -> list[dict[str, Any]]:
     return [{"id": "open-webui-tides", "title": "Tides of Open WebUI", "chat": inner, "created_at": 1_700_000_000}]
 
 
-EXPORTS = {"Claude": claude, "LibreChat": librechat, "Open WebUI": open_webui}
+def llama_cpp() -> list[dict[str, Any]]:
+    """Return the records of the lines."""
+
+    def message(minute: int, content: str, **fields: Any) -> dict[str, Any]:
+        parent, role = ("root", "user") if minute == 0 else ("0", "assistant")
+        written = {"content": content, "timestamp": 1_700_000_000_000 + minute}
+        return {"type": "message", "message": {"id": str(minute), "parent": parent, "role": role, **written, **fields}}
+
+    head = {"type": "session", "harness": "llama.app", "id": "llama-tides", "name": "Tides of llama.cpp"}
+    files = [{"type": "PDF", "name": "chart.pdf", "content": "", "processedAsImages": True}]
+    answers = [message(1, FIRST), message(2, SECOND, reasoningContent="Which season?")]
+    return [{**head, "currNode": "2"}, message(0, QUESTION, extra=files), *answers]
+
+
+EXPORTS = {"Claude": claude, "LibreChat": librechat, "llama.cpp": llama_cpp, "Open WebUI": open_webui}
 
 
 def file_of(application: str, folder: Path) -> Path:
-    """Write the export as the application provides it: Claude as an archive, the others as JSON."""
-    text = json.dumps(EXPORTS[application]())
-    file = folder / ("export.zip" if application == "Claude" else "export.json")
-    if file.suffix == ".json":
-        file.write_text(text)
+    """Write the export as the application provides it: Claude and llama.cpp as an archive, the others as JSON."""
+    export = EXPORTS[application]()
+    if application not in ("Claude", "llama.cpp"):
+        file = folder / "export.json"
+        file.write_text(json.dumps(export))
         return file
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(folder / "export.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("users.json", "[]")
-        archive.writestr("conversations.json", text)
-    return file
+        if application == "Claude":
+            archive.writestr("conversations.json", json.dumps(export))
+        else:
+            archive.writestr("2026-03-01_conv_tides.jsonl", "\n".join(map(json.dumps, export)))
+    return folder / "export.zip"
 
 
 @pytest.mark.parametrize("application", EXPORTS)

@@ -77,9 +77,16 @@ def read_any(body: bytes, on_value: Callable[[], None] = lambda: None) -> ReadFi
     is too big, or is Ebb's own and has a wrong value.
     """
     reader = JsonReader(checked_text(body), on_value)
-    if reader.next_is("{") and is_own(reader.first_member()):
+    if _is_own(reader):
         return ReadFile("ebb", [ReadChat(index, each) for index, each in enumerate(read_own(reader))])
     return _Foreign(reader).read()
+
+
+def _is_own(reader: JsonReader) -> bool:
+    try:
+        return reader.next_is("{") and is_own(reader.first_member())
+    except InvalidRequestError:
+        return False
 
 
 class _Foreign:
@@ -120,8 +127,8 @@ class _Foreign:
                 yield UNREADABLE
 
     def _lines(self) -> Iterator[Any]:
-        """Yield the object that a file may begin with, and that of each line. The rest of a line is UNREADABLE."""
-        if self._reader.next_is("{"):
+        """Yield the object of a file, or that of each line. The rest of a line is UNREADABLE."""
+        if self._reader.next_is("{") and not self._reader.has_lines():
             yield self._reader.value_apart(READ_APART)
         for line in self._reader.lines():
             value = line.value_apart(READ_APART)

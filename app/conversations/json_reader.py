@@ -186,6 +186,10 @@ class JsonReader:
             self._take(",")
             index += 1
 
+    def has_lines(self) -> bool:
+        """Return whether a later line begins with an object, as no line within another one does."""
+        return self._text.find("\n{", self._skip()) >= 0
+
     def lines(self) -> Iterator["JsonReader"]:
         """Yield a reader of each line that follows and is not empty."""
         while not self.is_at_end():

@@ -65,6 +65,16 @@ def test_chat_whose_header_is_missing_keeps_its_messages(missing: int) -> None:
     ]
 
 
+@pytest.mark.parametrize("header", [b'{"harness: "llama.app"}', b'{"id": tru}', b"{", b"x", b"5", b"[", b'{"a": 1} 2'])
+def test_damaged_header_costs_no_message(header: bytes) -> None:
+    whole = lines(llama_cpp_lines([llama_cpp(1), llama_cpp(2)])).split(b"\n")
+    file = read_any(b"\n".join([header, *whole[1:]]))
+    assert [(each.imported.source, len(each.imported.messages)) for each in file.chats] == [
+        ("llama-cpp:c1", 4),
+        ("llama-cpp:c2", 4),
+    ]
+
+
 def test_chats_of_other_applications_may_be_lines_too() -> None:
     chats = [
         {"uuid": str(index), "name": "", "chat_messages": [{"sender": "human", "text": "x"}]} for index in range(2)

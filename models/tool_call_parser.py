@@ -3,16 +3,18 @@
 A call follows a mark, and a reader of its syntax reads it (`models.call_syntax`). Anything else after the mark is text,
 so a user loses no words to a model that writes invalid calls or mentions a mark. Text that a call has sent is never
 taken back: if a call turns out to be invalid, it ends there, and the rest is text without the mark that ends it.
+A parser can also keep a call back until the call is complete. Then an incomplete one is text as a whole.
 The parser removes the breaks of `models.spelled_marks` from all events that it returns.
 """
 
+import re
 import string
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from models.spelled_marks import BREAK, without_breaks
-from models.tool_calls import AnswerEvent, ArgumentsPiece, CallStart, Parsed, TextPiece, merged, parsed_of
+from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, Parsed, TextPiece, merged, parsed_of
 
 _LEFT_OVER: Final = "}]"
 """Brackets that models write too often at the end of a call."""
@@ -22,6 +24,10 @@ _BRACKETS: Final = ("{", "[")
 
 _PART: Final = 1024
 """Characters of a text that are read at once. The rest of them is copied for each mark, so the time stays linear."""
+
+_CLOSING: Final = re.compile(r"[})>\]\"]")
+"""Characters with which calls end. Calls that are kept back are read up to each of them, so that none ends within the
+text that is read at once."""
 
 
 class CallReader(Protocol):
@@ -74,14 +80,28 @@ class ToolCallParser:
 
     Text is emitted as soon as it cannot be the start of a call, and arguments as soon as they are known to be valid.
     White space between calls and after the last one is dropped.
+
+    has_incomplete: a call was returned as text because it was not complete.
     """
 
-    def __init__(self, marks: CallMarks, read: Callable[[str], CallReader], *, parallel: bool = True) -> None:
+    def __init__(
+        self,
+        marks: CallMarks,
+        read: Callable[[str], CallReader],
+        *,
+        parallel: bool = True,
+        only_complete: bool = False,
+    ) -> None:
         """Create a parser of calls.
 
         read: creates a reader of the text after a mark.
         parallel: return all calls; False returns only the first.
+        only_complete: return a call once it is complete, and an incomplete one as the text that the model wrote.
         """
+        self.has_incomplete = False
+        self._only_complete = only_complete
+        self._kept_back = list[AnswerEvent]()
+        self._written = list[str]()
         self._marks = marks
         self._read_after = read
         self._parallel = parallel
@@ -113,7 +133,7 @@ class ToolCallParser:
         held, self._held = self._held, ""
         if reader is not None:
             may_be_text = cut_before is None and not reader.has_called
-            events = [] if may_be_text and not self._start else reader.finish()
+            events = [] if may_be_text and not self._start else self._passed(reader.finish())
             is_text = may_be_text and not events and self._is_mention()
             return self._counted(self._shown(self._start + "".join(self._since_start)) if is_text else events)
         if self._is_markup(held, cut_before):
@@ -123,8 +143,9 @@ class ToolCallParser:
         is_text = cut_before is None and self._num_calls == 0 and rest.strip() != ""
         return [*events, TextPiece(rest)] if is_text else events
 
-    def whole(self, text: str, cut_before: str | None = None) -> Parsed:
-        """Parse a complete answer. cut_before: as in `finish`."""
+    def whole(self, text: str, cut_before: str | None = None, *, only_complete: bool = False) -> Parsed:
+        """Parse a complete answer. cut_before: as in `finish`; only_complete: as in the constructor."""
+        self._only_complete |= only_complete
         return parsed_of([*self.push(text), *self.finish(cut_before)])
 
     def _read(self, text: str) -> Iterator[AnswerEvent]:
@@ -190,18 +211,29 @@ class ToolCallParser:
     def _begin_call(self, mark: str) -> None:
         self._due, self._start, self._last_said = (), mark, ""
         self._since_start.clear()
+        self._kept_back, self._written = [], [mark]
         self._may_be_bare = False
         self._reader = self._read_after(mark)
 
     def _read_call(self, reader: CallReader) -> tuple[list[AnswerEvent], bool]:
         """Read the text between two marks. Return its events, and whether it is over."""
-        held, self._held = self._held, ""
+        held, self._held = self._next_part()
         if not reader.has_called:
             self._since_start.append(held)
         events = reader.push(held)
+        if self._only_complete:
+            self._written.append(held)
+            if reader.is_over:
+                # The reader may return text of earlier parts too.
+                written = "".join(self._written)
+                self._written = [written[: max(len(written) - len(reader.unread), 0)]]
+        is_cut_off = bool(events) and events[-1] == CallEnd(is_complete=False)
+        events = self._passed(events)
         if not reader.is_over:
-            return events, False
-        self._reader, self._held = None, reader.unread
+            return events, bool(self._held)
+        self._reader, self._held = None, reader.unread + self._held
+        if self._only_complete and is_cut_off:
+            return events, True
         if reader.is_broken and not reader.has_called:
             before = self._start or self._since_start[0]
             return self._shown(before + reader.not_called), True
@@ -209,6 +241,28 @@ class ToolCallParser:
         self._may_be_bare = bool(self._marks.bare) and not reader.is_broken
         self._space.clear()
         return [*events, *self._shown(reader.not_called)], True
+
+    def _next_part(self) -> tuple[str, str]:
+        """Split the text that is held into the part to read next and the rest."""
+        closing = _CLOSING.search(self._held) if self._only_complete else None
+        return (self._held, "") if closing is None else (self._held[: closing.end()], self._held[closing.end() :])
+
+    def _passed(self, events: list[AnswerEvent]) -> list[AnswerEvent]:
+        """Return the events of a reader. If only complete calls are returned, keep a call back until it ends."""
+        if not self._only_complete:
+            return events
+        passed = list[AnswerEvent]()
+        for event in events:
+            self._kept_back.append(event)
+            if not isinstance(event, CallEnd):
+                continue
+            if event.is_complete:
+                passed += self._kept_back
+            else:
+                self.has_incomplete = True
+                passed += self._shown("".join(self._written))
+            self._kept_back, self._written = [], []
+        return passed
 
     def _shown(self, text: str) -> list[AnswerEvent]:
         """Return the part of a text outside of calls that can be emitted.

@@ -36,13 +36,16 @@ class ToolFormat:
     is_known: bool = False
     is_foreign: bool = False
 
-    def parser(self, *, parallel: bool = True, tools: Sequence[Mapping[str, Any]] = ()) -> ToolCallParser:
+    def parser(
+        self, *, parallel: bool = True, tools: Sequence[Mapping[str, Any]] = (), only_complete: bool = False
+    ) -> ToolCallParser:
         """Create a parser for one answer.
 
-        parallel: return all calls; False returns only the first.
         tools: the functions that the answer may call, in OpenAI's format.
+        parallel, only_complete: as in ToolCallParser.
         """
-        return make_parser(self.syntax, parallel=parallel, json_fields=self.json_fields(tools))
+        fields = self.json_fields(tools)
+        return make_parser(self.syntax, parallel=parallel, json_fields=fields, only_complete=only_complete)
 
     def json_fields(self, tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
         """Return the parameters that `make_parser` must know, as `models.call_syntax.fields` names them."""
@@ -96,9 +99,13 @@ class ToolFormat:
         return " ".join(spelled)
 
 
-def make_parser(syntax: CallSyntax, *, parallel: bool, json_fields: frozenset[str] = frozenset()) -> ToolCallParser:
+def make_parser(
+    syntax: CallSyntax, *, parallel: bool, json_fields: frozenset[str] = frozenset(), only_complete: bool = False
+) -> ToolCallParser:
     """Create a parser of one answer in a syntax. json_fields: as in `CallSyntax.reader`."""
-    return ToolCallParser(syntax.marks, lambda mark: syntax.reader(mark, json_fields), parallel=parallel)
+    return ToolCallParser(
+        syntax.marks, lambda mark: syntax.reader(mark, json_fields), parallel=parallel, only_complete=only_complete
+    )
 
 
 def find_tool_format(

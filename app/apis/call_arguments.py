@@ -25,12 +25,16 @@ def arguments_text(value: Mapping[str, Any]) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def as_message_with_objects(offer: ToolOffer, how: ToolFormat, text: str, cut_before: str | None) -> Message:
-    """Convert an answer's text to the message that the client will send back: a cut call has the object that was sent.
+def as_message_with_objects(
+    offer: ToolOffer, how: ToolFormat, text: str, cut_before: str | None, *, is_streamed: bool
+) -> Message:
+    """Convert an answer's text to the message that the client will send back.
+
+    A cut call of a stream has the object that was sent. In a whole answer it is text.
 
     cut_before: as in `engine.outputs.RequestOutput`.
     """
-    message = offer.as_message(how, text, cut_before)
+    message = offer.as_message(how, text, cut_before, only_complete=not is_streamed)
     calls = (
         call if call.is_complete else replace(call, arguments=arguments_text(arguments_object(call)))
         for call in message.tool_calls

@@ -98,12 +98,14 @@ class ToolOffer:
         # A call that a grammar forces is one in whichever tokens the model writes it.
         return replace(params, is_read_for_calls=self.is_made) if form is None else replace(params, form=form)
 
-    def as_message(self, how: ToolFormat, text: str, cut_before: str | None) -> Message:
+    def as_message(self, how: ToolFormat, text: str, cut_before: str | None, *, only_complete: bool = False) -> Message:
         """Convert an answer's text to the message that the client will send back as history.
 
         cut_before: as in `engine.outputs.RequestOutput`.
+        only_complete: as in ToolCallParser.
         """
-        parsed = how.parser(parallel=self.parallel, tools=self.known_functions).whole(text, cut_before)
+        parser = how.parser(parallel=self.parallel, tools=self.known_functions, only_complete=only_complete)
+        parsed = parser.whole(text, cut_before)
         return Message("assistant", parsed.text, parsed.calls)
 
     def _form(self, how: ToolFormat) -> StructuredOutput | None:

@@ -49,9 +49,8 @@ async def messages(request: Request) -> Response:
         remember, followed = None, SearchingStream(asked, offer, shape, prompt).after
     elif offer.is_made:
         shape = ToolUseShape(how.parser(parallel=offer.parallel, tools=offer.known_functions), **head)
-        remember = partial(
-            services.prompts.remember, engine, prompt, as_message=partial(as_message_with_objects, offer, how)
-        )
+        as_message = partial(as_message_with_objects, offer, how, is_streamed=bool(fields.stream))
+        remember = partial(services.prompts.remember, engine, prompt, as_message=as_message)
     response = await answer(
         request,
         engine,

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.apis.call_arguments import as_message_with_objects
 from app.apis.ollama.chat_schema import OllamaChatRequest
 from app.apis.ollama.generate_schema import OllamaGenerateRequest
 from app.apis.ollama.model_card import ModelCard
@@ -42,7 +41,7 @@ async def chat(request: Request) -> Response:
     thinking, how, offer = fields.thinking_mode(engine), engine.chat_format.tools, fields.offer
     shape_of: Callable[..., OllamaChatShape] = OllamaChatShape
     if offer.is_made:
-        shape_of = partial(OllamaToolShape, how.parser(tools=offer.known_functions))
+        shape_of = partial(OllamaToolShape, how.parser(tools=offer.known_functions, only_complete=True))
     shape_of = partial(shape_of, fields.model, shows_thoughts=fields.shows_thoughts, logprobs=_logprobs(engine, fields))
     if not fields.messages:
         return JSONResponse(shape_of().loaded())
@@ -53,7 +52,7 @@ async def chat(request: Request) -> Response:
     shape = shape_of(lines=prompt.lines)
     remember = partial(services.prompts.remember, engine, prompt)
     if offer.is_made:
-        remember = partial(remember, as_message=partial(as_message_with_objects, offer, how))
+        remember = partial(remember, as_message=partial(offer.as_message, how, only_complete=True))
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     return await answer(
         request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember, may_fill_window=True

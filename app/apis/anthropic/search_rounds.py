@@ -163,7 +163,12 @@ class SearchingStream:
         if not output.ids:
             return
         asked = self._asked
-        as_message = partial(as_message_with_objects, self._offer, asked.engine.chat_format.tools)
+        as_message = partial(
+            as_message_with_objects,
+            self._offer,
+            asked.engine.chat_format.tools,
+            is_streamed=bool(asked.fields.stream),
+        )
         await asked.prompts.remember(
             asked.engine, self._prompt, output.ids, output.text, output.cut_before, as_message=as_message
         )
@@ -227,10 +232,14 @@ class SearchingStream:
 
     def _message(self, output: RoundOutput) -> Message:
         how = self._asked.engine.chat_format.tools
-        return as_message_with_objects(self._offer, how, self._prompt.opening + output.text, output.cut_before)
+        text = self._prompt.opening + output.text
+        is_streamed = bool(self._asked.fields.stream)
+        return as_message_with_objects(self._offer, how, text, output.cut_before, is_streamed=is_streamed)
 
     async def _results(self, message: Message) -> list[SearchResult]:
-        """Run the searches among the calls of `message`."""
+        """Run the searches among the calls of `message`, unless one of the calls is not complete."""
+        if not all(call.is_complete for call in message.tool_calls):
+            return []
         names = {str(name): name for name in self._asked.fields.searches}
         calls = [(names[call.name], arguments_object(call)) for call in message.tool_calls if call.name in names]
         # A catalog may have megabytes.

@@ -166,8 +166,7 @@ class MessageShape:
 class ToolUseShape(MessageShape):
     """MessageShape with a block for each tool call, whose input is streamed as the model writes it.
 
-    The input of a cut call is the object without the text, number or field within which it was cut. Anthropic's clients
-    accumulate the deltas of a stream to the same object.
+    In a stream, the input of a cut call is the beginning of an object. A whole answer has such a call as text.
     """
 
     def __init__(self, parser: ToolCallParser, **head: Unpack[MessageHead]) -> None:
@@ -187,9 +186,9 @@ class ToolUseShape(MessageShape):
         return self._blocks(self._parser.finish(last.cut_before)) + super().ending(last)
 
     def _content(self, answer: RequestOutput) -> list[dict[str, Any]]:
-        parsed = self._parser.whole(answer.text, answer.cut_before)
+        parsed = self._parser.whole(answer.text, answer.cut_before, only_complete=True)
         self._num_calls += len(parsed.calls)
-        self._all_complete &= all(call.is_complete for call in parsed.calls)
+        self._all_complete &= not self._parser.has_incomplete
         blocks = [_text_block(part) if isinstance(part, str) else self._whole_call(part) for part in parsed.parts]
         return [*super()._content(replace(answer, text="")), *blocks]
 

@@ -117,7 +117,10 @@ class OllamaChatShape(OllamaShape):
 
 
 class OllamaToolShape(OllamaChatShape):
-    """OllamaChatShape with tool calls apart from the content. A complete call is sent in one line."""
+    """OllamaChatShape with tool calls apart from the content. A complete call is sent in one line.
+
+    No field tells Ollama's clients that a call is not complete, so such a call is part of the content.
+    """
 
     def __init__(
         self,
@@ -128,7 +131,7 @@ class OllamaToolShape(OllamaChatShape):
         logprobs: ChatLogprobs | None = None,
         lines: TreatedLines = UNTREATED,
     ) -> None:
-        """Make the serializer. `parser` finds the calls of this answer."""
+        """Make the serializer. `parser` finds the calls of this answer, complete ones alone."""
         self._parser = parser
         self._num_calls = 0
         self._name = ""

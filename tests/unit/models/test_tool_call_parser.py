@@ -56,6 +56,23 @@ def parsed(*pieces: str, cut_before: str | None = None, marks: tuple[str, str] =
     return parsed_of(events_of(list(pieces), cut_before, marks))
 
 
+@pytest.mark.parametrize("text", ANSWERS)
+def test_calls_that_are_not_complete_can_be_text(text: str) -> None:
+    def read(size: int, end: int, cut_before: str | None) -> Parsed:
+        parser = ToolCallParser(CallMarks((START,), (END,)), lambda _: JsonCallReader(), only_complete=True)
+        events = [event for at in range(0, end, size) for event in parser.push(text[at : min(at + size, end)])]
+        return parsed_of([*events, *parser.finish(cut_before)])
+
+    complete = tuple(call for call in parsed(text).calls if call.is_complete)
+    assert read(1, len(text), None).calls == complete
+    if not complete:
+        assert read(1, len(text), None).text == text, "no word is lost"
+    for end in range(1, len(text) + 1):
+        cut = read(end, end, text[end:])
+        assert cut.calls == complete[: len(cut.calls)]
+        assert read(1, end, text[end:]) == read(5, end, text[end:]) == cut
+
+
 def test_calls_are_removed_from_text() -> None:
     assert parsed(f"Let me look.{START}{CALLS}{END} Done.") == Parsed(("Let me look.", WEATHER, NOW, " Done."))
 

@@ -18,6 +18,7 @@ ANSWER = (
     f'So.\n<tool_call>\n{{"name": "weather", "arguments": {INPUT}}}\n</tool_call>\nAnd '
     '<tool_call>\n{"name": "now"}\n</tool_call>\n'
 )
+CALLS: list[object] = [("weather", json.loads(INPUT)), ("now", {})]
 BROKEN = '<tool_call>\n{"name": "t", "arguments": {"a": 1, "p": "\\ud83d"}}\n</tool_call>'
 CUT = ANSWER[: ANSWER.index(", null")]
 USAGE = Usage(1, 1, KVReceipt(computed=1), 0.0, 0.0, 0.0)
@@ -74,22 +75,40 @@ def whole(text: str, reason: FinishReason, stop_string: str | None = None) -> Me
 
 @pytest.mark.parametrize("text", [ANSWER, BROKEN], ids=["valid", "broken"])
 @pytest.mark.parametrize("reason", ["length", "timeout", "stop"])
-def test_stream_of_a_cut_answer_equals_its_body(text: str, reason: FinishReason) -> None:
+def test_body_of_a_cut_answer_has_complete_calls_of_its_stream(text: str, reason: FinishReason) -> None:
     for end in range(len(text) + 1):
-        body = said(whole(text[:end], reason))
-        for size in (1, 3, 1000):
-            assert said(accumulated(events_of(text[:end], reason, size))) == body
+        blocks, why = said(whole(text[:end], reason))
+        streamed, why_streamed = said(accumulated(events_of(text[:end], reason, 1)))
+        for size in (3, 1000):
+            assert said(accumulated(events_of(text[:end], reason, size))) == (streamed, why_streamed)
+        assert why == why_streamed
+        calls = [block for block in blocks if not isinstance(block, str)]
+        assert calls == CALLS[: len(calls)]
+        complete = [streamed[at] for at in range(len(streamed)) if streamed[at] in CALLS]
+        assert calls in (complete, complete[:-1])
+        if reason == "stop":
+            assert (why == "tool_use") == (bool(calls) and len(calls) == len(streamed) - _num_texts(streamed))
+
+
+def _num_texts(blocks: list[object]) -> int:
+    return sum(isinstance(block, str) for block in blocks)
 
 
 def test_whole_answer_has_texts_and_calls_in_order() -> None:
-    calls = [("weather", json.loads(INPUT)), ("now", {})]
-    assert said(whole(ANSWER, "stop")) == (["So.\n", calls[0], "\nAnd ", calls[1]], "tool_use")
+    assert said(whole(ANSWER, "stop")) == (["So.\n", CALLS[0], "\nAnd ", CALLS[1]], "tool_use")
 
 
-def test_input_of_a_cut_call_is_the_object_that_can_be_read() -> None:
-    assert said(whole(CUT, "length")) == (["So.\n", ("weather", {"city": "Köln é", "days": []})], "max_tokens")
-    for before, given in (("ln", {}), ("days", {"city": "Köln é"}), ('city"', {}), ("{" + '"city', {})):
-        assert said(whole(ANSWER[: ANSWER.index(before)], "length")) == (["So.\n", ("weather", given)], "max_tokens")
+def test_cut_call_is_text_and_in_a_stream_what_can_be_read() -> None:
+    for before, given in (
+        (", null", {"city": "Köln é", "days": []}),
+        ("ln", {}),
+        ("days", {"city": "Köln é"}),
+        ('city"', {}),
+        ("{" + '"city', {}),
+    ):
+        text = ANSWER[: ANSWER.index(before)]
+        assert said(whole(text, "length")) == ([text], "max_tokens")
+        assert said(accumulated(events_of(text, "length"))) == (["So.\n", ("weather", given)], "max_tokens")
     assert said(whole(ANSWER[:30], "length")) == (["So.\n"], "max_tokens")
     assert said(whole("<tool_call>\n{", "length")) == ([""], "max_tokens")
 
@@ -104,4 +123,6 @@ def test_input_is_streamed_as_valid_json_pieces() -> None:
 def test_reason_asks_for_calls_only_if_all_are_complete() -> None:
     assert said(whole(CUT, "stop", stop_string=", "))[1] == "stop_sequence"
     assert said(whole(CUT, "stop"))[1] == "end_turn"
-    assert said(whole(BROKEN, "stop")) == ([("t", {"a": 1}), '\\ud83d"}}\n'], "end_turn")
+    assert said(whole(BROKEN, "stop")) == ([BROKEN], "end_turn")
+    complete = ANSWER[: ANSWER.index("And")]
+    assert said(whole(complete + BROKEN, "stop")) == (["So.\n", CALLS[0], "\n" + BROKEN], "end_turn")

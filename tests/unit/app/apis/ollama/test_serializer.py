@@ -1,6 +1,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from app.apis.ollama.serializer import OllamaChatShape, OllamaShape, OllamaTextShape, OllamaToolShape
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from engine.errors import EngineError
@@ -8,6 +10,13 @@ from engine.outputs import FinishReason, KVReceipt, Phases, RequestOutput, Usage
 from models.tool_format import find_tool_format
 from tests.unit.fake_engine import WORDS, FakeTokenizer, fake_logprobs
 
+BROKEN = (
+    '<tool_call>\n{"name": "remove", "arguments": {"path": "/srv", "only": "*.log\n*.tmp"}}\n</tool_call>',
+    r'<tool_call>\n{"name": "read", "arguments": {"path": "C:\Users", "lines": 3}}\n</tool_call>',
+    """<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": 'c'}}\n</tool_call>""",
+    '<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": NaN}}\n</tool_call>',
+    '<tool_call>\n{"name": "f", "arguments": "{\\"a\\": 1, \\"b\\": x}"}\n</tool_call>',
+)
 CALL = '<tool_call>\n{"name": "f", "arguments": {"city": "Zürich"}}\n</tool_call>'
 USAGE = Usage(5, 3, KVReceipt(phases=Phases(1.0, 2.0, 3.0, 4.0)), 1.0, 10.0, 30.5)
 
@@ -22,7 +31,7 @@ def output(text: str = "", reason: FinishReason | None = None, **fields: Any) ->
 
 
 def tool_shape() -> OllamaToolShape:
-    return OllamaToolShape(find_tool_format({}, "").parser(), "m:latest")
+    return OllamaToolShape(find_tool_format({}, "").parser(only_complete=True), "m:latest")
 
 
 def messages_of(shape: OllamaShape, *outputs: RequestOutput) -> list[dict[str, Any]]:
@@ -102,6 +111,27 @@ def test_whole_answer_has_its_calls_apart_from_the_text() -> None:
     message = tool_shape().whole(output("So: " + CALL, "stop"))["message"]
     assert message["content"] == "So: "
     assert [call["function"]["arguments"] for call in message["tool_calls"]] == [{"city": "Zürich"}]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_call_that_is_not_complete_is_text(text: str) -> None:
+    whole = tool_shape().whole(output(CALL + text, "stop"))["message"]
+    assert [call["function"]["name"] for call in whole["tool_calls"]] == ["f"]
+    assert whole["content"] == text
+    for size in (1, 7, len(text)):
+        pieces = [output(text[at : at + size]) for at in range(0, len(text), size)]
+        shown = messages_of(tool_shape(), *pieces, output("", "stop"))
+        assert not any("tool_calls" in message for message in shown)
+        assert "".join(message["content"] for message in shown) == text
+
+
+def test_cut_call_is_text() -> None:
+    for end in range(CALL.index("arg"), CALL.index("}")):
+        shape = tool_shape()
+        shown = messages_of(shape, output("So: " + CALL[:end]), output("", "length"))
+        assert not any("tool_calls" in message for message in shown)
+        assert shown[-1]["content"] == ""
+        assert "".join(message["content"] for message in shown) == "So: " + CALL[:end]
 
 
 def test_held_back_text_precedes_the_last_line() -> None:

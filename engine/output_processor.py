@@ -24,6 +24,8 @@ class _Progress:
     text_before: str = ""
     reasoning_before: str = ""
     stop_string: str | None = None
+    formed: list[str] | None = None
+    """Text so far of an answer with a form."""
 
 
 class OutputProcessor:
@@ -50,6 +52,7 @@ class OutputProcessor:
             StopStrings(sampling.stop, include=sampling.include_stop_str_in_output),
         )
         self._progress[request.request_id] = progress
+        progress.formed = [] if request.mask is not None else None
         progress.num_resumed = len(request.output_token_ids)
         for token_id in request.output_token_ids:
             progress.num_tokens += 1
@@ -115,6 +118,8 @@ class OutputProcessor:
             return replace(ended, embedding=update.embedding), False
         is_first = progress.first_token is None
         output, stopped = self._process_token(progress, token_id, update.finish_reason)
+        if progress.formed is not None:
+            progress.formed.append(output.text)
         if update.logprobs is not None:
             output = replace(output, logprobs=(update.logprobs,))
         if is_first and request.prompt_logprobs:
@@ -174,12 +179,17 @@ class OutputProcessor:
         del self._progress[request.request_id]
         output = _output(request.request_id, said, token_ids)
         rest = Said() if cut else self._rest(progress)
+        text = output.text if rest.is_thought else output.text + rest.text
+        usage = self._usage(progress)
+        if reason == "stop" and request.mask is not None and progress.formed is not None:
+            verdict = request.mask.verdict("".join((progress.text_before, *progress.formed, text)))
+            usage = replace(usage, kv=replace(usage.kv, form=verdict))
         return replace(
             output,
-            text=output.text if rest.is_thought else output.text + rest.text,
+            text=text,
             reasoning=output.reasoning + rest.text if rest.is_thought else output.reasoning,
             finish_reason=reason,
-            usage=self._usage(progress),
+            usage=usage,
             error=error,
             error_path=error_path,
             stop_string=stop_string,

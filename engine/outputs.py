@@ -12,6 +12,9 @@ FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_tim
 moved: another engine continues the answer, which no client sees.
 """
 
+FormVerdict = Literal["valid", "invalid", "unchecked"]
+"""Result of the check of a complete answer whose form has keywords that are not enforced."""
+
 
 @dataclass(frozen=True, slots=True)
 class Phases:
@@ -50,6 +53,7 @@ class KVReceipt:
         by that tier.
     saved_ms: estimated time to compute the reused tokens, less the wait for the tiers. Negative if the wait was in
         vain; None while the engine's speed is unknown.
+    form: verdict on the answer; None if all of its form was enforced, or if it did not end with its form.
     """
 
     reused: Counter[TierId] = field(default_factory=Counter)
@@ -60,6 +64,7 @@ class KVReceipt:
     prefetched: Counter[TierId] = field(default_factory=Counter)
     phases: Phases = Phases()
     saved_ms: float | None = None
+    form: FormVerdict | None = None
 
     @property
     def cached(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from engine.errors import InvalidRequestError
+from engine.grammar.enforceable import enforceable
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
 from models.chat_format import Message
@@ -94,9 +95,10 @@ class ToolOffer:
         Raises:
             InvalidRequestError: the required tool is not offered, or the form of its input cannot be enforced.
         """
-        form = self._form(how)
-        # A call that a grammar forces is one in whichever tokens the model writes it.
-        return replace(params, is_read_for_calls=self.is_made) if form is None else replace(params, form=form)
+        if (form := self._form(how)) is not None:
+            # A call that a grammar forces is one in whichever tokens the model writes it.
+            return replace(params, form=form)
+        return replace(params, is_read_for_calls=self.is_made)
 
     def as_message(self, how: ToolFormat, text: str, cut_before: str | None, *, only_complete: bool = False) -> Message:
         """Convert an answer's text to the message that the client will send back as history.
@@ -127,6 +129,13 @@ class ToolOffer:
                 "syntax regex, or leave the choice to the model (auto).",
                 param=path,
             )
+        for each in functions:
+            if each["name"] in self.custom and (left_out := enforceable(each.get("parameters")).left_out):
+                raise InvalidRequestError(
+                    f"tools: {left_out[0]} of the input of {each['name']} cannot be enforced, so no such call can be "
+                    "required. Leave the choice to the model (auto).",
+                    param="tools",
+                )
         return StructuredOutput("calls", how.grammar(functions, parallel=self.parallel and not self.is_named))
 
 

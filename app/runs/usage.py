@@ -10,7 +10,7 @@ from app.runs.reuse_report import stored_reuse
 from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU, DEVICE
-from engine.outputs import KVReceipt, Usage
+from engine.outputs import FormVerdict, KVReceipt, Usage
 
 
 def combined_usage(usages: Sequence[Usage]) -> Usage:
@@ -33,6 +33,7 @@ def combined_usage(usages: Sequence[Usage]) -> Usage:
         computed=sum(kv.computed for kv in receipts),
         blocks_verified=sum(kv.blocks_verified for kv in receipts),
         prefetched=sum((kv.prefetched for kv in receipts), Counter()),
+        form=_worst(receipts),
     )
     return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),
@@ -50,10 +51,18 @@ def usage_of_answers(usages: Sequence[Usage]) -> Usage:
     first = usages[0]
     return replace(
         first,
+        kv=replace(first.kv, form=_worst([usage.kv for usage in usages])),
         completion_tokens=sum(usage.completion_tokens for usage in usages),
         reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
         total_ms=max(usage.total_ms for usage in usages),
     )
+
+
+def _worst(receipts: Sequence[KVReceipt]) -> FormVerdict | None:
+    """Return the worst verdict on the forms of several answers; None if none was checked."""
+    found = {kv.form for kv in receipts}
+    worst: tuple[FormVerdict, ...] = ("invalid", "unchecked", "valid")
+    return next((verdict for verdict in worst if verdict in found), None)
 
 
 def openai_usage(usage: Usage, lines: TreatedLines = UNTREATED) -> bodies.TokenUsage:
@@ -131,6 +140,8 @@ def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
     }
     if kv.prefetched:
         figures["prefetched"] = {tier.id: kv.prefetched[tier.id] for tier in all_tiers() if tier not in (DEVICE, CPU)}
+    if kv.form is not None:
+        figures["form"] = kv.form
     if lines != UNTREATED:
         figures["volatile_lines"] = {"removed": list(lines.removed), "moved": list(lines.moved)}
     return {**{tier.id: kv.reused[tier.id] for tier in all_tiers()}, **figures}

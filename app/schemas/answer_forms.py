@@ -5,17 +5,19 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from app.schemas.parsing import RequestModel, optional
+from app.schemas.unenforced import note_unenforced
 from engine.errors import InvalidRequestError
 from engine.structured_output import StructuredOutput
 
 MAX_CHOICES = 1000
 MAX_FORM_CHARACTERS = 1 << 16
 
-JsonSchema = dict[str, Any] | bool
+JsonSchema = Annotated[dict[str, Any] | bool, AfterValidator(note_unenforced)]
 FormText = Annotated[str, Field(min_length=1, max_length=MAX_FORM_CHARACTERS)]
+SchemaOrText = Annotated[dict[str, Any] | bool | FormText, AfterValidator(note_unenforced)]
 Choices = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MAX_FORM_CHARACTERS)]],
     Field(min_length=1, max_length=MAX_CHOICES),
@@ -40,9 +42,15 @@ class TextFormat(RequestModel):
 
 
 class ObjectFormat(RequestModel):
-    """Any JSON object."""
+    """Any JSON object, or one that conforms to a schema, as llama.cpp and Together have it."""
 
     type: Literal["json_object"]
+    schema_: JsonSchema | None = Field(default=None, alias="schema")
+
+    @property
+    def form(self) -> StructuredOutput:
+        """The form of the answer."""
+        return ANY_OBJECT if self.schema_ is None else of_schema(self.schema_)
 
 
 class SchemaFormat(RequestModel):
@@ -74,7 +82,7 @@ class StructuredOutputs(RequestModel):
 
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"structural_tag": (), "whitespace_pattern": ()}
 
-    json_: Annotated[JsonSchema | FormText | None, Field(alias="json")] = None
+    json_: Annotated[SchemaOrText | None, Field(alias="json")] = None
     regex: FormText | None = None
     choice: Choices | None = None
     grammar: FormText | None = None
@@ -87,12 +95,12 @@ class FormFields(RequestModel):
     """The fields of a request that can state the answer's form. At most one of them may be used."""
 
     response_format: ResponseFormat | None = optional(
-        "`json_object`, or `json_schema` with its `schema`; `text` allows any answer"
+        "`json_object`, with or without a `schema`, or `json_schema` with its `schema`; `text` allows any answer"
     )
     structured_outputs: StructuredOutputs | None = optional(
         "required form of the answer: `json`, `regex`, `choice`, `grammar` or `json_object`, as in vLLM"
     )
-    guided_json: JsonSchema | FormText | None = optional("older name of `structured_outputs.json`")
+    guided_json: SchemaOrText | None = optional("older name of `structured_outputs.json`")
     guided_regex: FormText | None = optional("older name of `structured_outputs.regex`")
     guided_choice: Choices | None = optional("older name of `structured_outputs.choice`")
     guided_grammar: FormText | None = optional("older name of `structured_outputs.grammar`")
@@ -111,8 +119,10 @@ class FormFields(RequestModel):
 
     def _openai_forms(self) -> list[tuple[StructuredOutput, str]]:
         match self.response_format:
-            case ObjectFormat():
+            case ObjectFormat(schema_=None):
                 return [(ANY_OBJECT, "response_format")]
+            case ObjectFormat(form=form):
+                return [(form, "response_format.schema")]
             case SchemaFormat(json_schema=named):
                 return [(of_schema(named.schema_), "response_format.json_schema.schema")]
         return []
@@ -134,12 +144,12 @@ class FormFields(RequestModel):
         return [*forms, *([(ANY_OBJECT, "structured_outputs.json_object")] if newer.json_object else [])]
 
 
-def of_schema(schema: JsonSchema | str) -> StructuredOutput:
+def of_schema(schema: dict[str, Any] | bool | str) -> StructuredOutput:
     """Build the form of JSON that conforms to `schema`, which may be given as text."""
     return StructuredOutput("json", schema if isinstance(schema, str) else _written(schema))
 
 
-def _written(schema: JsonSchema) -> str:
+def _written(schema: dict[str, Any] | bool) -> str:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from engine.outputs import FormVerdict
 from engine.sampling.token_mask import TokenMask
 
 
@@ -45,6 +46,10 @@ class AfterThought:
         """See TokenMask. There is nothing to compute within reasoning."""
         if not self._thoughts.inside:
             self._mask.begin()
+
+    def verdict(self, text: str) -> FormVerdict | None:
+        """See TokenMask."""
+        return self._mask.verdict(text)
 
     @property
     def is_ready(self) -> bool:

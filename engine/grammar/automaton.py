@@ -11,8 +11,10 @@ from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
 from engine.errors import InvalidRequestError
 from engine.grammar.call_rules import tool_at
+from engine.grammar.embedded import embedded
 from engine.grammar.endless import endless_reference
-from engine.structured_output import StructuredOutput
+from engine.grammar.enforceable import enforceable
+from engine.structured_output import FormKind, StructuredOutput
 from models.text_tokenizer import TextTokenizer
 
 if TYPE_CHECKING:
@@ -88,18 +90,19 @@ class Automaton:
     @classmethod
     def compile(cls, form: StructuredOutput, tokenizer: LLTokenizer) -> "Automaton":
         """Compile a form. Raise InvalidRequestError for "form" with the library's message."""
-        if form.kind == "json" and (ref := endless_reference(json.loads(form.text))) is not None:
-            text = f"each value of {ref} contains another one, so none can end. Make a property optional or nullable."
-            raise InvalidRequestError(text, param="form")
+        text = _in_enforced_words(form)
+        if form.kind == "json" and (ref := endless_reference(json.loads(text))) is not None:
+            why = f"each value of {ref} contains another one, so none can end. Make a property optional or nullable."
+            raise InvalidRequestError(why, param="form")
         try:
-            grammar = _grammar(form)
+            grammar = _grammar(form.kind, text)
         except ValueError as error:
             raise InvalidRequestError(str(error), param="form") from None
         limits = LARK_LIMITS if form.kind == "lark" else LIMITS
         matcher = LLMatcher(tokenizer, grammar, limits=limits, log_level=0)
         if matcher.is_error():
             fault = matcher.get_error()
-            of_tool = _of_arguments(fault, form.text) if form.kind == "calls" else None
+            of_tool = _of_arguments(fault, text) if form.kind == "calls" else None
             raise InvalidRequestError(of_tool or _in_words(fault), param="form")
         return cls(matcher)
 
@@ -123,14 +126,27 @@ class Automaton:
         return Position(words, forced, failure)
 
 
-def _grammar(form: StructuredOutput) -> str:
+def _in_enforced_words(form: StructuredOutput) -> str:
+    """Return the text of a form with its schemas rewritten."""
     match form.kind:
         case "json":
-            return LLMatcher.grammar_from_json_schema(form.text, overrides=COMPACT)
+            return json.dumps(enforceable(json.loads(form.text)).schema, ensure_ascii=False)
+        case "calls" | "lark":
+            return "".join(
+                piece if isinstance(piece, str) else f"%json {json.dumps(piece.enforced, ensure_ascii=False)}"
+                for piece in embedded(form.text)
+            )
+    return form.text
+
+
+def _grammar(kind: FormKind, text: str) -> str:
+    match kind:
+        case "json":
+            return LLMatcher.grammar_from_json_schema(text, overrides=COMPACT)
         case "regex":
-            return LLMatcher.grammar_from_regex(form.text)
+            return LLMatcher.grammar_from_regex(text)
         case "lark" | "calls":
-            return LLMatcher.grammar_from_lark(form.text)
+            return LLMatcher.grammar_from_lark(text)
 
 
 def _of_arguments(error: str, grammar: str) -> str | None:

@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 
 from engine.errors import InvalidRequestError, OverloadedError
 from engine.fair_places import FairPlaces
+from engine.outputs import FormVerdict
 from engine.structured_output import StructuredOutput
 
 if TYPE_CHECKING:
@@ -42,10 +43,14 @@ MAX_KEPT: Final = 128
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class CompiledForm:
-    """A compiled form. Answers copy `automaton`, whose position is `start`."""
+    """A compiled form. Answers copy `automaton`, whose position is `start`.
+
+    check: checks a complete answer against what masks do not enforce; None if they enforce all of the form.
+    """
 
     automaton: "Automaton"
     start: "Position"
+    check: Callable[[str], FormVerdict | None] | None = None
 
 
 _Owned = tuple[str, StructuredOutput]

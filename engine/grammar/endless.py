@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from engine.grammar.references import resolved
+
 MAX_ROUNDS = 32
 """Maximum number of rounds. A schema that needs more counts as satisfiable: its answers end at the token limit."""
 
@@ -12,7 +14,7 @@ def endless_reference(root: object) -> str | None:
     A definition can end if everything that it requires can end. Each round finds the definitions that can end, given
     the definitions found in earlier rounds.
     """
-    targets = {ref: _resolved(root, ref) for ref in _references(root)}
+    targets = {ref: resolved(root, ref) for ref in _references(root)}
     endless = set(targets)
 
     def ends(node: object) -> bool:
@@ -64,15 +66,3 @@ def _references(root: object) -> Iterator[str]:
             todo += node.values()
         elif isinstance(node, list):
             todo += node
-
-
-def _resolved(root: object, ref: str) -> object:
-    """Return the schema that a reference into `root` names; None for a reference that leads elsewhere."""
-    if not ref.startswith("#"):
-        return None
-    node = root
-    for name in ref[1:].split("/")[1:]:
-        if not isinstance(node, dict):
-            return None
-        node = node.get(name.replace("~1", "/").replace("~0", "~"))
-    return node

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from engine.grammar.compiled_forms import CompiledForm
+from engine.outputs import FormVerdict
 
 if TYPE_CHECKING:
     from engine.grammar.automaton import Position
@@ -54,6 +55,11 @@ class GrammarMask:
             threads = self._threads.slow if self._was_slow else self._threads.quick
             self._position = threads.submit(self._advance, self._position, fresh)
             self._wait_until = time.monotonic() + PATIENCE_SECONDS
+
+    def verdict(self, text: str) -> FormVerdict | None:
+        """See TokenMask."""
+        check = self._compiled.check
+        return None if check is None else check(text)
 
     @property
     def is_ready(self) -> bool:

@@ -1,14 +1,20 @@
 """Conversion of answer forms to token masks, within limits."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.errors import InvalidRequestError
 from engine.grammar.after_thought import AfterThought, Tracker
 from engine.grammar.compiled_forms import CompiledForm, CompiledForms
+from engine.grammar.embedded import CHECKED_RULE, OPTIONS, embedded
+from engine.grammar.enforceable import enforceable
 from engine.grammar.grammar_mask import GrammarMask, MaskThreads
 from engine.grammar.limits import check_form
+from engine.grammar.verdict import verdict
+from engine.outputs import FormVerdict
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
@@ -119,4 +125,21 @@ class Grammars:
         start = automaton.advance([])
         if start.failure is not None:
             raise InvalidRequestError(start.failure, param="form")
-        return CompiledForm(automaton, start)
+        return CompiledForm(automaton, start, _check_of(form))
+
+
+def _check_of(form: StructuredOutput) -> Callable[[str], FormVerdict | None] | None:
+    """Return the check of complete answers with `form`; None if masks enforce all of it."""
+    schema: object = None
+    if form.kind == "json":
+        schema = json.loads(form.text)
+    elif form.kind == "calls":
+        before = ""
+        for piece in embedded(form.text):
+            if isinstance(piece, str):
+                before = piece
+            elif before.endswith(f"\n{CHECKED_RULE}: "):
+                schema = piece.schema
+    if not (left_out := enforceable(schema).left_out) or left_out == (OPTIONS,):
+        return None
+    return partial(verdict, schema, may_be_call=form.kind == "calls")

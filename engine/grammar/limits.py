@@ -10,6 +10,8 @@ from typing import Any
 
 from engine.errors import InvalidRequestError
 from engine.grammar.call_rules import tool_at
+from engine.grammar.embedded import EmbeddedSchema, embedded
+from engine.grammar.enforceable import enforceable, subschemas
 from engine.structured_output import FormKind, StructuredOutput
 
 MAX_BYTES: Mapping[FormKind, int] = {"json": 32 << 10, "regex": 8 << 10, "lark": 16 << 10, "calls": 64 << 10}
@@ -42,11 +44,6 @@ BRANCHES = ("anyOf", "oneOf", "allOf", "prefixItems")
 MEETING = ("$ref", *BRANCHES)
 """Keywords that can bring a second pattern for the same string when they stand next to a pattern."""
 
-MAX_PATH = 200
-"""Maximum length of a path in an error, in characters. Clients choose the names in it."""
-
-_LOOK_AROUND = re.compile(r"\(\?<?[=!]")
-_EMBEDDED = re.compile(r"%json\s*")
 _COUNTED = re.compile(r"\{(\d+)(,?)(\d*)\}")
 _TERMINAL = re.compile(r"^[ \t]*(_?[A-Z][A-Z0-9_]*)(?:\.\d+)?[ \t]*:(.*(?:\n[ \t]*\|.*)*)", re.MULTILINE)
 _NAME = re.compile(r"_?[A-Z][A-Z0-9_]*")
@@ -60,40 +57,50 @@ def check_form(form: StructuredOutput) -> None:
         raise _refused("the form is empty")
     match form.kind:
         case "json":
-            if "x-guidance" in form.text:
-                raise _refused("x-guidance is not supported")
-            _check_schema(_parsed(form.text))
+            _check_rewritten(_parsed(form.text))
         case "regex":
             _check_written_out(form.text)
         case "calls":
-            _check_embedded(form.text)
+            _check_calls(form.text)
         case "lark":
             rules = _check_embedded(form.text)
-            if any(directive in rules for directive in ("%regex", "%llguidance")) or "x-guidance" in form.text:
-                raise _refused("%regex, %llguidance and x-guidance are not supported")
+            if any(directive in rules for directive in ("%regex", "%llguidance")):
+                raise _refused("%regex and %llguidance are not supported")
             if rules.count("|") > MAX_ALTERNATIVES:
                 raise _refused(f"the grammar has more than {MAX_ALTERNATIVES} alternatives")
             _check_written_out(rules)
             _check_terminals(rules)
 
 
+def _check_calls(grammar: str) -> None:
+    """Check the schemas of tools in a grammar that the server wrote."""
+    for piece in embedded(grammar):
+        if isinstance(piece, EmbeddedSchema):
+            try:
+                _check_rewritten(piece.schema)
+            except InvalidRequestError as error:
+                tool = tool_at(grammar, piece.line)
+                raise error if tool is None else _refused(f"the arguments of {tool}: {error.message}") from None
+
+
 def _check_embedded(grammar: str) -> str:
-    """Check the schemas embedded in a grammar. Return the grammar without them."""
-    rules, end = list[str](), 0
-    for start in _EMBEDDED.finditer(grammar):
-        if start.start() < end:
+    """Check the schemas embedded in a client's grammar. Return the grammar without them."""
+    rules = list[str]()
+    for piece in embedded(grammar):
+        if isinstance(piece, str):
+            rules.append(piece)
             continue
-        rules.append(grammar[end : start.start()])
-        try:
-            schema, end = json.JSONDecoder().raw_decode(grammar, start.end())
-        except (ValueError, RecursionError):
-            raise _refused("the text after %json is not JSON, or is nested too deeply") from None
-        try:
-            _check_schema(schema)
-        except InvalidRequestError as error:
-            tool = tool_at(grammar, grammar.count("\n", 0, start.start()) + 1)
-            raise error if tool is None else _refused(f"the arguments of {tool}: {error.message}") from None
-    return "".join([*rules, grammar[end:]])
+        if left_out := _check_rewritten(piece.schema):
+            raise _refused(f"{left_out[0]} in a schema of the grammar cannot be enforced")
+    return "".join(rules)
+
+
+def _check_rewritten(schema: object) -> tuple[str, ...]:
+    """Check a schema as it is enforced. Return the keywords that are not."""
+    _check_levels(schema)
+    rewritten = enforceable(schema)
+    _check_schema(rewritten.schema)
+    return rewritten.left_out
 
 
 def _refused(why: str) -> InvalidRequestError:
@@ -110,12 +117,12 @@ def _parsed(text: str) -> object:
 def _check_schema(schema: object) -> None:
     branches = patterns = 0
     may_meet = False
-    for path, node in _nodes(schema):
+    for node in _schemas(schema):
         branches += len(node["properties"]) if isinstance(node.get("properties"), dict) else 0
         branches += sum(len(node[name]) for name in BRANCHES if isinstance(node.get(name), list))
         if branches > MAX_BRANCHES:
             raise _refused(f"the schema has more than {MAX_BRANCHES} properties and branches")
-        _check_node(node, path)
+        _check_node(node)
         has_pattern = isinstance(node.get("pattern"), str)
         patterns += has_pattern
         may_meet |= has_pattern and any(name in node for name in MEETING)
@@ -124,7 +131,7 @@ def _check_schema(schema: object) -> None:
         raise _refused(f"the schema has more than {MAX_MEETING} patterns, some of which apply to the same string")
 
 
-def _check_node(node: dict[str, Any], path: str) -> None:
+def _check_node(node: dict[str, Any]) -> None:
     if isinstance(node.get("enum"), list) and len(node["enum"]) > MAX_ENUM:
         raise _refused(f"an enum of the schema has more than {MAX_ENUM} values")
     for name in COUNTS:
@@ -135,30 +142,30 @@ def _check_node(node: dict[str, Any], path: str) -> None:
             f"multipleOf in the schema is {multiple}; without its decimal point, it must be at most {MAX_MULTIPLE}"
         )
     if isinstance(pattern := node.get("pattern"), str):
-        _check_pattern(pattern, f"{path}.pattern")
+        _check_written_out(pattern)
     if isinstance(patterns := node.get("patternProperties"), dict):
         for pattern in patterns:
-            _check_pattern(str(pattern), f"{path}.patternProperties")
+            _check_written_out(str(pattern))
 
 
-def _check_pattern(pattern: str, path: str) -> None:
-    if _LOOK_AROUND.search(pattern):
-        raise _refused(f"{path} has a look-ahead or a look-behind, which cannot be enforced")
-    _check_written_out(pattern)
-
-
-def _nodes(schema: object) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the paths of all objects in the schema and the objects, including those that are not schemas."""
-    todo = [("schema", schema, 0)]
+def _check_levels(schema: object) -> None:
+    todo = [(schema, 0)]
     while todo:
-        path, node, depth = todo.pop()
-        if depth > 2 * MAX_DEPTH:
+        node, level = todo.pop()
+        if level > 2 * MAX_DEPTH:
             raise _refused(f"the schema is nested more than {MAX_DEPTH} levels deep")
+        if isinstance(node, dict | list):
+            todo += [(below, level + 1) for below in (node.values() if isinstance(node, dict) else node)]
+
+
+def _schemas(schema: object) -> Iterator[dict[str, Any]]:
+    """Yield the schema and those within it. Values, such as those of `enum`, are none."""
+    todo = [schema]
+    while todo:
+        node = todo.pop()
         if isinstance(node, dict):
-            yield path, node
-            todo += [(f"{path}.{name}"[:MAX_PATH], below, depth + 1) for name, below in node.items()]
-        elif isinstance(node, list):
-            todo += [(f"{path}[{index}]"[:MAX_PATH], below, depth + 1) for index, below in enumerate(node)]
+            yield node
+            todo += subschemas(node)
 
 
 def _without_point(number: float) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from engine.errors import FOR_THE_PROCESS
+from engine.outputs import FormVerdict
 from engine.sampling.token_mask import TokenMask
 
 FAILED: Final = "the grammar failed; see the server's log"
@@ -39,6 +40,10 @@ class GuardedMask:
     def forced(self) -> Sequence[int]:
         """See TokenMask."""
         return self._ask(self._mask.forced, ())
+
+    def verdict(self, text: str) -> FormVerdict | None:
+        """See TokenMask."""
+        return self._ask(lambda: self._mask.verdict(text), None)
 
     @property
     def is_ready(self) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from engine.outputs import FormVerdict
+
 
 class TokenMask(Protocol):
     """The tokens that one answer allows next. Used on the scheduler's thread.
@@ -28,6 +30,12 @@ class TokenMask(Protocol):
         """Return the ids that must come next, as far as they are known. No computation is needed to choose them.
 
         The caller accepts them like any other token.
+        """
+
+    def verdict(self, text: str) -> FormVerdict | None:
+        """Check the text of a complete answer against the keywords of its form that no mask enforces.
+
+        Return None if the masks enforce all of them.
         """
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from app.apis.ollama.options import NO_OPTIONS, OllamaOptions, option_field
 from app.host.backend import Backend
@@ -12,11 +12,13 @@ from app.prompts.thinking import preferred_mode, required_mode
 from app.schemas.answer_forms import ANY_OBJECT, of_schema
 from app.schemas.parsing import optional
 from app.schemas.sampling import NO_DEFAULTS, AnswerRequest, TopLogprobs
+from app.schemas.unenforced import note_unenforced
 from engine.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
 
 AnswerForm = Annotated[
-    Annotated[Literal["json"], Tag("<word>")] | Annotated[dict[str, Any], Tag("<schema>")],
+    Annotated[Literal["json"], Tag("<word>")]
+    | Annotated[dict[str, Any], AfterValidator(note_unenforced), Tag("<schema>")],
     Discriminator(lambda value: "<schema>" if isinstance(value, dict) else "<word>"),
 ]
 Think = Annotated[

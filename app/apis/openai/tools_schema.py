@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from app.apis.openai.custom_tools import AnyText, GrammarDefinition, OfferedTool, custom_tool, offer_of_tools
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from app.schemas.hosted_tools import NotHosted
 from app.schemas.parsing import RequestModel, kind_by_type, optional
+from app.schemas.unenforced import note_unenforced
 from models.custom_input import arguments_of
 from models.tool_calls import ToolCall
 
@@ -28,6 +29,13 @@ class Function(RequestModel):
     description: str | None = None
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
+
+    @model_validator(mode="after")
+    def _noted(self, info: ValidationInfo) -> "Function":
+        """Note what is not enforced. Without `strict`, such keywords are annotations, as in other servers."""
+        if self.strict:
+            note_unenforced(self.parameters, info)
+        return self
 
 
 class Tool(RequestModel):

@@ -12,7 +12,7 @@ from app.apis.responses.tools_schema import ResponseChoice, ResponseTools, offer
 from app.domain.bounds import MAX_MESSAGES
 from app.domain.response_record import Truncation
 from app.prompts.tool_offer import ToolOffer
-from app.schemas.answer_forms import ANY_OBJECT, NamedSchema, ObjectFormat, TextFormat, format_kind, of_schema
+from app.schemas.answer_forms import NamedSchema, ObjectFormat, TextFormat, format_kind, of_schema
 from app.schemas.cache_mark import CacheKey
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import CompatibleRequest, RequestModel
@@ -83,8 +83,8 @@ class TextFields(RequestModel):
     def form(self) -> StructuredOutput | None:
         """The form of the answer. None if any text is allowed."""
         match self.format:
-            case ObjectFormat():
-                return ANY_OBJECT
+            case ObjectFormat(form=form):
+                return form
             case FlatSchema(schema_=schema):
                 return of_schema(schema)
         return None

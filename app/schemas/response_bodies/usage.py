@@ -1,7 +1,7 @@
 """Usage in a response body, with the KV receipt and the record of KV reuse that is stored with it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -74,6 +74,7 @@ class ReceiptFigures(TypedDict):
     saved_ms: float | None
     phases_ms: Phases
     prefetched: NotRequired[Annotated[PrefetchedTokens | None, Field(default=None)]]
+    form: NotRequired[Annotated[Literal["valid", "invalid", "unchecked"] | None, Field(default=None)]]
     volatile_lines: NotRequired[Annotated[VolatileLines | None, Field(default=None)]]
     reuse: NotRequired[Annotated[StoredReuse | None, Field(default=None)]]
 
@@ -88,6 +89,7 @@ KVReceipt = Annotated[
 saved_ms: estimated time to compute the reused tokens, minus the wait for them; null while there is no estimate.
 blocks_verified: blocks from tiers below CPU memory whose MAC was verified.
 prefetched: tokens that were brought from a lower tier while the question was typed; missing if there were none.
+form: verdict on an answer whose form has keywords that are not enforced; missing for other answers.
 volatile_lines: lines of the system prompt that were removed or moved; missing if there were none.""",
         ReceiptFigures,
     ),

@@ -8,7 +8,9 @@ from typing import Any, Final
 from app.schemas.answer_forms import MAX_CHOICES, _of_choice
 from engine.grammar.call_rules import tool_at
 from engine.grammar.endless import endless_reference
+from engine.grammar.enforceable import enforceable
 from engine.grammar.limits import MAX_BYTES, check_form
+from engine.grammar.verdict import verdict
 from engine.structured_output import FormKind, StructuredOutput
 from models.call_syntax.registry import NAMES, syntax_named
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
@@ -49,9 +51,31 @@ SCHEMAS: Final[tuple[tuple[str, Callable[[int], Any]], ...]] = (
         "references to the whole",
         lambda size: {"allOf": [{"$ref": "#" + "/" * each} for each in range(60)] + [{}] * size},
     ),
+    ("patterns with brackets", lambda size: {"anyOf": [{"pattern": "(?:[a" * size}, {"type": "number"}]}),
+    ("exclusive branches", lambda size: {"oneOf": [_marked(each) for each in range(size)]}),
+    (
+        "branches with many marks",
+        lambda size: {"oneOf": [{"properties": {f"a{each}": {"const": 1} for each in range(size)}}] * 2 + [{}] * size},
+    ),
+    ("names of a map", lambda size: {"propertyNames": {"enum": [f"a{each}" for each in range(size)]}}),
+    (
+        "references elsewhere",
+        lambda size: {"x": [{"not": {}}] * size, "anyOf": [{"$ref": f"#/x/{each}"} for each in range(size)]},
+    ),
     ("nested lists", lambda size: {"enum": [[[1]]] * size}),
     ("patterns", lambda size: {"patternProperties": {f"a{each}": {} for each in range(size)}}),
     ("multiples", lambda size: {"enum": [{"multipleOf": 0.5}] * size}),
+)
+
+
+def _marked(mark: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {"kind": {"const": mark}}, "required": ["kind"]}
+
+
+ANSWERS: Final[tuple[tuple[str, object, str, str, str], ...]] = (
+    ("unique items", {"uniqueItems": True}, "[", "[1],", "1]"),
+    ("negated items", {"items": {"not": {"type": "string"}}}, "[", "1,", "1]"),
+    ("names", {"propertyNames": {"not": {"pattern": "^(a|aa)+$"}}}, '{"', "a", 'b": 1}'),
 )
 
 
@@ -90,6 +114,11 @@ ROWS: Final = (
         for kind, name, before, text, after in TEXTS
     ),
     *(CostRow(f"schema of {name}", make, check_schema, 100, 300) for name, make in SCHEMAS),
+    *(CostRow(f"rewriting of {name}", make, enforceable, 100, 1_000) for name, make in SCHEMAS),
+    *(
+        CostRow(f"verdict on {name}", repeated(text, before, after), partial(verdict, schema), 250, 2_000)
+        for name, schema, before, text, after in ANSWERS
+    ),
     *(CostRow(f"search for an end of {name}", make, endless_reference, 100, 1_000) for name, make in SCHEMAS),
     *(CostRow(f"rules of {name} calls", functions, write_rules(name), 40, 900) for name in NAMES),
     CostRow("choices", lambda size: ["a.b"] * size, _of_choice, MAX_CHOICES // 4, MAX_CHOICES // 4),

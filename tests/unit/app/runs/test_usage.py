@@ -32,7 +32,7 @@ def test_several_prompts_sum_every_count_of_their_receipts() -> None:
 
 
 def test_every_field_of_the_receipt_is_described() -> None:
-    receipt = KVReceipt(prefetched=Counter({"redis": 1}))
+    receipt = KVReceipt(prefetched=Counter({"redis": 1}), form="valid")
     sent = set(openai_usage(usage_with(receipt), TreatedLines(("a",)))["kv"])
     # A field that stored messages may lack is not required, so mypy does not miss it. `reuse` is in stored ones only.
     figures = bodies.ReceiptFigures.__annotations__.keys() - {"reuse"}

@@ -150,7 +150,6 @@ def test_reasoning_is_unconstrained_and_cannot_end_answer(tokenizer: Tokenizer) 
     ("kind", "text"),
     [
         ("json", '{"type": "strange"}'),
-        ("json", '{"not": {"type": "string"}}'),
         ("json", '{"$ref": "http://example.com/x"}'),
         ("regex", "(a"),
         ("regex", "(?=a)b"),
@@ -169,12 +168,10 @@ async def test_invalid_form_is_rejected_with_reason(grammars: Grammars, kind: st
     [
         ({"type": "string", "format": "binary"}, None, None),
         ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, None, None),
-        ({"type": "string", "format": "binary"}, True, "arguments of second: Unknown format: binary"),
-        (
-            {"type": "string", "pattern": "^(?!x).*$"},
-            None,
-            r"arguments of second: schema.properties.a.pattern has a look",
-        ),
+        ({"type": "string", "format": "binary"}, True, None),
+        ({"type": "string", "pattern": "^(?!x).*$"}, None, None),
+        ({"type": "integer", "maximum": 2**63 - 1}, True, None),
+        ({"type": "integer", "multipleOf": 99_991}, None, "arguments of second: multipleOf"),
         ({"type": "strange"}, None, "arguments of second: Invalid type: strange"),
     ],
 )

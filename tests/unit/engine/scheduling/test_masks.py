@@ -24,6 +24,9 @@ class EvenAfterOdd:
     def begin(self) -> None:
         pass
 
+    def verdict(self, text: str) -> None:
+        return None
+
     def forced(self) -> tuple[int, ...]:
         return ()
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from app.prompts.call_or_form import call_or_form
 from engine.errors import InvalidRequestError
 from engine.grammar.enforceable import enforceable
 from engine.sampling_params import SamplingParams
@@ -90,7 +91,8 @@ class ToolOffer:
     def applied(self, params: SamplingParams, how: ToolFormat) -> SamplingParams:
         """Return `params` for an answer that may call the tools, or that must if a call is required.
 
-        An answer that must call has no text, so a format that the request demands of the text does not apply.
+        An answer that must call has no text, so a format that the request demands of the text does not apply. One that
+        may call is a call or has the format.
 
         Raises:
             InvalidRequestError: the required tool is not offered, or the form of its input cannot be enforced.
@@ -98,6 +100,10 @@ class ToolOffer:
         if (form := self._form(how)) is not None:
             # A call that a grammar forces is one in whichever tokens the model writes it.
             return replace(params, form=form)
+        if self.is_made and params.form is not None:
+            joined = call_or_form(params.form, self.known_functions, how, parallel=self.parallel)
+            if joined is not None:
+                return replace(params, form=joined, is_read_for_calls=True)
         return replace(params, is_read_for_calls=self.is_made)
 
     def as_message(self, how: ToolFormat, text: str, cut_before: str | None, *, only_complete: bool = False) -> Message:

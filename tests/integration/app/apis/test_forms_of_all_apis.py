@@ -1,4 +1,4 @@
-"""Forms of answers in every API: what is not enforced is named and checked."""
+"""Forms of answers in every API: what is not enforced is named and checked, and tools leave the choice to the model."""
 
 import asyncio
 import json
@@ -90,3 +90,14 @@ async def test_strict_tool_names_what_is_not_enforced(url: str) -> None:
             async with session.post("/v1/chat/completions", json=body) as answer:
                 assert answer.status == 200, await answer.text()
                 assert answer.headers.get("X-Ebb-Ignored") == ("schema.uniqueItems" if strict else None)
+
+
+async def test_form_with_tools_leaves_the_choice_to_the_model(url: str) -> None:
+    plain = {"type": "array", "items": {"const": 1}, "minItems": 2, "maxItems": 2}
+    async with aiohttp.ClientSession(url) as session:
+        for api in (chat, response, message, ollama):
+            path, body = api(plain)
+            async with session.post(path, json={"model": "smollm2", "temperature": 0, **body}) as answer:
+                text = await answer.text()
+                assert answer.status == 200, text
+            assert "[1,1]" in text or "now" in text.partition('"tools"')[0], (api, text)

@@ -1,0 +1,89 @@
+"""The form of an answer that may call tools, and has the form that its request demands if it does not."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from engine.errors import InvalidRequestError
+from engine.grammar.embedded import CHECKED_RULE, OPTIONS
+from engine.grammar.limits import check_form
+from engine.structured_output import StructuredOutput
+from models.call_syntax.fields import may_be_text, properties_of
+from models.tool_format import ToolFormat
+
+_COMPACT: Final = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
+"""White space of JSON answers, as in `engine.grammar.automaton`."""
+_TYPES: Final = ("null", "boolean", "number", "integer", "array", "object")
+"""Types of values that are not text."""
+_IN_LARK: Final = re.compile(r"\\.|/|\n", re.DOTALL)
+
+
+def call_or_form(
+    form: StructuredOutput, functions: Sequence[Mapping[str, Any]], how: ToolFormat, *, parallel: bool
+) -> StructuredOutput | None:
+    """Return the form of an answer that calls some of `functions`, or else has `form`.
+
+    The arguments of a call have the names and types of the schema. In the rest of them the model is free, as without a
+    form. None if the two forms cannot be joined: the form is a grammar, a text of the form may begin like a call, texts
+    have marks too (gpt-oss), or there are too many functions.
+    """
+    ending = _ending(form)
+    if ending is None or how.name == "harmony" or not _are_apart(form, how):
+        return None
+    calls = how.grammar([_shallow(each) for each in functions], parallel=parallel).removeprefix("start: ")
+    rules = ("start: calls | " + CHECKED_RULE, f"calls: {calls}", f"{CHECKED_RULE}: {ending}")
+    joined = StructuredOutput("calls", "\n".join(rules))
+    try:
+        check_form(form)
+        check_form(joined)
+    except InvalidRequestError:
+        # The form at fault is refused by its name in the request.
+        return None
+    return joined
+
+
+def _are_apart(form: StructuredOutput, how: ToolFormat) -> bool:
+    """Return whether the first character tells a call from an answer. The masks of the library never go back."""
+    marks = how.syntax.marks
+    if marks.bare or form.kind == "lark":
+        return False
+    is_json = form.kind == "json"
+    return all(mark in how.control_ids or (is_json and mark.startswith("<")) for mark in marks.starts)
+
+
+def _ending(form: StructuredOutput) -> str | None:
+    """Return the right side of a rule for `form`; None if there is none."""
+    if form.kind == "regex":
+        escaped = {"/": r"\/", "\n": r"\n"}
+        return f"/{_IN_LARK.sub(lambda found: escaped.get(found[0], found[0]), form.text)}/"
+    try:
+        schema = json.loads(form.text) if form.kind == "json" else None
+    except (ValueError, RecursionError):
+        return None
+    if schema is True:
+        schema = {}
+    return f"%json {json.dumps({**schema, OPTIONS: _COMPACT})}" if isinstance(schema, dict) else None
+
+
+def _shallow(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the function with the names and types of its arguments alone."""
+    schema = function.get("parameters")
+    if not isinstance(schema, Mapping):
+        return {"name": function["name"]}
+    properties, required = properties_of(schema), schema.get("required")
+    return {
+        "name": function["name"],
+        "parameters": {
+            "type": "object",
+            "properties": {name: _type_of(field, schema) for name, field in properties.items()},
+            "required": [name for name in required if name in properties] if isinstance(required, list) else [],
+        },
+    }
+
+
+def _type_of(field: object, schema: object) -> dict[str, Any]:
+    named = field.get("type") if isinstance(field, Mapping) else None
+    if isinstance(named, str) and named in ("string", *_TYPES):
+        return {"type": named}
+    return {} if may_be_text(field, schema) else {"type": list(_TYPES)}

@@ -1,0 +1,100 @@
+"""Answers that call a tool or have a form, in the syntax of every family."""
+
+import json
+from typing import Any
+
+import pytest
+
+from app.prompts.call_or_form import call_or_form
+from app.prompts.tool_offer import ToolOffer
+from engine.sampling_params import SamplingParams
+from engine.structured_output import StructuredOutput
+from models.call_syntax.registry import NAMES, syntax_named
+from models.tool_calls import ToolCall
+from models.tool_format import find_tool_format
+from tests.unit.engine.grammar.test_forced_calls import EOS, TOOLS, Forced, allowed, arguments_of
+
+PERSON = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+FORM = StructuredOutput("json", json.dumps(PERSON))
+FORMATS = [(name, has_tokens) for name in NAMES for has_tokens in (True, False)]
+
+
+def is_joined(name: str, *, has_tokens: bool) -> bool:
+    """Return whether the calls of a family begin otherwise than JSON does."""
+    starts, words = syntax_named(name).marks.starts, syntax_named(name).words
+    is_apart = all((has_tokens and start in words) or start.startswith("<") for start in starts)
+    return name != "harmony" and not syntax_named(name).marks.bare and is_apart
+
+
+def says(forced: Forced, form: StructuredOutput, text: str) -> bool:
+    """Return whether the masks of `form` allow exactly `text`."""
+    mask = forced.grammars.mask(SamplingParams(form=form), [], "local")
+    assert mask is not None
+    for id_ in [*forced.tokenizer.encode(text, special=True), EOS]:
+        if id_ not in allowed(mask):
+            return False
+        mask.accept(id_)
+    return True
+
+
+@pytest.mark.parametrize(("name", "has_tokens"), FORMATS)
+def test_answer_is_a_call_or_has_the_form(name: str, *, has_tokens: bool) -> None:
+    forced = Forced(name, with_control_tokens=has_tokens)
+    joined = call_or_form(FORM, TOOLS, forced.how, parallel=True)
+    assert (joined is not None) == is_joined(name, has_tokens=has_tokens)
+    if joined is None:
+        return
+    call = ToolCall("get_weather", arguments_of(name))
+    assert says(forced, joined, forced.how.calls([call]))
+    assert says(forced, joined, '{"a":1}')
+    assert not says(forced, joined, '{"a":"b"}')
+    assert not says(forced, joined, "Hello")
+
+
+def test_expression_may_stand_in_the_place_of_a_call() -> None:
+    forced = Forced("hermes", with_control_tokens=True)
+    joined = call_or_form(StructuredOutput("regex", "a/b\\/c\\\\|d\n"), TOOLS, forced.how, parallel=True)
+    assert joined is not None
+    for text in ("a/b/c\\", "d\n", forced.how.calls([ToolCall("now", "{}")])):
+        assert says(forced, joined, text), text
+    assert not says(forced, joined, "a")
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [
+        [{"name": "f", "parameters": {"type": "strange"}}],
+        [{"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "strange"}}, "required": 5}}],
+        [{"name": f"f{at}", "parameters": {"properties": {f"p{n}": {} for n in range(60)}}} for at in range(128)],
+        [{"name": "f", "parameters": {"properties": {f"p{n}": {} for n in range(300)}}}],
+    ],
+)
+async def test_schemas_of_tools_refuse_no_answer_that_may_be_one(functions: list[dict[str, Any]]) -> None:
+    forced = Forced("hermes", with_control_tokens=True)
+    params = ToolOffer(functions).applied(SamplingParams(form=FORM), forced.how)
+    await forced.grammars.prepare(params, "local")
+
+
+def test_form_of_a_required_call_and_of_no_tools_is_as_it_was() -> None:
+    how = find_tool_format({}, "")
+    asked = SamplingParams(form=FORM)
+    assert ToolOffer(TOOLS, "none").applied(asked, how).form == FORM
+    assert ToolOffer().applied(asked, how).form == FORM
+    required = ToolOffer(TOOLS, "required").applied(asked, how).form
+    assert required == StructuredOutput("calls", how.grammar(TOOLS, parallel=True))
+
+
+def test_grammar_of_a_client_stays_the_only_form() -> None:
+    asked = SamplingParams(form=StructuredOutput("lark", 'start: "a"'))
+    assert ToolOffer(TOOLS).applied(asked, find_tool_format({}, "")).form == asked.form
+
+
+def test_answer_with_a_call_has_no_verdict() -> None:
+    forced = Forced("hermes", with_control_tokens=True)
+    joined = call_or_form(
+        StructuredOutput("json", '{"type":"integer","not":{"const":1}}'), TOOLS, forced.how, parallel=True
+    )
+    assert joined is not None
+    mask = forced.grammars.mask(SamplingParams(form=joined), [], "local")
+    assert mask is not None
+    assert [mask.verdict(text) for text in ("1", "2", "<tool_call>")] == ["invalid", "valid", None]

@@ -99,6 +99,14 @@ def home_assistant(line: str) -> dict[str, Any]:
     return chat(f"{line}\nYou are a voice assistant for Home Assistant.\nAnswer in plain text.\n- names: Bedroom light")
 
 
+def cline(line: str) -> dict[str, Any]:
+    return chat(f"You are Cline.\n\n<env>\n1. Platform: linux\n{line}\n3. IDE: CLI\n</env>\n\nUse one tool at a time.")
+
+
+def copilot(line: str) -> dict[str, Any]:
+    return chat(f"You are the GitHub Copilot CLI.\n\n<session_context>\n{line}\nPlan file: plan.md\n</session_context>")
+
+
 def git_status(status: str, branch_break: str = "\n") -> str:
     """Return the text with which Claude Code ends its system prompt."""
     return (
@@ -109,6 +117,7 @@ def git_status(status: str, branch_break: str = "\n") -> str:
     )
 
 
+IDS = ("0b0dcd3e-0c43-4f56-a6b2-5b9dd0f7c9a1", "8f1d2c3b-9a8b-4c7d-8e6f-0123456789ab")
 HEADER = "x-anthropic-billing-header: cc_version=2.1.{}; cc_entrypoint={};"
 KIMI_DATE = (
     "The current date and time in ISO format is `{}`. This is only a reference for you when searching the web. If you "
@@ -170,5 +179,24 @@ HARNESSES = (
             "Current time is 20:37:19. Today's date is 2024-12-20.",
             "Current time is 20:37:21. Today's date is 2024-12-20.",
         ),
+    ),
+    Harness("Cline", "current-date", cline, ("2. Date: 11/28/2026", "2. Date: 11/29/2026")),
+    Harness(
+        "Copilot CLI",
+        "session-id",
+        copilot,
+        tuple(f"Session folder: /home/ann/.copilot/session-state/{id_}" for id_ in IDS),
+    ),
+    *(
+        Harness(f"a client with {label}", kind, pi, tuple(f"{label}{value}" for value in values))
+        for label, kind, values in (
+            ("Today is: ", "current-date", ("Saturday, November 28, 2026", "Sunday, November 29, 2026")),
+            ("**Date:** ", "current-date", ("28 November 2026", "29 November 2026")),
+            ("**Current Date**: ", "current-date", ("2026-11-28", "2026-11-29")),
+            ("- Now: ", "current-date-and-time", ("2026-11-28T09:15:22.123Z", "2026-11-28T09:15:23Z")),
+            ("Local time: ", "current-date-and-time", ("9:15 PM", "9:16 PM")),
+            ("Started at: ", "current-date-and-time", ("2026-11-28 09:15:22 +0100", "2026-11-29 09:15:22 UTC")),
+            ("Request id: ", "session-id", IDS),
+        )
     ),
 )

@@ -1,5 +1,7 @@
 """Patterns of lines, as users write them: `Trace id: *,Turn * of *`."""
 
+from app.domain.wildcards import plain_parts
+
 MAX_PATTERNS = 32
 MAX_PATTERN = 256
 """Maximum number of characters of a pattern."""
@@ -8,9 +10,9 @@ MIN_BEGINNING = 4
 
 
 def parse_line_patterns(text: str) -> tuple[str, ...]:
-    """Split `Trace id: *,Turn * of *` into its patterns. Each matches a whole line, and `*` stands for any text.
+    r"""Split `Trace id: *,Turn * of *` into its patterns. Each matches a whole line, and `*` stands for any text.
 
-    A comma of the line itself is matched by `*`.
+    A star of the line itself is written `\*`. A comma of the line itself is matched by `*`.
 
     Raises ValueError for a pattern that is empty, too long, or does not begin with plain text, and for too many.
     """
@@ -22,8 +24,9 @@ def parse_line_patterns(text: str) -> tuple[str, ...]:
             raise ValueError(f"{pattern[:20]!r}... has more than {MAX_PATTERN} characters")
         if "\n" in pattern or "\r" in pattern:
             raise ValueError(f"{pattern!r} is more than one line")
-        if len(pattern.partition("*")[0].replace(" ", "")) < MIN_BEGINNING:
+        if len(plain_parts(pattern)[0].replace(" ", "")) < MIN_BEGINNING:
             raise ValueError(
-                f"{pattern!r} must begin with at least {MIN_BEGINNING} characters of the line, like 'Turn * of *'"
+                f"{pattern!r} must begin with at least {MIN_BEGINNING} characters of the line, like 'Turn * of *'. "
+                r"A star of the line itself is written \*"
             )
     return patterns

@@ -17,9 +17,9 @@ from app.prompts.tool_offer import in_name_order
 from app.prompts.volatile_lines import (
     KNOWN_LINES,
     UNTREATED,
+    LineKind,
     Place,
     TreatedLines,
-    VolatileLine,
     line_of_pattern,
     names_of,
     treat,
@@ -43,7 +43,7 @@ class PrefixRules:
     sorts_tools: describe tools in the order of their names.
     """
 
-    kinds: Sequence[VolatileLine] = KNOWN_LINES
+    kinds: Sequence[LineKind] = KNOWN_LINES
     sorts_tools: bool = True
 
     @classmethod

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from app.domain.wildcards import wildcard_source
+from app.domain.wildcards import plain_parts, source_between
 
 Treatment = Literal["removed", "moved"]
 
@@ -23,6 +23,12 @@ MAX_INDENT: Final = 8
 """Maximum number of characters before a line's beginning: spaces, tabs, or the mark of a list."""
 MAX_TAIL: Final = 16
 """Maximum number of white space characters between the end of a match and the end of the text."""
+MAX_LABELS: Final = 512
+"""Maximum number of places in one text at which a labelled line is tried."""
+MAX_LABEL: Final = 64
+"""Maximum number of characters from the beginning of a line to the end of its label."""
+MAX_VALUE: Final = 256
+"""Maximum number of characters of a label's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +71,41 @@ class VolatileLine:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelledLine:
+    """A kind of line with a label and a value that changes, such as `Date: 2026-01-05`, whichever client sends it.
+
+    value: pattern of the value, and the white space to the end of the line.
+    name, source: as in `VolatileLine`. Such a line is moved.
+    """
+
+    name: str
+    value: re.Pattern[str]
+    source: str
+    treatment: Treatment = "moved"
+
+    def places(self, text: str) -> Iterator["Place"]:
+        """Yield the places of such lines in `text`, in order."""
+        at = text.find(":")
+        for _ in range(MAX_LABELS):
+            if at < 0:
+                return
+            hit = self.value.match(text, at + 1, at + MAX_VALUE)
+            if hit is not None and text[hit.end() : hit.end() + 1] in ("", "\n"):
+                start = text.rfind("\n", max(0, at - MAX_LABEL), at) + 1
+                label = _LABEL.fullmatch(text, start, at)
+                if label is not None and (start or at < MAX_LABEL) and not _OF_A_THING.search(text, start, at):
+                    yield Place(self, start, label.start("label"), hit.end())
+            at = text.find(":", at + 1)
+
+
+LineKind = VolatileLine | LabelledLine
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A volatile line in a text: its indent begins at `start`, its own text is from `begin` to `end`."""
 
-    kind: VolatileLine
+    kind: LineKind
     start: int
     begin: int
     end: int
@@ -97,7 +134,7 @@ class TreatedText:
     moved: tuple[str, ...] = ()
 
 
-def treat(text: str, kinds: Sequence[VolatileLine]) -> TreatedText:
+def treat(text: str, kinds: Sequence[LineKind]) -> TreatedText:
     """Take the lines of `kinds` out of `text`. If two overlap, the first counts."""
     kept, moved, taken, at = list[str](), list[str](), list[Place](), 0
     for place in sorted((place for kind in kinds for place in kind.places(text)), key=lambda place: place.start):
@@ -120,9 +157,9 @@ def names_of(places: Sequence[Place]) -> TreatedLines:
 
 def line_of_pattern(pattern: str, treatment: Treatment) -> VolatileLine:
     """Make the kind of line that a pattern of `app.config.line_patterns` matches."""
-    beginning, star, rest = pattern.partition("*")
+    beginning, *rest = plain_parts(pattern)
     name = f"{treatment}-lines"
-    return VolatileLine(name, treatment, beginning, _line(wildcard_source(star + rest)), f"--{name}")
+    return VolatileLine(name, treatment, beginning, _line(source_between(["", *rest])), f"--{name}")
 
 
 def _without_indent(text: str, at: int) -> int:
@@ -143,7 +180,28 @@ _GIT_STATUS: Final = (
     r"Status:\n(?>(?:[^\n]*+\n)*?Recent commits:\n)(?>[0-9a-f]{4,40}+ [^\n]*+(?:\n|\Z))*+\s*+"
 )
 
-KNOWN_LINES: Final[tuple[VolatileLine, ...]] = (
+_LABEL: Final = re.compile(
+    r"[ \t]{0,8}+(?>(?:[-*•]|\d{1,2}[.)])[ \t]++)?+(?P<label>\*{0,2}+[A-Z][\w'’-]*+(?> [\w'’-]++){0,3}+)\*{0,2}+[ \t]*+"
+)
+"""A label, with the mark of a list before it, and perhaps in bold: at most four words, the first with a capital."""
+_OF_A_THING: Final = re.compile(r"(?i)birth|born|cut-?off|deadline|due|expir|publish|releas|since|updated|version")
+"""Words of labels whose date does not change with the day of the request."""
+_MONTH: Final = r"[A-Z][a-z]{2,8}+\.?+"
+_WEEKDAY: Final = r"(?>[A-Z][a-z]{2,8}+,?+ )?+"
+_DAY: Final = (
+    rf"(?>{_ISO_DAY}|\d{{1,2}}/\d{{1,2}}/\d{{4}}|\d{{1,2}}\.\d{{1,2}}\.\d{{4}}|\d{{4}}/\d{{1,2}}/\d{{1,2}}"
+    rf"|{_WEEKDAY}(?>{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?+,?+ \d{{4}}|\d{{1,2}}(?:st|nd|rd|th)?+ {_MONTH},?+ \d{{4}}))"
+)
+_CLOCK: Final = r"\d{1,2}:\d{2}(?>:\d{2}(?:\.\d{1,9})?+)?+(?>[ \u202f]?[AaPp]\.?[Mm]\.?)?+"
+_ZONE: Final = r"(?>[ \t]?(?>Z|UTC|GMT|[A-Z]{3,5}|\(?[A-Za-z_]++/[A-Za-z_]++\)?)?+(?>[+-]\d{1,2}:?\d{0,2})?)?+"
+_UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+
+def _value(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"\*{{0,2}}+[ \t]++{pattern}[ \t\r]*+")
+
+
+KNOWN_LINES: Final[tuple[LineKind, ...]] = (
     VolatileLine(
         "claude-code-billing-header",
         "removed",
@@ -207,6 +265,21 @@ KNOWN_LINES: Final[tuple[VolatileLine, ...]] = (
         "Current time is ",
         _line(rf"\d{{2}}:\d{{2}}:\d{{2}}\. Today's date is {_ISO_DAY}\."),
         "Home Assistant (helpers/llm.py), as the first line, read for each request",
+    ),
+    LabelledLine(
+        "current-date",
+        _value(_DAY),
+        "Cline 3 (`2. Date: 11/28/2026`, in <env>) and others with a label of their own",
+    ),
+    LabelledLine(
+        "current-date-and-time",
+        _value(rf"(?>{_DAY}(?>T|,?+ (?:at )?+))?+{_CLOCK}{_ZONE}"),
+        "clients with a label of their own",
+    ),
+    LabelledLine(
+        "session-id",
+        _value(rf"\S*?{_UUID}\S*+"),
+        "Copilot CLI 1.0 (`Session folder: ` and a path that ends with an id)",
     ),
 )
 """Lines that clients send in the system prompt. Each has a test with the text that its client sends."""

@@ -9,6 +9,10 @@ def test_patterns_are_split_at_commas() -> None:
     assert parse_line_patterns("Trace id: *, Turn * of * ,Beta build") == ("Trace id: *", "Turn * of *", "Beta build")
 
 
+def test_pattern_may_begin_with_stars_of_the_line() -> None:
+    assert parse_line_patterns(r"\*\*Mood\*\*: *") == (r"\*\*Mood\*\*: *",)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

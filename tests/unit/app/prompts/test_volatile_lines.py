@@ -1,5 +1,6 @@
 """Lines that change between the requests of real clients leave the system prompt, and nothing else does."""
 
+import re
 import time
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from tests.harness_bodies import HARNESSES, HEADER, IDENTITY, Harness, claude_co
 
 KINDS = {kind.name: kind for kind in KNOWN_LINES}
 OWN_HEADER = HEADER.format("104.f27", "cli")
+MARK = re.compile(r"^(?:- |\d\. )")
 EACH_HARNESS = pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.client)
 
 
@@ -32,6 +34,11 @@ def known(text: str) -> tuple[str, TreatedLines]:
 def test_every_known_line_has_a_body_of_its_client() -> None:
     assert {harness.kind for harness in HARNESSES} == set(KINDS)
     assert all(kind.source for kind in KNOWN_LINES)
+
+
+def test_labelled_date_far_below_other_labels_is_found() -> None:
+    text = "".join(f"Rule {number}: be brief\n" for number in range(400))
+    assert known(f"{text}Date: 2026-01-05\n{text}") == (text * 2, TreatedLines((), ("current-date",)))
 
 
 @EACH_HARNESS
@@ -57,7 +64,7 @@ def test_moved_line_begins_the_first_message_of_the_user(harness: Harness) -> No
         applied = STABLE.apply(sent)
         if KINDS[harness.kind].treatment == "moved":
             assert harness.kind in applied.lines.moved
-            assert first_of(applied.messages, "user") == f"{line.removeprefix('- ')}\n\n{first_of(sent, 'user')}"
+            assert first_of(applied.messages, "user") == f"{MARK.sub('', line)}\n\n{first_of(sent, 'user')}"
         else:
             assert applied.lines == TreatedLines((harness.kind,), ())
             assert first_of(applied.messages, "user") == first_of(sent, "user")
@@ -89,7 +96,15 @@ def test_line_is_cut_out_with_its_indent_and_line_break() -> None:
         "x-anthropic-billing-header: none",
         "Today's date: always write it like 2026-01-05.",
         "Today's date: 2026-01-05 is a holiday",
-        "Say Today's date: 2026-01-05",
+        "Say it like Today's date: 2026-01-05",
+        "Knowledge cutoff: 2026-01-05",
+        "Release date: 2026-01-05",
+        "Version: 1.2.3",
+        "Meeting: 10:00 to 11:00",
+        "the date: 2026-01-05",
+        "Write the date of the day: 2026-01-05",
+        "Example: Date: 2026-01-05",
+        "Session: none",
         "Current date: unknown",
         "The current date is 2026-01-05 14:00. Answer briefly.",
         "Current time is 20:37:19. Today's date is 2024-12-20. Be kind.",
@@ -124,6 +139,10 @@ def test_lines_in_later_messages_stay_where_they_are() -> None:
         ("Open * files, * lines", "Open 3 files, 9 lines long", False),
         ("Cost (so far): $*.", "Cost (so far): $1.20.", True),
         ("Cost (so far): $*.", "Cost (so far): $1.20", False),
+        (r"\*\*Mood\*\*: *", "**Mood**: calm", True),
+        (r"\*\*Mood\*\*: *", "Mood: calm", False),
+        (r"Rated \* of *", "Rated * of 5", True),
+        (r"Rated \* of *", "Rated 4 of 5", False),
         ("Beta build", "Beta build", True),
         ("Beta build", "Beta builds", False),
     ],

@@ -122,8 +122,9 @@ class OutputProcessor:
             progress.formed.append(output.text)
         if update.logprobs is not None:
             output = replace(output, logprobs=(update.logprobs,))
-        if is_first and request.prompt_logprobs:
-            output = replace(output, prompt_logprobs=tuple(request.prompt_logprobs))
+        if is_first:
+            cached = request.receipt.cached if request.receipt is not None else 0
+            output = replace(output, prompt_logprobs=tuple(request.prompt_logprobs), cached=cached)
         return output, stopped
 
     def _process_token(

@@ -170,6 +170,7 @@ class RequestOutput:
     logprobs: one entry per id in `token_ids`, if requested.
     prompt_logprobs: one entry per prompt token but the first, on the first output, if requested.
     embedding: pooled hidden states, [hidden] float32 little-endian, on the last output, if requested.
+    cached: prompt tokens that were not recomputed, on the first output with a token.
     """
 
     request_id: str
@@ -185,6 +186,7 @@ class RequestOutput:
     logprobs: tuple[TokenLogprobs, ...] = ()
     prompt_logprobs: tuple[TokenLogprobs, ...] = ()
     embedding: bytes | None = None
+    cached: int | None = None
 
     @property
     def finished(self) -> bool:
@@ -206,4 +208,5 @@ def joined(outputs: Sequence[RequestOutput]) -> RequestOutput:
         token_ids=tuple([token_id for each in outputs for token_id in each.token_ids]),
         logprobs=tuple([logprob for each in outputs for logprob in each.logprobs]),
         prompt_logprobs=tuple([logprob for each in outputs for logprob in each.prompt_logprobs]),
+        cached=next((each.cached for each in outputs if each.cached is not None), None),
     )

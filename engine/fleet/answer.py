@@ -161,6 +161,7 @@ class RemoteAnswer:
                 output.logprobs,
                 output.prompt_logprobs,
                 output.embedding,
+                output.cached,
             )
         )
 

@@ -238,6 +238,7 @@ class Output(Struct, frozen=True, array_like=True):
     logprobs: tuple[TokenLogprobs, ...] = ()
     prompt_logprobs: tuple[TokenLogprobs, ...] = ()
     embedding: bytes | None = None
+    cached: int | None = None
 
 
 class Step(Struct, tag=True, frozen=True):

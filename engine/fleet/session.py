@@ -322,4 +322,5 @@ def _on_wire(number: int, at: int, output: RequestOutput) -> Output:
         output.logprobs,
         output.prompt_logprobs,
         output.embedding,
+        output.cached,
     )

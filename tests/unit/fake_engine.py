@@ -455,6 +455,8 @@ class FakeEngine:
             output = replace(output, logprobs=tuple(fake_logprobs(id_, count, choice) for id_ in output.token_ids))
         if (count := stream.params.prompt_logprobs) is not None and not stream.produced:
             output = replace(output, prompt_logprobs=tuple(fake_logprobs(id_, count) for id_ in stream.prompt[1:]))
+        if not stream.produced:
+            output = replace(output, cached=self._cached(stream))
         stream.text += output.text
         stream.produced += output.token_ids
         stream.put(output)

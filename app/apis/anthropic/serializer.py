@@ -61,14 +61,30 @@ class MessageShape:
         self._head = {"id": new_id("msg"), "type": "message", "role": "assistant", "model": head["model"]}
         self._block: Kind | None = None
         self._index = -1
+        self._has_begun = False
         self._delta_frame: TextFrame | None = None
 
     def opening(self) -> bytes:
-        """Return the message without content. Cached prompt tokens are reported at the end."""
+        """Return nothing: a stream begins with its first token, when it is known what was cached."""
+        return b""
+
+    def step(self, output: RequestOutput) -> bytes:
+        """Return deltas for the reasoning, if the client asked for it, and the text, preceded by block start events."""
+        events = self._begun(output)
+        if output.reasoning and self._thoughts != "none":
+            events += self._at("thinking") + (self._delta(output.reasoning) if self._thoughts == "shown" else b"")
+        return events + self._at("text") + self._delta(output.text) if output.text else events
+
+    def _begun(self, first: RequestOutput) -> bytes:
+        """Return the message without content, unless it was sent before."""
+        if self._has_begun:
+            return b""
+        self._has_begun = True
+        cached = first.usage.kv.cached if first.usage is not None else first.cached or 0
         usage = {
-            "input_tokens": self._prompt_tokens,
+            "input_tokens": self._prompt_tokens - cached,
             "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
+            "cache_read_input_tokens": cached,
             "output_tokens": 0,
         }
         message: dict[str, Any] = {
@@ -79,13 +95,6 @@ class MessageShape:
             "usage": usage,
         }
         return typed_frame({"type": "message_start", "message": message})
-
-    def step(self, output: RequestOutput) -> bytes:
-        """Return deltas for the reasoning, if the client asked for it, and the text, preceded by block start events."""
-        events = b""
-        if output.reasoning and self._thoughts != "none":
-            events += self._at("thinking") + (self._delta(output.reasoning) if self._thoughts == "shown" else b"")
-        return events + self._at("text") + self._delta(output.text) if output.text else events
 
     def ending(self, last: RequestOutput) -> bytes:
         """Return the end of the last block, the stop reason with the final usage, and the end of the message."""

@@ -76,6 +76,15 @@ async def test_embedding_of_a_replica_has_the_bits_of_one_engine(
     assert (here.embedding, here.finish_reason) == (expected.embedding, "stop")
 
 
+async def test_first_output_has_the_cached_count_of_the_usage(fleet: RemoteEngine, alone: AsyncLLMEngine) -> None:
+    await until_states(fleet, "ok", "ok")
+    params = SamplingParams(temperature=0.0, max_tokens=3, ignore_eos=True)
+    for engine in (fleet, alone):
+        made = [(await answers_of(engine, prompt_of(300, 78), params))[0] for _ in range(2)]
+        assert [each.cached for each in made] == [each.usage.kv.cached if each.usage else None for each in made]
+        assert made[1].cached
+
+
 async def test_drained_replica_restarts_without_a_trace(fleet: RemoteEngine, alone: AsyncLLMEngine) -> None:
     await until_states(fleet, "ok", "ok")
     begun = await begun_of_all_kinds(fleet, 500)

@@ -54,7 +54,7 @@ def test_outputs_arrive_as_they_were_sent() -> None:
     probabilities = (TokenLogprobs(7, -0.5, ((7, -0.5), (8, -1.0))),)
     step = Step(
         [
-            Output(0, 0, (7, 8), " w7 w8", logprobs=probabilities),
+            Output(0, 0, (7, 8), " w7 w8", logprobs=probabilities, cached=64),
             Output(1, 4, (), "", "thought", End("error", usage, "It broke.", 3, "schema", None)),
         ]
     )

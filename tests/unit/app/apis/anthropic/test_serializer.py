@@ -47,7 +47,8 @@ def events_of(text: str, reason: FinishReason, size: int = 1, stop_string: str |
     frames = stream.opening()
     for begin in range(0, len(text), size):
         frames += stream.step(RequestOutput("r", text[begin : begin + size], (1,)))
-    lines = (frames + stream.ending(last_of("", reason, stop_string))).decode().splitlines()
+    last = last_of("", reason, stop_string)
+    lines = (frames + stream.step(last) + stream.ending(last)).decode().splitlines()
     return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]
 
 

@@ -18,8 +18,6 @@ class GenerateRequest:
         without changing it.
     on_place: called when the request gets its place in the batch. The callback must not raise, and hardly block.
     num_answers: number of answers to the prompt, which is computed once.
-    may_fill_window: a maximum number of tokens for which there is no room means all of the room, as APIs mean it whose
-        clients send large numbers by default. Otherwise such a number is refused.
     num_marked: number of the prompt's first tokens that the client marked for caching. With a prompt that is marked
         whole, the answer counts as marked too, since the next prompt continues it.
     hands_over: end with "moved" after the first new token, so that another engine continues the answer.
@@ -34,6 +32,5 @@ class GenerateRequest:
     keep_kv: bool = True
     on_place: Callable[[], None] | None = None
     num_answers: int = 1
-    may_fill_window: bool = False
     num_marked: int = 0
     hands_over: bool = False

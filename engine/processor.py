@@ -123,7 +123,7 @@ class Processor:
         self._check_ids(request.produced)
         check_sampling(params, self.limits.vocab_size)
         self._check_urgency(urgency)
-        sampling = self._resolve(params, len(prompt), may_fill_window=request.may_fill_window)
+        sampling = self._resolve(params, len(prompt))
         check_something_may_come(sampling)
         public = self.keys.public_part(prompt)
         root = self.keys.root(request.tenant, public)
@@ -246,34 +246,18 @@ class Processor:
                 f"the prompt contains token ids outside the vocabulary [0, {self.limits.vocab_size})", param="prompt"
             )
 
-    def _resolve(self, params: SamplingParams, prompt_len: int, *, may_fill_window: bool) -> SamplingParams:
+    def _resolve(self, params: SamplingParams, prompt_len: int) -> SamplingParams:
+        """Set the parameters that the request leaves open. Clients send a large `max_tokens` as a mere safety limit."""
         if params.pooling is not None:
             pooling = self._pooling if params.pooling == "auto" else params.pooling
             # Like an answer of one token, an embedding ends with the prompt's last step. No token is sampled.
             return replace(params, pooling=pooling, max_tokens=1, min_tokens=0, seed=0)
         room = self.limits.usable_window - prompt_len
-        max_tokens = params.max_tokens
-        if max_tokens is None:
-            max_tokens = min(room, self.limits.answer or room)
-        elif may_fill_window:
-            max_tokens = min(room, max_tokens)
-        if prompt_len + max_tokens > self.limits.window:
-            raise InvalidRequestError(
-                f"This model's maximum context length is {self.limits.window} tokens. However, max_tokens is "
-                f"{max_tokens} and the prompt has {prompt_len} tokens, which leave {self.limits.window - prompt_len}.",
-                param="max_tokens",
-                code="context_length_exceeded",
-            )
-        if max_tokens > room:
-            raise InvalidRequestError(
-                f"{prompt_len} prompt tokens and max_tokens {max_tokens} need KV memory for {prompt_len + max_tokens} "
-                f"tokens, but this server has it for {self.limits.pool_tokens}. Lower max_tokens or raise --kv-memory.",
-                param="max_tokens",
-                code="context_length_exceeded",
-            )
+        asked = params.max_tokens if params.max_tokens is not None else self.limits.answer or room
+        max_tokens = min(room, asked)
         if params.min_tokens > max_tokens:
             raise InvalidRequestError(
-                f"min_tokens is {params.min_tokens}, but max_tokens is only {max_tokens}", param="min_tokens"
+                f"min_tokens is {params.min_tokens}, but the answer has at most {max_tokens} tokens", param="min_tokens"
             )
         return replace(
             params,

@@ -106,7 +106,7 @@ class Continuation:
         params = replace(
             params_from_json(answer.params), max_tokens=len(produced) + limit if limit is not None else None
         )
-        request = GenerateRequest(prompt_ids, params, run_id, produced=produced, may_fill_window=True)
+        request = GenerateRequest(prompt_ids, params, run_id, produced=produced)
         try:
             [stream] = await self._gate.generate(engine, request)
         except InvalidRequestError as error:

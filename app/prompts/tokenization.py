@@ -117,7 +117,9 @@ async def generate(
         return await gate.generate(engine, request)
     except InvalidRequestError as exc:
         if exc.param is not None:
-            is_form, exc.param = exc.param == "form", rename(exc.param)
-            if is_form:
+            name, exc.param = exc.param, rename(exc.param)
+            if name == "form":
                 exc.message = f"{exc.param}: {exc.message}"
+            elif exc.message.startswith(f"{name} "):
+                exc.message = exc.param + exc.message.removeprefix(name)
         raise

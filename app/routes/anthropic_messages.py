@@ -59,8 +59,6 @@ async def messages(request: Request) -> Response:
         prompt=prompt.ids,
         params=params,
         remember=remember,
-        # max_tokens is required, so clients send a large number.
-        may_fill_window=True,
         followed=followed,
     )
     return _named(request, response)

@@ -54,9 +54,7 @@ async def chat(request: Request) -> Response:
     if offer.is_made:
         remember = partial(remember, as_message=partial(offer.as_message, how, only_complete=True))
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
-    return await answer(
-        request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember, may_fill_window=True
-    )
+    return await answer(request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember)
 
 
 async def generate(request: Request) -> Response:
@@ -75,9 +73,7 @@ async def generate(request: Request) -> Response:
     ids, lines, remember = await _prompt(request, engine, fields, thinking)
     shape = shape_of(lines=lines)
     params = fields.sampling_params(engine.sampling_defaults)
-    return await answer(
-        request, engine, fields, shape, prompt=ids, params=params, remember=remember, may_fill_window=True
-    )
+    return await answer(request, engine, fields, shape, prompt=ids, params=params, remember=remember)
 
 
 async def _prompt(

@@ -236,10 +236,14 @@ class OpenAIRequest(GenerationRequest, FormFields):
         return form[1] if form is not None else super().client_field(engine_param)
 
     def kept(self, prompt: Sequence[int], window: int) -> Sequence[int]:
-        """Return the part of the prompt that `truncate_prompt_tokens` keeps: all of it without the field."""
+        """Return the part of the prompt that `truncate_prompt_tokens` keeps: all of it without the field.
+
+        A limit of the answer that leaves nothing of the window counts as none.
+        """
         if self.truncate_prompt_tokens is None:
             return prompt
-        room = window - (self.max_tokens or 1) if self.truncate_prompt_tokens < 0 else self.truncate_prompt_tokens
+        answer = self.max_tokens if self.max_tokens and self.max_tokens < window else 1
+        room = window - answer if self.truncate_prompt_tokens < 0 else self.truncate_prompt_tokens
         return prompt[-max(room, 1) :]
 
     @property

@@ -61,13 +61,11 @@ async def answer(
     prompt: Sequence[int],
     params: SamplingParams,
     remember: Remember | None = None,
-    may_fill_window: bool = False,
     followed: Callable[[GenerationStream], GenerationStream] | None = None,
 ) -> Response:
     """Queue `prompt`, and respond with a stream or with one body, as `fields` ask.
 
     remember: called before the client sees the end of the answer, or when it has left.
-    may_fill_window: as in `GenerateRequest`.
     followed: makes the stream of the whole answer from that of its first request; None if there is one request.
 
     Raises the engine's or the tenant's refusal of the request. Without a stream, also raises the error of `failure_of`
@@ -82,7 +80,6 @@ async def answer(
             params,
             request_id,
             urgency=fields.urgency(),
-            may_fill_window=may_fill_window,
             num_marked=round(fields.marked_share * len(prompt)),
         ),
         rename=fields.client_field,

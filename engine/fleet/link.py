@@ -155,7 +155,6 @@ class Link:
             request.urgency,
             tuple(request.produced),
             request.keep_kv,
-            request.may_fill_window,
             request.num_marked,
             request.hands_over,
         )

@@ -107,7 +107,6 @@ class Generate(Struct, tag=True, frozen=True):
     urgency: Urgency
     produced: tuple[int, ...]
     keep_kv: bool
-    may_fill_window: bool
     num_marked: int
     hands_over: bool = False
 

@@ -295,7 +295,6 @@ def _request_of(call: Generate, on_place: Callable[[], None]) -> GenerateRequest
         call.keep_kv,
         on_place,
         len(call.streams),
-        call.may_fill_window,
         call.num_marked,
         call.hands_over,
     )

@@ -18,7 +18,7 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.histogram import Histogram
 from cache_tiers.tier import TierId
 from engine.config import EngineConfig
-from engine.errors import InvalidRequestError, NotFoundError, NotReadyError, OverloadedError, PromptTooLongError
+from engine.errors import NotFoundError, NotReadyError, OverloadedError, PromptTooLongError
 from engine.generate_request import GenerateRequest
 from engine.outputs import FinishReason, KVReceipt, RequestOutput, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
@@ -292,8 +292,6 @@ class FakeEngine:
         if room <= 0:
             num_tokens = len(request.prompt_token_ids)
             raise PromptTooLongError("the prompt is too long", param="prompt", num_tokens=num_tokens, maximum=WINDOW)
-        if params.max_tokens is not None and params.max_tokens > room and not request.may_fill_window:
-            raise InvalidRequestError(f"max_tokens leaves the window of {WINDOW}", param="max_tokens")
         if len(self._live) >= self.config.max_waiting:
             raise OverloadedError("too many requests are waiting", retry_after=3)
         max_tokens, seed = min(params.max_tokens or room, room), 7 if params.seed is None else params.seed

@@ -222,7 +222,6 @@ class SearchingStream:
                 params,
                 asked.request_id,
                 urgency=urgency,
-                may_fill_window=True,
                 num_marked=round(fields.marked_share * len(self._prompt.ids)),
             )
             [stream] = await generate(asked.gate, asked.engine, request, rename=fields.client_field)

@@ -20,6 +20,8 @@ from models.thinking import ThinkingMode
 
 DEFAULT_ROOM = 8
 """Divisor of the window: this part of it is left to an answer without a limit of its own."""
+MAX_ROOM = 2
+"""Divisor of the window: no message is dropped to leave more of it to an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class ResponsePrompts:
     ) -> MadePrompt:
         """Build the prompt for an answer to `asked`, the messages of the request.
 
-        max_tokens: the client's limit of the answer. With `truncation: auto`, room is left for so many tokens.
+        max_tokens: the client's limit of the answer. With `truncation: auto`, room is left for so many tokens, but for
+            no more than half of the window.
         stop: as in `to_ids`.
 
         Raises InvalidRequestError: the prompt is too long, or the template refuses the messages.
@@ -76,8 +79,10 @@ class ResponsePrompts:
         making = _Making(self, engine, parent, fields, asked, stop)
         if fields.truncation != "auto":
             return await making.from_all()
-        room = default_room(engine) if max_tokens is None else max_tokens
-        return await making.fitting(_window(engine), room)
+        window = _window(engine)
+        # Clients send a large limit as a mere safety limit.
+        room = default_room(engine) if max_tokens is None else min(max_tokens, window // MAX_ROOM)
+        return await making.fitting(window, room)
 
     def maker(self, engine: Backend, parent: ResponseParent, fields: PromptFields) -> PromptMaker:
         """Return the maker of prompts that continue stored token ids."""

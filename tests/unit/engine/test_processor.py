@@ -35,9 +35,9 @@ def processor() -> Processor:
         (SamplingParams(top_k=-1), "top_k"),
         (SamplingParams(seed=1 << 64), "seed"),
         (SamplingParams(max_tokens=0), "max_tokens"),
-        (SamplingParams(max_tokens=62), "max_tokens"),
         (SamplingParams(min_tokens=-1), "min_tokens"),
         (SamplingParams(min_tokens=9, max_tokens=8), "min_tokens"),
+        (SamplingParams(min_tokens=46, max_tokens=1000), "min_tokens"),
         (SamplingParams(stop=("x",) * 17), "stop"),
         (SamplingParams(min_p=float("nan")), "min_p"),
         (SamplingParams(repetition_penalty=0.0), "repetition_penalty"),
@@ -77,9 +77,10 @@ def test_invalid_prompt_is_rejected_with_the_limits(processor: Processor, prompt
     assert caught.value.param == "prompt"
 
 
-def test_request_larger_than_pool_is_rejected_with_the_sizes(processor: Processor) -> None:
-    with pytest.raises(InvalidRequestError, match="for 50 tokens, but this server has it for 48"):
-        processor.process("r", GenerateRequest([1] * 10, SamplingParams(max_tokens=40), tenant="local"))
+@pytest.mark.parametrize("limit", [38, 39, 54, 55, 1 << 31])
+def test_limit_beyond_the_room_is_the_room(processor: Processor, limit: int) -> None:
+    request = processor.process("r", GenerateRequest([1] * 10, SamplingParams(max_tokens=limit), tenant="local"))
+    assert request.sampling.max_tokens == 38
 
 
 def test_answer_without_a_limit_gets_the_servers(processor: Processor) -> None:
@@ -94,10 +95,10 @@ def test_answer_without_a_limit_gets_the_servers(processor: Processor) -> None:
     assert sampling.max_tokens == 38
 
 
-def test_large_limit_may_fill_window_despite_servers_limit(processor: Processor) -> None:
+def test_large_limit_fills_window_despite_servers_limit(processor: Processor) -> None:
     processor.limits = replace(LIMITS, answer=20)
     for limit, resolved in ((None, 20), (30, 30), (1000, 38)):
-        request = GenerateRequest([1] * 10, SamplingParams(max_tokens=limit), may_fill_window=True)
+        request = GenerateRequest([1] * 10, SamplingParams(max_tokens=limit))
         assert processor.process("r", request).sampling.max_tokens == resolved
 
 

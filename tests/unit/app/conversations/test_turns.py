@@ -203,8 +203,8 @@ async def test_invalid_parent_is_rejected_by_name(services: Services, conversati
 
 @pytest.mark.parametrize(
     ("content", "params", "param"),
-    [("x" * WINDOW, {}, "content"), ("x", {"max_tokens": WINDOW}, "params.max_tokens")],
-    ids=["prompt", "max_tokens"],
+    [("x" * WINDOW, {}, "content"), ("x" * WINDOW, {"max_tokens": 1}, "content")],
+    ids=["prompt", "prompt and limit"],
 )
 async def test_request_rejected_by_engine_is_not_stored(
     services: Services, conversation: Conversation, content: str, params: dict[str, int], param: str

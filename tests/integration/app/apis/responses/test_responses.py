@@ -259,8 +259,8 @@ async def test_responses_are_not_in_the_chat_list(client: AsyncOpenAI, http: aio
     [
         ({"input": "x" * WINDOW}, "input"),
         ({"input": [{"role": "user", "content": "x"}, {"role": "system", "content": "late"}]}, "input"),
-        ({"max_output_tokens": WINDOW}, "max_output_tokens"),
-        ({"tools": [{"type": "web_search", "name": "x"}]}, "tools[0].type"),
+        ({"max_output_tokens": 0}, "max_output_tokens"),
+        ({"tools": [{"type": "foo", "name": "x"}]}, "tools[0].type"),
         ({"conversation": "conv_a", "previous_response_id": "resp_a"}, "conversation"),
         ({"store": False, "background": True}, "store"),
         ({"store": False, "conversation": "conv_a"}, "store"),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from app.domain.namespaces import name_within
 from models.call_syntax.pangu import PANGU
 from models.call_syntax.registry import FALLBACK, syntax_named
 from models.tool_call_parser import ToolCallParser
@@ -20,16 +21,24 @@ class MayCall:
     parallel: as in `app.prompts.tool_offer.ToolOffer`.
     custom: names of the custom tools, sorted.
     json_fields: as in `CallSyntax.reader`, sorted.
+    namespaces: the tools in namespaces, each as its namespace, a space and its name there; sorted.
     """
 
     format: str
     parallel: bool
     custom: tuple[str, ...] = ()
     json_fields: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
 
     def parser(self) -> ToolCallParser:
         """Make a parser for the text of the answer."""
         return make_parser(syntax_named(self.format), parallel=self.parallel, json_fields=frozenset(self.json_fields))
+
+    @property
+    def names_apart(self) -> Mapping[str, tuple[str, str]]:
+        """The namespace of each tool that is in one and its name there, by the name that the answer calls it."""
+        apart = (each.split(" ") for each in self.namespaces)
+        return {name_within(namespace, name): (namespace, name) for namespace, name in apart}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +47,14 @@ class IsCall:
 
     arguments: a JSON object, or any other text.
     is_custom: the tool is a custom one, whose input `models.custom_input` finds in the arguments.
+    namespace: of the tool; None if it is in none.
     """
 
     call_id: str
     name: str
     arguments: str
     is_custom: bool = False
+    namespace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +121,6 @@ def read_calls(text: str, tool_use: ToolUse | None, *, has_ended: bool, is_cut: 
             parser = tool_use.parser()
             events = parser.push(text)
             return parsed_of([*events, *parser.finish("" if is_cut else None)] if has_ended else events)
-        case IsCall(name=name, arguments=arguments):
-            return Parsed((ToolCall(name, arguments),))
+        case IsCall(name=name, arguments=arguments, namespace=namespace):
+            return Parsed((ToolCall(name_within(namespace, name), arguments),))
     return Parsed((text,) if text else ())

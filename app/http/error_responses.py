@@ -13,6 +13,7 @@ from app.domain.storage_health import CommitUnknownError
 from app.host.engine_host import RETRY_AFTER_SECONDS
 from app.http.anthropic_errors import anthropic_error, is_anthropic
 from app.http.ollama_errors import is_ollama, ollama_error
+from app.http.unknown_routes import hint_for
 from app.schemas.response_bodies.errors import ErrorBody
 from app.storage.versions import VersionMismatchError
 from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
@@ -129,7 +130,9 @@ def on_http_error(request: Request, exc: Exception) -> Response:
     """Respond to an error of the router: unknown path, wrong method."""
     assert isinstance(exc, HTTPException)
     code = {404: "not_found", 405: "method_not_allowed"}.get(exc.status_code, "http_error")
-    error = EbbError(f"{request.method} {request.url.path}: {exc.detail}", code=code)
+    hint = hint_for(request.url.path) if exc.status_code == 404 else None
+    said = f"{request.method} {request.url.path}: {exc.detail}"
+    error = EbbError(said if hint is None else f"{said}. {hint}", code=code)
     error.status = exc.status_code
     return ErrorResponse(error, exc.headers)
 

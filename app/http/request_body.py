@@ -46,13 +46,19 @@ async def read_body(request: Request, model: type[Model]) -> Model:
 
 
 def _parsed(request: Request, model: type[Model], body: bytes) -> Model:
+    request.state.ignored_fields = unknown = IgnoredFields()
     if request.app.state.strict_fields or not issubclass(model, CompatibleRequest):
         return parse_body(model, body)
-    request.state.ignored_fields = unknown = IgnoredFields()
     fields = parse_body(model, body, unknown)
     if unknown:
         logger.debug("ignored unknown fields", extra=said({"fields": str(unknown)}))
     return fields
+
+
+def ignored_of(request: Request) -> IgnoredFields:
+    """Return what the response will name as ignored. More may be added until it begins."""
+    ignored: IgnoredFields = request.state.ignored_fields
+    return ignored
 
 
 async def read_bytes(request: Request, limit: int) -> bytes:

@@ -37,6 +37,7 @@ class ToolOffer:
     custom: names of the functions that stand for custom tools, whose input is one text (`models.custom_input`).
     lark: custom tools whose input has a Lark grammar, with the grammar's name in the client's API.
     loaded: more functions, which the history describes (`described_inline`) and the prompt's beginning does not.
+    namespaces: the namespace and the name within it of each function that is in one, by the function's name.
     """
 
     functions: Sequence[Mapping[str, Any]] = ()
@@ -45,6 +46,7 @@ class ToolOffer:
     custom: frozenset[str] = frozenset()
     lark: Mapping[str, str] = field(default_factory=dict)
     loaded: Sequence[Mapping[str, Any]] = ()
+    namespaces: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def is_made(self) -> bool:
@@ -124,10 +126,13 @@ class ToolOffer:
             name = self.choice.name
             functions = [function for function in functions if function["name"] == name][:1]
             if not functions:
-                raise InvalidRequestError(f"tool_choice: tools has no function {name}", param=self.choice.param)
+                raise InvalidRequestError(
+                    f"tool_choice: tools has no function {name} that a client runs", param=self.choice.param
+                )
         elif not functions:
             raise InvalidRequestError(
-                "tool_choice: tools is empty, so no tool call can be required", param="tool_choice"
+                "tool_choice: tools has no function that a client runs, so no tool call can be required",
+                param="tool_choice",
             )
         if path := next((self.lark[name] for each in functions if (name := each["name"]) in self.lark), None):
             raise InvalidRequestError(

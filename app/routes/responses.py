@@ -14,7 +14,7 @@ from app.apis.responses.schema import CompactRequest, InputTokensRequest, Respon
 from app.apis.responses.serializer import items_json, response_json
 from app.apis.responses.serving import collect_response, event_stream, streamed
 from app.http.client_presence import stop_of
-from app.http.request_body import read_body
+from app.http.request_body import ignored_of, read_body
 from app.prompts.tokenization import generate
 from app.services import services_of
 from app.serving.request import Said, collect_outputs, outputs_of
@@ -29,7 +29,7 @@ async def create_response(request: Request) -> Response:
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, ResponseRequest)
-    record, run = await services.responses.create(fields, stop_of(request))
+    record, run = await services.responses.create(fields, stop_of(request), ignored_of(request).add)
     if fields.is_stored:
         rules = services.prompts.rules
         services.next_prefixes.after(run, fields.instructions, fields.offer.messages, rules)
@@ -45,7 +45,7 @@ async def count_input_tokens(request: Request) -> Response:
     services = services_of(request)
     services.host.require()
     fields = await read_body(request, InputTokensRequest)
-    num_tokens = await services.responses.count(fields, stop_of(request))
+    num_tokens = await services.responses.count(fields, stop_of(request), ignored_of(request).add)
     return JSONResponse({"object": "response.input_tokens", "input_tokens": num_tokens})
 
 
@@ -54,7 +54,7 @@ async def compact_response(request: Request) -> Response:
     services = services_of(request)
     engine = services.host.require()
     fields = await read_body(request, CompactRequest)
-    compaction = await services.responses.compaction(fields, stop_of(request))
+    compaction = await services.responses.compaction(fields, stop_of(request), ignored_of(request).add)
     request_id: str = request.state.request_id
     asked = GenerateRequest(compaction.prompt.ids, compaction.params(), request_id)
     [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "input")

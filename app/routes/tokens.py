@@ -26,7 +26,8 @@ async def tokenize(request: Request) -> Response:
     fields.check()
     gate_of(request).check(engine)
     if fields.messages is not None:
-        ids = (await whole_prompt(request, engine, services.prompts, to_messages(fields.messages))).ids
+        said = [*fields.offer.messages, *to_messages(fields.messages)]
+        ids = (await whole_prompt(request, engine, services.prompts, said)).ids
     else:
         text, tokenizer = fields.prompt or "", engine.tokenizer
         with_special = fields.add_special_tokens is not False

@@ -1,11 +1,18 @@
-"""Tools that requests may name but this server does not offer: those that run on a provider's servers, and similar."""
+"""Tools that requests may name but this server does not offer: those that run on a provider's servers, and similar.
+
+Clients describe such tools by default, whether or not the model needs them. They are left out of the request, and the
+response names them (`app.schemas.left_out`). A request that requires one is refused.
+"""
 
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
+
+from app.schemas.ignored_fields import IgnoredFields
+from app.schemas.left_out import LeftOut
 
 _DESCRIBE: Final = "Describe a function that your client runs, and send its result."
 _HOSTED: Final = f"runs on the servers of its provider, and this server runs no tools. {_DESCRIBE}"
@@ -37,7 +44,6 @@ _SENTENCES: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("local_shell", "shell", "apply_patch"), _OWN_FORM),
     **dict.fromkeys(("mcp", "mcp_toolset"), _MCP),
-    "namespace": "is a group of tools. Describe each of its functions as a tool of its own.",
 }
 _DATE: Final = re.compile(r"_\d{4}_?\d\d_?\d\d$")
 
@@ -51,5 +57,22 @@ def _refuse_hosted(value: Any) -> Any:
     return value
 
 
+def _refuse_if_strict(value: Any, info: ValidationInfo) -> Any:
+    return value if isinstance(info.context, IgnoredFields) else _refuse_hosted(value)
+
+
+class HostedTool(LeftOut):
+    """A tool that this server does not offer. A server that is strict about fields refuses it."""
+
+    place: ClassVar[str] = "tools"
+
+
 NotHosted: Final = BeforeValidator(_refuse_hosted)
-"""Mark of a tool, or of the choice of one, that refuses the tools of this module with a sentence on what to do."""
+"""Mark of the choice of a tool that refuses the tools of this module with a sentence on what to do."""
+MayBeHosted: Final = BeforeValidator(_refuse_if_strict)
+"""Mark of a tool that may be a HostedTool, unless the server is strict about fields."""
+
+
+def hosted(kind: str) -> type[HostedTool] | None:
+    """Return the model of a tool's type, for `by_type`; None if the type is not one of this module."""
+    return HostedTool if _DATE.sub("", kind) in _SENTENCES else None

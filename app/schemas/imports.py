@@ -58,6 +58,7 @@ class MayCallFields(RequestModel):
     parallel: bool
     custom: list[Name] = Field(default_factory=list)
     json_fields: list[FieldName] = Field(default_factory=list)
+    namespaces: list[FieldName] = Field(default_factory=list)
 
 
 class CallFields(RequestModel):
@@ -68,6 +69,7 @@ class CallFields(RequestModel):
     name: Name
     arguments: str
     is_custom: bool = False
+    namespace: Name | None = None
 
 
 class ResultFields(RequestModel):

@@ -1,11 +1,13 @@
 """Parsing of request bodies into validated models. An InvalidRequestError names the field at fault."""
 
+import json
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
@@ -84,7 +86,9 @@ class RequestModel(BaseModel):
     def _check_neutral(cls, name: str, value: object) -> None:
         accepted = (None, *cls.neutral[name])
         if not any(value is each or (value == each and type(value) is type(each)) for each in accepted):
-            raise PydanticCustomError("unsupported", "{name} is not supported yet", {"name": name})
+            values = " or ".join(["leave it out", *(f"send {json.dumps(each)}" for each in cls.neutral[name])])
+            reason = f"is not supported: {values}"
+            raise PydanticCustomError("unsupported", "{reason}", {"name": name, "reason": reason})
 
     @classmethod
     def _path_of(cls, unknown: str) -> str:
@@ -118,6 +122,8 @@ class CompatibleRequest(RequestModel):
         return unknown
 
 
+UNKNOWN_TYPE: Final = "unknown_type"
+"""Kind of the error for an object of a type that no model of a union has."""
 LONGEST_NAME: Final = 200
 """Maximum length of a field's path in an error, in characters. The path of a client's field may be megabytes long."""
 
@@ -161,17 +167,37 @@ def text_or_list(value: object) -> str:
     return "<list>" if isinstance(value, list) else "<text>"
 
 
-def kind_by_type(default: type[RequestModel], others: Mapping[str, type[RequestModel]]) -> Callable[[object], str]:
-    """Build the discriminator of a union of `default` and `others`, which are keyed by an object's `type`.
+def by_type(
+    default: type[RequestModel],
+    others: Mapping[str, type[RequestModel]],
+    otherwise: Callable[[str], type[RequestModel] | None] = lambda _: None,
+) -> Discriminator:
+    """Build the discriminator of a union of `default`, `others` and perhaps more models, by an object's `type`.
 
-    A value's tag is its class name between "<" and ">".
+    An object without a type is a `default`. A value's tag is its class name between "<" and ">". The error for a type
+    that no model has lists those that there are.
+
+    others: models by the types that they have.
+    otherwise: returns the model of any other type.
     """
+    models = {**dict.fromkeys(_types_of(default), default), **others}
 
-    def tag(value: object) -> str:
-        kind = others.get(str(value.get("type")), default) if isinstance(value, dict) else type(value)
-        return f"<{kind.__name__}>"
+    def tag(value: object) -> str | None:
+        if isinstance(value, RequestModel):
+            return f"<{type(value).__name__}>"
+        kind = value.get("type") if isinstance(value, dict) else None
+        model = (models.get(kind) or otherwise(kind)) if isinstance(kind, str) else default
+        return None if model is None else f"<{model.__name__}>"
 
-    return tag
+    return Discriminator(
+        tag, custom_error_type=UNKNOWN_TYPE, custom_error_message=f"must be one of {', '.join(models)}"
+    )
+
+
+def _types_of(model: type[RequestModel]) -> list[str]:
+    """Return the values that the field `type` of `model` may have, except None."""
+    named = model.model_fields["type"].annotation
+    return [value for part in (named, *get_args(named)) if get_origin(part) is Literal for value in get_args(part)]
 
 
 def _json_object(body: bytes) -> dict[str, Any]:
@@ -188,13 +214,13 @@ def _json_object(body: bytes) -> dict[str, Any]:
 
 def _as_invalid_request(error: ErrorDetails) -> InvalidRequestError:
     context = error.get("ctx", {})
-    names_field = error["type"] in ("unsupported", "refused")
-    path = field_path((*error["loc"], context["name"]) if names_field else error["loc"])
+    names_field = error["type"] in ("unsupported", "refused", UNKNOWN_TYPE)
+    path = field_path((*error["loc"], context.get("name", "type")) if names_field else error["loc"])
     if len(path) > LONGEST_NAME:
         path = f"{path[:LONGEST_NAME]}..."
     match error["type"]:
         case "unsupported":
-            return InvalidRequestError(f"{path} is not supported yet", param=path, code="unsupported")
+            return InvalidRequestError(f"{path} {error['msg']}", param=path, code="unsupported")
         case "refused":
             return InvalidRequestError(f"{path}: {error['msg']}", param=path, code="unsupported")
         case "too_many_fields":

@@ -29,7 +29,14 @@ UNLIMITED: Final = -1
 
 
 def _as_list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    """Return a single string as a list. An empty string ends no answer, so it is left out."""
+    strings = [value] if isinstance(value, str) else value
+    return [each for each in strings if each != ""] if isinstance(strings, list) else strings
+
+
+def _whole(value: object) -> object:
+    """Return a number without a fraction as an integer. Clients whose language has one kind of number write 42.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _none_if_unlimited(value: object) -> object:
@@ -39,13 +46,14 @@ def _none_if_unlimited(value: object) -> object:
 StopString = Annotated[str, Field(min_length=1, max_length=MAX_STOP_LENGTH)]
 StopStrings = Annotated[list[StopString], Field(max_length=MAX_STOP_STRINGS), BeforeValidator(_as_list)]
 Temperature = Annotated[float, Field(ge=0, le=2)]
-TopP = Annotated[float, Field(gt=0, le=1)]
-TopK = Annotated[int, Field(ge=-1, lt=1 << 31)]
-Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63)]
-TokenCount = Annotated[int, Field(ge=1, le=1 << 31)]
+TopP = Annotated[float, Field(ge=0, le=1)]
+Whole = BeforeValidator(_whole)
+TopK = Annotated[int, Field(ge=-1, lt=1 << 31), Whole]
+Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63), Whole]
+TokenCount = Annotated[int, Field(ge=1, le=1 << 31), Whole]
 OptionalTokenCount = Annotated[TokenCount | None, BeforeValidator(_none_if_unlimited)]
 """A limit on tokens. -1 means none, as in llama.cpp's server."""
-MinTokens = Annotated[int, Field(ge=0, le=1 << 31)]
+MinTokens = Annotated[int, Field(ge=0, le=1 << 31), Whole]
 TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
 MinP = Annotated[float, Field(ge=0, le=1)]
 RepetitionPenalty = Annotated[float, Field(ge=0.01, le=10)]
@@ -64,6 +72,8 @@ ModelName = Annotated[str, Field(min_length=1, max_length=1024)]
 
 
 _LISTS: Final = frozenset({"stop", "stop_token_ids", "logit_bias", "allowed_token_ids", "bad_words"})
+LEAST_TOP_P: Final = 1e-6
+"""Keeps the most likely token alone, as 0 does."""
 NO_DEFAULTS: Mapping[str, float] = {}
 
 
@@ -72,7 +82,7 @@ class SamplingFields(RequestModel):
 
     temperature: Temperature | None = optional("0 always selects the most likely token")
     top_p: TopP | None = optional(
-        "keeps the most likely tokens whose probabilities sum to this share; applied after `top_k`"
+        "keeps the most likely tokens whose probabilities sum to this share, at least one; applied after `top_k`"
     )
     top_k: TopK | None = optional("keeps this number of most likely tokens; 0 and -1 keep all")
     min_p: MinP | None = optional(
@@ -98,7 +108,8 @@ class SamplingFields(RequestModel):
     stop_token_ids: StopTokens | None = optional("tokens that end the answer, as the model's own end tokens do")
     include_stop_str_in_output: bool | None = optional("includes the string or token that ended the answer")
     max_tokens: OptionalTokenCount = optional(
-        "maximum number of tokens of the answer; default and -1: up to the end of the window"
+        "maximum number of tokens of the answer; default, -1 and more than there is room for: up to the end of the "
+        "window"
     )
     min_tokens: MinTokens | None = optional("number of tokens before which nothing ends the answer")
     ignore_eos: bool | None = optional("the model's own end tokens do not end the answer")
@@ -107,12 +118,15 @@ class SamplingFields(RequestModel):
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the engine's sampling parameters.
 
-        A negative `top_k` becomes 0, which is off, and a negative seed its 64-bit two's complement.
+        A negative `top_k` becomes 0, which is off, and a negative seed its 64-bit two's complement. A `top_p` of 0
+        keeps one token.
 
         defaults: the model's defaults, for fields that the client leaves open.
         """
         chosen: dict[str, Any] = dict(defaults)
         chosen |= {name: value for name in SamplingFields.model_fields if (value := getattr(self, name)) is not None}
+        if "top_p" in chosen:
+            chosen["top_p"] = max(chosen["top_p"], LEAST_TOP_P)
         if "top_k" in chosen:
             chosen["top_k"] = max(chosen["top_k"], 0)
         if "seed" in chosen:

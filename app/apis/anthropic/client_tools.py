@@ -93,9 +93,8 @@ class ClientTool(Markable):
     """
 
     ignored: ClassVar[frozenset[str]] = frozenset(
-        {"eager_input_streaming", "input_examples", "strict", "max_characters"}
+        {"allowed_callers", "eager_input_streaming", "input_examples", "strict", "max_characters"}
     )
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"allowed_callers": (["direct"],)}
 
     type: ClientToolType
     name: FunctionName

@@ -11,14 +11,16 @@ from pydantic import Discriminator, Field, Tag
 from app.apis.anthropic.references import SearchResultBlock, ToolReferenceBlock, Undescribed, text_of_result
 from app.apis.anthropic.serializer import ShownThoughts
 from app.apis.anthropic.tool_search import SearchName, SearchTool
-from app.apis.anthropic.tools_schema import AnthropicChoice, AnthropicTools, ToolUseBlock, offer_of
+from app.apis.anthropic.tools_schema import AnthropicChoice, AnthropicTools, OfferedTool, ToolUseBlock, offer_of
 from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
-from app.prompts.thinking import preferred_mode, required_mode
+from app.prompts.thinking import preferred_mode
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import JsonSchema, of_schema
 from app.schemas.cache_mark import Markable, marked_share
-from app.schemas.parsing import CompatibleRequest, RequestModel, kind_by_type, text_or_list
+from app.schemas.foreign import Foreign, foreign
+from app.schemas.hosted_tools import HostedTool
+from app.schemas.parsing import CompatibleRequest, RequestModel, by_type, text_or_list
 from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, TokenCount
 from engine.errors import InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
@@ -27,9 +29,9 @@ from models.thinking import ThinkingMode
 
 
 class TextBlock(Markable):
-    """One block of text."""
+    """One block of text. Citations are not part of the prompt."""
 
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"citations": ([],)}
+    ignored: ClassVar[frozenset[str]] = frozenset({"citations"})
 
     type: Literal["text"]
     text: str
@@ -46,29 +48,12 @@ class ThoughtBlock(Markable):
     type: Literal["thinking", "redacted_thinking"]
 
 
-class UnreadBlock(Markable):
-    """A part of a tool's result that is not text. The model reads that it is missing."""
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"source", "title", "context", "citations"})
-
-    type: Literal["image", "document"]
-
-    @property
-    def text(self) -> str:
-        """A note in place of the content."""
-        return f"[{self.type} omitted: this model reads text only]"
-
-
-RESULT_KINDS: Mapping[str, type[RequestModel]] = {
-    "image": UnreadBlock,
-    "document": UnreadBlock,
-    "tool_reference": ToolReferenceBlock,
-}
+RESULT_KINDS: Mapping[str, type[RequestModel]] = {"tool_reference": ToolReferenceBlock}
 ResultBlock = Annotated[
     Annotated[TextBlock, Tag("<TextBlock>")]
-    | Annotated[UnreadBlock, Tag("<UnreadBlock>")]
-    | Annotated[ToolReferenceBlock, Tag("<ToolReferenceBlock>")],
-    Discriminator(kind_by_type(TextBlock, RESULT_KINDS)),
+    | Annotated[ToolReferenceBlock, Tag("<ToolReferenceBlock>")]
+    | Annotated[Foreign, Tag("<Foreign>")],
+    by_type(TextBlock, RESULT_KINDS, foreign),
 ]
 ResultContent = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[ResultBlock], Field(max_length=MAX_MESSAGES), Tag("<list>")],
@@ -79,7 +64,7 @@ ResultContent = Annotated[
 class ToolResultBlock(Markable):
     """The result of a tool call. `is_error` has no effect: the model learns of an error from the content."""
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"is_error"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"is_error", "toolset_name"})
 
     type: Literal["tool_result"]
     tool_use_id: str
@@ -100,15 +85,32 @@ class ToolResultBlock(Markable):
         return self.content if isinstance(self.content, str) else text_of_result(self.blocks, undescribed)
 
 
+class ForeignResult(Foreign):
+    """The result of a call that the provider's servers ran, in the answer that called."""
+
+
 KINDS: Mapping[str, type[RequestModel]] = {
     "thinking": ThoughtBlock,
     "redacted_thinking": ThoughtBlock,
     "tool_use": ToolUseBlock,
     "server_tool_use": ToolUseBlock,
+    "mcp_tool_use": ToolUseBlock,
     "tool_result": ToolResultBlock,
     "tool_search_tool_result": SearchResultBlock,
+    **dict.fromkeys(
+        (
+            "advisor_tool_result",
+            "bash_code_execution_tool_result",
+            "code_execution_tool_result",
+            "mcp_tool_result",
+            "text_editor_code_execution_tool_result",
+            "web_fetch_tool_result",
+            "web_search_tool_result",
+        ),
+        ForeignResult,
+    ),
 }
-"""Models of all blocks except text, by `type`."""
+"""Models of all blocks except text and foreign ones, by `type`."""
 
 
 Block = Annotated[
@@ -116,8 +118,10 @@ Block = Annotated[
     | Annotated[ThoughtBlock, Tag("<ThoughtBlock>")]
     | Annotated[ToolUseBlock, Tag("<ToolUseBlock>")]
     | Annotated[ToolResultBlock, Tag("<ToolResultBlock>")]
-    | Annotated[SearchResultBlock, Tag("<SearchResultBlock>")],
-    Discriminator(kind_by_type(TextBlock, KINDS)),
+    | Annotated[SearchResultBlock, Tag("<SearchResultBlock>")]
+    | Annotated[ForeignResult, Tag("<ForeignResult>")]
+    | Annotated[Foreign, Tag("<Foreign>")],
+    by_type(TextBlock, KINDS, foreign),
 ]
 SystemContent = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[TextBlock], Field(max_length=MAX_MESSAGES), Tag("<list>")],
@@ -178,10 +182,14 @@ class OutputConfig(RequestModel):
 
 
 def _text(content: str | Sequence[RequestModel]) -> str:
-    """Join the text blocks without a separator."""
+    """Join the text blocks, and the notes in place of foreign ones, without a separator."""
     if isinstance(content, str):
         return content
-    return "".join(block.text for block in content if isinstance(block, TextBlock))
+    return "".join(
+        block.text
+        for block in content
+        if isinstance(block, TextBlock | Foreign) and not isinstance(block, ForeignResult)
+    )
 
 
 def _extents(content: str | Sequence[Block]) -> Iterator[tuple[int, bool]]:
@@ -195,6 +203,8 @@ def _extents(content: str | Sequence[Block]) -> Iterator[tuple[int, bool]]:
                 yield len(block.call.arguments), block.is_marked
             case ToolResultBlock() | SearchResultBlock():
                 yield len(block.text({})), block.is_marked
+            case ForeignResult():
+                yield len(block.text), block.is_marked
             case _:
                 yield len(_text([block])), block.is_marked
 
@@ -216,12 +226,8 @@ class CountTokensRequest(CompatibleRequest, Markable):
     `context_management` has no effect: the client decides which messages it sends.
     """
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"context_management"})
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "speed": ("standard",),
-        "mcp_servers": ([],),
-        "compaction": (),
-    }
+    ignored: ClassVar[frozenset[str]] = frozenset({"context_management", "speed"})
+    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"compaction": ()}
 
     model: ModelName
     messages: Annotated[list[MessageTurn], Field(min_length=1, max_length=MAX_MESSAGES)]
@@ -234,11 +240,16 @@ class CountTokensRequest(CompatibleRequest, Markable):
     tool_choice: AnthropicChoice | None = None
 
     @property
+    def offered(self) -> Sequence[OfferedTool]:
+        """The tools without those that are left out."""
+        return [tool for tool in self.tools or () if not isinstance(tool, HostedTool)]
+
+    @property
     def offer(self) -> ToolOffer:
         """The tools that the request offers. Raises NotFoundError as `turns` does."""
         # First: a request that continues a thread leaves out the tools that its choice may name.
         self._check_thread()
-        return offer_of(self.tools, self.tool_choice, (name for each in self.messages for name in each.references))
+        return offer_of(self.offered, self.tool_choice, (name for each in self.messages for name in each.references))
 
     @property
     def thoughts(self) -> ShownThoughts:
@@ -250,13 +261,13 @@ class CountTokensRequest(CompatibleRequest, Markable):
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
         """Choose the thinking mode. Reasoning that would not be returned is avoided where the model allows it.
 
-        Raises InvalidRequestError if thinking is enabled and the model cannot think.
+        To ask a model that cannot think for thoughts is no error: clients ask whichever model they have.
         """
         if self.thinking is None or self.thinking.type == "disabled":
             return preferred_mode(engine, "none")
         if self.thinking.type == "adaptive":
             return preferred_mode(engine, "low")
-        return required_mode(engine, "slow", param="thinking")
+        return preferred_mode(engine, "high")
 
     @property
     def answer_format(self) -> OutputFormat | None:
@@ -269,7 +280,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
         """Share of the prompt, from its beginning, that the client marked for caching: 0 to 1."""
         if self.is_marked:
             return 1.0
-        upfront = [tool for tool in self.tools or () if not tool.defer_loading]
+        upfront = [tool for tool in self.offered if not tool.defer_loading]
         said = [self.system or "", *(message.content for message in self.messages)]
         blocks = [block for content in said if not isinstance(content, str) for block in content]
         if not any(part.is_marked for part in (*upfront, *blocks)):
@@ -311,19 +322,19 @@ class CountTokensRequest(CompatibleRequest, Markable):
 
     @property
     def _is_paused(self) -> bool:
-        """Whether the last message ends with the result of a search, so that another answer follows it."""
+        """Whether the last message ends with the result of a server's call, so that another answer follows it."""
         blocks = self.messages[-1].blocks
-        return bool(blocks) and isinstance(blocks[-1], SearchResultBlock)
+        return bool(blocks) and isinstance(blocks[-1], SearchResultBlock | ForeignResult)
 
     @property
     def searches(self) -> frozenset[SearchName]:
         """Names of the searches for tools that the server runs."""
-        return frozenset(tool.name for tool in self.tools or () if isinstance(tool, SearchTool))
+        return frozenset(tool.name for tool in self.offered if isinstance(tool, SearchTool))
 
     @property
     def catalog(self) -> list[dict[str, Any]]:
         """The deferred tools, which the searches find."""
-        return [tool.function for tool in self.tools or () if tool.defer_loading]
+        return [tool.function for tool in self.offered if tool.defer_loading]
 
     def _check_thread(self) -> None:
         """Raise NotFoundError if the request continues a conversation that the server would hold."""
@@ -342,7 +353,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
     def _check_opening(self, turn: Message) -> None:
         """Raise InvalidRequestError if `turn`, the last one, cannot be the beginning of an answer."""
         param = f"messages[{len(self.messages) - 1}].role"
-        searched = any(isinstance(block, SearchResultBlock) for block in self.messages[-1].blocks[:-1])
+        searched = any(isinstance(block, SearchResultBlock | ForeignResult) for block in self.messages[-1].blocks[:-1])
         excluded = "a tool call" if turn.tool_calls or searched else None
         if self.thinking is not None and self.thinking.type == "enabled":
             excluded = "thinking"
@@ -370,20 +381,30 @@ def _turns(message: MessageTurn, path: str, undescribed: Undescribed) -> list[Me
     if isinstance(message.content, str):
         return [Message(message.role, message.content)]
     turns: list[Message] = []
-    for are_results, group in groupby(message.content, lambda block: isinstance(block, SearchResultBlock)):
+    for are_results, group in groupby(
+        message.content, lambda each: isinstance(each, SearchResultBlock | ForeignResult)
+    ):
         blocks = list(group)
         if are_results:
-            turns += (Message("tool", each.text(undescribed)) for each in blocks if isinstance(each, SearchResultBlock))
+            turns += (Message("tool", _result_text(each, undescribed)) for each in blocks)
         else:
             turns += _said(message.role, blocks, undescribed)
     return turns or [Message(message.role, "")]
+
+
+def _result_text(block: RequestModel, undescribed: Undescribed) -> str:
+    """Return the text of the result of a call that a server ran."""
+    if isinstance(block, SearchResultBlock):
+        return block.text(undescribed)
+    assert isinstance(block, ForeignResult)
+    return block.text
 
 
 def _check_roles(message: MessageTurn, path: str) -> None:
     """Raise InvalidRequestError for a block that the role of `message` may not have."""
     for index, block in enumerate(message.blocks):
         speaker = "user" if isinstance(block, ToolResultBlock) else "assistant"
-        if not isinstance(block, TextBlock) and message.role != speaker:
+        if not isinstance(block, TextBlock | Foreign) and message.role != speaker:
             param = f"{path}.content[{index}].type"
             raise InvalidRequestError(f"{param}: only {speaker} messages may have {block.type}", param=param)
 
@@ -409,7 +430,6 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
     }
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         **CountTokensRequest.neutral,
-        "container": (),
         "diagnostics": ({}, {"previous_message_id": None}),
     }
 

@@ -11,12 +11,12 @@ https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool.
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field, Tag
 
 from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import described_inline
 from app.schemas.cache_mark import Markable
-from app.schemas.parsing import RequestModel, kind_by_type
+from app.schemas.parsing import RequestModel, by_type
 
 Undescribed = MutableMapping[str, Mapping[str, Any]]
 """Functions by name, for as long as the messages have not described them."""
@@ -52,7 +52,7 @@ class SearchResultBlock(Markable):
     tool_use_id: str
     content: Annotated[
         Annotated[FoundTools, Tag("<FoundTools>")] | Annotated[FailedSearch, Tag("<FailedSearch>")],
-        Discriminator(kind_by_type(FoundTools, {"tool_search_tool_result_error": FailedSearch})),
+        by_type(FoundTools, {"tool_search_tool_result_error": FailedSearch}),
     ]
 
     @property

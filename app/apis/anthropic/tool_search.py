@@ -42,8 +42,7 @@ _QUERIES: Final[Mapping[SearchName, str]] = {
 class SearchTool(Markable):
     """A search for deferred tools that the server runs."""
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"strict"})
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"allowed_callers": (["direct"],)}
+    ignored: ClassVar[frozenset[str]] = frozenset({"allowed_callers", "strict"})
 
     type: SearchType
     name: SearchName

@@ -12,20 +12,21 @@ from app.apis.openai.tools_schema import MAX_TOOLS, FunctionName
 from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import NamedChoice, ToolOffer, WordOfChoice
 from app.schemas.cache_mark import Markable
-from app.schemas.hosted_tools import NotHosted
-from app.schemas.parsing import RequestModel, kind_by_type
+from app.schemas.hosted_tools import HostedTool, MayBeHosted, hosted
+from app.schemas.parsing import RequestModel, by_type
 from engine.errors import InvalidRequestError
 from models.tool_calls import ToolCall
 
 
 class AnthropicTool(Markable):
-    """A tool that the client runs. Tools that Anthropic's servers would run are refused.
+    """A tool that the client runs.
 
     defer_loading: whether the prompt describes the tool only where the history refers to it.
     """
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"eager_input_streaming", "input_examples", "strict"})
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"allowed_callers": (["direct"],)}
+    ignored: ClassVar[frozenset[str]] = frozenset(
+        {"allowed_callers", "eager_input_streaming", "input_examples", "strict"}
+    )
 
     type: Literal["custom"] | None = None
     name: FunctionName
@@ -50,9 +51,10 @@ AnthropicTools = Annotated[
         Annotated[
             Annotated[AnthropicTool, Tag("<AnthropicTool>")]
             | Annotated[ClientTool, Tag("<ClientTool>")]
-            | Annotated[SearchTool, Tag("<SearchTool>")],
-            Discriminator(kind_by_type(AnthropicTool, _OTHER_TOOLS)),
-            NotHosted,
+            | Annotated[SearchTool, Tag("<SearchTool>")]
+            | Annotated[HostedTool, Tag("<HostedTool>")],
+            by_type(AnthropicTool, _OTHER_TOOLS, hosted),
+            MayBeHosted,
         ]
     ],
     Field(max_length=MAX_MESSAGES),
@@ -90,7 +92,7 @@ AnthropicChoice = Annotated[
 
 
 def offer_of(
-    tools: Sequence[OfferedTool] | None, choice: FreeChoice | ChosenTool | None, references: Iterable[str]
+    tools: Sequence[OfferedTool], choice: FreeChoice | ChosenTool | None, references: Iterable[str]
 ) -> ToolOffer:
     """Build the tool offer from the fields `tools` and `tool_choice`.
 
@@ -99,12 +101,12 @@ def offer_of(
     Raises InvalidRequestError if too many tools are not deferred, or the choice names a deferred tool that is not among
     the references.
     """
-    functions = [tool.function for tool in tools or () if not tool.defer_loading]
+    functions = [tool.function for tool in tools if not tool.defer_loading]
     if len(functions) > MAX_TOOLS:
         raise InvalidRequestError(
             f"tools: at most {MAX_TOOLS} tools may come without defer_loading, not {len(functions)}", param="tools"
         )
-    deferred = {tool.name: tool.function for tool in tools or () if tool.defer_loading}
+    deferred = {tool.name: tool.function for tool in tools if tool.defer_loading}
     loaded = [deferred.pop(name) for name in references if name in deferred]
     match choice:
         case ChosenTool(name=name) if name in deferred:
@@ -125,12 +127,12 @@ def offer_of(
 class ToolUseBlock(Markable):
     """A tool call in an earlier answer. name: as the model wrote it, which may call a tool that is not there.
 
-    type: `server_tool_use` for a search for tools that the provider's servers ran.
+    type: `server_tool_use` and `mcp_tool_use` for a tool that the provider's servers ran.
     """
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"caller"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"caller", "server_name", "toolset_name"})
 
-    type: Literal["tool_use", "server_tool_use"]
+    type: Literal["tool_use", "server_tool_use", "mcp_tool_use"]
     id: str
     name: str
     input: dict[str, Any]

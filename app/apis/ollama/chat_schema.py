@@ -1,6 +1,5 @@
 """POST /api/chat."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -10,6 +9,7 @@ from app.apis.ollama.request import OllamaRequest
 from app.apis.openai.tools_schema import MAX_CALLS, MAX_TOOLS, Tool
 from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import ToolOffer
+from app.schemas.foreign import Picture, with_pictures
 from app.schemas.parsing import RequestModel, optional
 from engine.errors import InvalidRequestError
 from models.chat_format import Message
@@ -24,7 +24,7 @@ class OllamaFunction(RequestModel):
     """
 
     name: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] | None = None
     index: int | None = None
 
 
@@ -38,7 +38,7 @@ class OllamaCall(RequestModel):
     @property
     def call(self) -> ToolCall:
         """The call with its arguments as JSON text, in the form in which the answer was remembered."""
-        return ToolCall(self.function.name, arguments_text(self.function.arguments))
+        return ToolCall(self.function.name, arguments_text(self.function.arguments or {}))
 
 
 class OllamaMessage(RequestModel):
@@ -48,10 +48,10 @@ class OllamaMessage(RequestModel):
     """
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "thinking", "tool_call_id", "tool_name"})
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"images": ([],)}
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str | None = None
+    images: Annotated[list[Picture], Field(max_length=MAX_MESSAGES)] | None = None
     tool_calls: Annotated[list[OllamaCall], Field(max_length=MAX_CALLS)] | None = None
 
     def turn(self, path: str) -> Message:
@@ -62,14 +62,16 @@ class OllamaMessage(RequestModel):
         if self.tool_calls and self.role != "assistant":
             param = f"{path}.tool_calls"
             raise InvalidRequestError(f"{param}: only assistant messages may have tool calls", param=param)
-        return Message(self.role, self.content or "", tuple(each.call for each in self.tool_calls or ()))
+        text = with_pictures(self.content or "", self.images)
+        return Message(self.role, text, tuple(each.call for each in self.tool_calls or ()))
 
 
 class OllamaChatRequest(OllamaRequest):
     """A request of Ollama's chat API. Without messages, the request only asks whether the model is loaded."""
 
     messages: Annotated[list[OllamaMessage], Field(max_length=MAX_MESSAGES)] | None = optional(
-        "messages with the roles system, user, assistant and tool; text only; none loads the model"
+        "messages with the roles system, user, assistant and tool; a note takes the place of `images`; none loads the "
+        "model"
     )
     tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = optional("functions that the model may call")
 

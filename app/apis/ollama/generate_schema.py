@@ -1,9 +1,13 @@
 """POST /api/generate."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from app.apis.ollama.request import OllamaRequest
+from app.domain.bounds import MAX_MESSAGES
+from app.schemas.foreign import Picture, with_pictures
 from app.schemas.parsing import optional
 from engine.errors import InvalidRequestError
 from models.chat_format import Message
@@ -15,12 +19,12 @@ class OllamaGenerateRequest(OllamaRequest):
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         **OllamaRequest.neutral,
         "context": ([],),
-        "images": ([],),
         "suffix": ("",),
         "template": ("",),
     }
 
     prompt: str | None = optional("a question, which is put into the chat template; none loads the model")
+    images: Annotated[list[Picture], Field(max_length=MAX_MESSAGES)] | None = optional("a note takes their place")
     system: str | None = optional("system message before the prompt")
     raw: bool | None = optional(
         "continues the prompt as it is, without the template; the name of a control token stands for that token"
@@ -29,7 +33,7 @@ class OllamaGenerateRequest(OllamaRequest):
     def turns(self) -> list[Message]:
         """Return the messages for the chat template."""
         system = [Message("system", self.system)] if self.system else []
-        return [*system, Message("user", self.prompt or "")]
+        return [*system, Message("user", with_pictures(self.prompt or "", self.images))]
 
     def check_raw(self) -> None:
         """Raise InvalidRequestError if a raw prompt comes with a system message, which has no place in it."""

@@ -17,11 +17,12 @@ from app.schemas.sampling import (
     Temperature,
     TopK,
     TopP,
+    Whole,
 )
 from engine.sampling_params import SamplingParams
 
-TokenLimit = Annotated[int, Field(ge=-2, le=1 << 31)]
-LastTokens = Annotated[int, Field(ge=-1, le=1 << 31)]
+TokenLimit = Annotated[int, Field(ge=-2, le=1 << 31), Whole]
+LastTokens = Annotated[int, Field(ge=-1, le=1 << 31), Whole]
 
 
 class OllamaOptions(RequestModel):

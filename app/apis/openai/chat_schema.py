@@ -12,7 +12,8 @@ from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
 from app.schemas.cache_mark import Breakpoint, Markable, marked_share
-from app.schemas.parsing import RequestModel, optional, text_or_list
+from app.schemas.foreign import Foreign, foreign
+from app.schemas.parsing import RequestModel, by_type, optional, text_or_list
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
@@ -21,7 +22,7 @@ from models.thinking import ThinkingMode
 
 
 class TextPart(Markable):
-    """One part of a message's content. Only text is supported."""
+    """One part of a message's content: a text."""
 
     type: Literal["text"]
     text: str
@@ -33,9 +34,11 @@ class TextPart(Markable):
         return super().is_marked or self.prompt_cache_breakpoint is not None
 
 
-Content = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[TextPart], Tag("<list>")], Discriminator(text_or_list)
+Part = Annotated[
+    Annotated[TextPart, Tag("<TextPart>")] | Annotated[Foreign, Tag("<Foreign>")],
+    by_type(TextPart, {}, foreign),
 ]
+Content = Annotated[Annotated[str, Tag("<text>")] | Annotated[list[Part], Tag("<list>")], Discriminator(text_or_list)]
 
 
 NEWER_ROLES: Final = {"developer": "system", "function": "tool"}
@@ -45,19 +48,17 @@ NEWER_ROLES: Final = {"developer": "system", "function": "tool"}
 class ChatMessage(Markable):
     """One message of the conversation.
 
-    The empty fields of an echoed earlier answer, such as `refusal`, are accepted. So are the call and the result of
-    OpenAI's first API for functions: `function_call`, and the role `function`.
+    The fields of an echoed earlier answer are accepted. So are the call and the result of OpenAI's first API for
+    functions: `function_call`, and the role `function`.
+
+    refusal: the text of an earlier answer that was a refusal.
     """
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"name", "reasoning_content", "reasoning"})
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "refusal": (),
-        "audio": (),
-        "annotations": ([],),
-    }
+    ignored: ClassVar[frozenset[str]] = frozenset({"annotations", "audio", "name", "reasoning_content", "reasoning"})
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content | None = None
+    refusal: str | None = None
     tool_calls: Annotated[list[CallOfTool], Field(max_length=MAX_CALLS)] | None = None
     tool_call_id: str | None = None
     function_call: CalledFunction | None = None
@@ -76,7 +77,7 @@ class ChatMessage(Markable):
         """The content as one string. Parts are joined without a separator."""
         if isinstance(self.content, list):
             return "".join(part.text for part in self.content)
-        return self.content or ""
+        return self.content or self.refusal or ""
 
     def turn(self, index: int) -> Message:
         """Convert to a message of the chat template.
@@ -94,7 +95,8 @@ class ChatMessage(Markable):
         if self.tool_call_id is not None and self.role != "tool":
             param = f"{path}.tool_call_id"
             raise InvalidRequestError(f"{param}: only tool messages may answer a call", param=param)
-        if not self.tool_calls and self.function_call is None and "content" not in self.model_fields_set:
+        said = {"content", "refusal", "tool_calls", "function_call"}
+        if not any(getattr(self, field) for field in said) and "content" not in self.model_fields_set:
             raise InvalidRequestError(f"{path}.content is required", param=f"{path}.content")
         if self.role == "tool" and self.tool_call_id is None:
             raise InvalidRequestError(f"{path}.tool_call_id is required", param=f"{path}.tool_call_id")
@@ -121,6 +123,23 @@ class TemplateArguments(RequestModel):
     enable_thinking: bool | None = None
 
 
+class ThinkingSwitch(RequestModel):
+    """A hint that turns thinking on or off, in the form that GLM, DeepSeek, Kimi and LiteLLM have for it."""
+
+    type: Literal["enabled", "adaptive", "disabled"]
+
+    @property
+    def effort(self) -> str:
+        """The effort that means the same."""
+        return {"enabled": "high", "adaptive": "low", "disabled": "none"}[self.type]
+
+
+Thinking = Annotated[
+    Annotated[ThinkingMode, Tag("<mode>")] | Annotated[ThinkingSwitch, Tag("<switch>")],
+    Discriminator(lambda value: "<mode>" if isinstance(value, str) else "<switch>"),
+]
+
+
 class ChatCompletionRequest(OpenAIRequest, ToolFields):
     """A request of OpenAI's chat API.
 
@@ -128,20 +147,21 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
     form that vLLM's clients send.
     """
 
-    ignored: ClassVar[frozenset[str]] = (OpenAIRequest.ignored - {"parallel_tool_calls"}) | {"verbosity"}
+    ignored: ClassVar[frozenset[str]] = (OpenAIRequest.ignored - {"parallel_tool_calls"}) | {"prediction", "verbosity"}
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         **OpenAIRequest.neutral,
         "functions": ([],),
         "function_call": ("none", "auto"),
         "modalities": (["text"],),
         "audio": (),
-        "prediction": (),
-        "web_search_options": (),
     }
 
     messages: Annotated[
         ChatMessages,
-        Field(description="messages with the roles system, developer, user, assistant and tool; text parts only"),
+        Field(
+            description="messages with the roles system, developer, user, assistant and tool; a note takes the place "
+            "of parts that are no text"
+        ),
     ]
     max_completion_tokens: OptionalTokenCount = optional("newer name of `max_tokens`; takes precedence over it")
     logprobs: bool | None = optional(
@@ -150,7 +170,10 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
     top_logprobs: TopLogprobs | None = optional(
         "number of most likely tokens to return for each token; needs `logprobs`"
     )
-    thinking: ThinkingMode | None = optional("whether the model thinks before it answers, if it can")
+    thinking: Thinking | None = optional(
+        "whether the model thinks before it answers, if it can; or an object with `type` `enabled`, `adaptive` or "
+        "`disabled`, as other servers have it"
+    )
     reasoning_effort: str | None = optional(
         "`none` and `minimal` turn thinking off, other values turn it on, if the model can think"
     )
@@ -201,6 +224,8 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
 
         Raises InvalidRequestError if `thinking` names a mode that the model does not support.
         """
+        if isinstance(self.thinking, ThinkingSwitch):
+            return preferred_mode(engine, self.thinking.effort)
         if self.thinking is not None:
             return required_mode(engine, self.thinking, param="thinking")
         enabled = self.chat_template_kwargs.enable_thinking if self.chat_template_kwargs is not None else None

@@ -48,8 +48,8 @@ class CompletionRequest(OpenAIRequest):
         "returned; limited as `n` is; more than `n` cannot be streamed"
     )
     max_tokens: Annotated[int, Field(ge=-1, le=1 << 31)] | None = optional(
-        "maximum number of tokens of the answer; default 16; -1: up to the end of the window; 0 with `echo` returns "
-        "the prompt alone"
+        "maximum number of tokens of the answer; default 16; -1 and more than there is room for: up to the end of the "
+        "window; 0 with `echo` returns the prompt alone"
     )
     echo: bool | None = optional("begins the text with the prompt")
     logprobs: TopLogprobs | None = optional(

@@ -1,6 +1,6 @@
 """Custom tools of OpenAI's APIs, which take one text. The model reads each of them as a function with that argument."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -56,22 +56,23 @@ def custom_tool(name: str, description: str | None, grammar: GrammarDefinition |
     return OfferedTool(held, is_custom=True)
 
 
-def offer_of_tools(tools: Iterable[OfferedTool], *, parallel: bool) -> ToolOffer:
+def offer_of_tools(tools: Mapping[str, OfferedTool], *, parallel: bool) -> ToolOffer:
     """Build the offer of `tools`, in the order of the request, among which the model is free to choose.
+
+    tools: by their path in the request.
 
     Raises:
         InvalidRequestError: a custom tool has the name of another tool.
     """
-    offered = list(tools)
-    custom = frozenset(str(tool.function["name"]) for tool in offered if tool.is_custom)
+    custom = frozenset(str(tool.function["name"]) for tool in tools.values() if tool.is_custom)
     names = set[str]()
-    for index, tool in enumerate(offered):
+    for path, tool in tools.items():
         name = str(tool.function["name"])
         if name in names and name in custom:
-            raise InvalidRequestError(f"tools[{index}]: another tool has the name {name}", param=f"tools[{index}]")
+            raise InvalidRequestError(f"{path}: another tool has the name {name}", param=path)
         names.add(name)
-    lark = {str(tool.function["name"]): f"tools[{at}].{tool.lark}" for at, tool in enumerate(offered) if tool.lark}
-    return ToolOffer([tool.function for tool in offered], parallel=parallel, custom=custom, lark=lark)
+    lark = {str(tool.function["name"]): f"{path}.{tool.lark}" for path, tool in tools.items() if tool.lark}
+    return ToolOffer([tool.function for tool in tools.values()], parallel=parallel, custom=custom, lark=lark)
 
 
 def _function(name: str, said: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:

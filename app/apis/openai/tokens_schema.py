@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from app.apis.openai.chat_schema import ChatMessages
+from app.apis.openai.tools_schema import ToolFields
 from app.schemas.parsing import CompatibleRequest
 from app.schemas.sampling import ModelName, TokenId
 from engine.errors import InvalidRequestError
 
 
-class TokenizeRequest(CompatibleRequest):
-    """A text or messages, with vLLM's fields.
+class TokenizeRequest(CompatibleRequest, ToolFields):
+    """A text, or messages with the tools of a request, with vLLM's fields.
 
     For messages, the chat template always adds what its model expects, such as the generation prompt.
     """
@@ -22,7 +23,6 @@ class TokenizeRequest(CompatibleRequest):
         "chat_template": (),
         "chat_template_kwargs": ({},),
         "mm_processor_kwargs": ({},),
-        "tools": ([],),
     }
 
     model: ModelName | None = None

@@ -3,12 +3,13 @@
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
 
+from app.apis.call_arguments import arguments_text
 from app.apis.openai.custom_tools import AnyText, GrammarDefinition, OfferedTool, custom_tool, offer_of_tools
 from app.prompts.tool_offer import NamedChoice, ToolOffer
-from app.schemas.hosted_tools import NotHosted
-from app.schemas.parsing import RequestModel, kind_by_type, optional
+from app.schemas.hosted_tools import HostedTool, MayBeHosted, NotHosted, hosted
+from app.schemas.parsing import RequestModel, by_type, optional
 from app.schemas.unenforced import note_unenforced
 from models.custom_input import arguments_of
 from models.tool_calls import ToolCall
@@ -16,7 +17,7 @@ from models.tool_calls import ToolCall
 MAX_TOOLS = 128
 MAX_CALLS = 128
 
-FunctionName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,64}$")]
+FunctionName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,128}$")]
 
 
 class Function(RequestModel):
@@ -59,7 +60,7 @@ class ChatGrammar(RequestModel):
 
 InputFormat = Annotated[
     Annotated[AnyText, Tag("<AnyText>")] | Annotated[ChatGrammar, Tag("<ChatGrammar>")],
-    Discriminator(kind_by_type(AnyText, {"grammar": ChatGrammar})),
+    by_type(AnyText, {"grammar": ChatGrammar}),
 ]
 
 
@@ -86,9 +87,11 @@ class ChatCustomTool(RequestModel):
 
 
 AnyTool = Annotated[
-    Annotated[Tool, Tag("<Tool>")] | Annotated[ChatCustomTool, Tag("<ChatCustomTool>")],
-    Discriminator(kind_by_type(Tool, {"custom": ChatCustomTool})),
-    NotHosted,
+    Annotated[Tool, Tag("<Tool>")]
+    | Annotated[ChatCustomTool, Tag("<ChatCustomTool>")]
+    | Annotated[HostedTool, Tag("<HostedTool>")],
+    by_type(Tool, {"custom": ChatCustomTool}, hosted),
+    MayBeHosted,
 ]
 
 
@@ -124,7 +127,7 @@ class NamedCustom(RequestModel):
 
 NamedTool = Annotated[
     Annotated[NamedFunction, Tag("<NamedFunction>")] | Annotated[NamedCustom, Tag("<NamedCustom>")],
-    Discriminator(kind_by_type(NamedFunction, {"custom": NamedCustom})),
+    by_type(NamedFunction, {"custom": NamedCustom}),
     NotHosted,
 ]
 
@@ -152,11 +155,16 @@ def choice_kind(value: object) -> str:
 
 
 ToolChoice = Annotated[
-    Annotated[Literal["none", "auto", "required"], Tag("<word>")]
+    Annotated[Literal["none", "auto", "required", "any"], Tag("<word>")]
     | Annotated[NamedTool, Tag("<named>")]
     | Annotated[AllowedToolsChoice, Tag("<allowed>")],
     Discriminator(choice_kind),
 ]
+
+
+def _arguments_text(value: object) -> object:
+    """Write the arguments of a call that a client sends as an object."""
+    return arguments_text(value) if isinstance(value, dict) else value
 
 
 class CalledFunction(RequestModel):
@@ -164,11 +172,11 @@ class CalledFunction(RequestModel):
 
     name: as the model wrote it, which may call a function that is not there.
     arguments: a JSON object as text, as the model generated it, or the beginning of one if the answer was cut. Other
-        text is accepted too.
+        text is accepted too, and so is the object itself.
     """
 
     name: str
-    arguments: str
+    arguments: Annotated[str, BeforeValidator(_arguments_text)]
 
     @property
     def call(self) -> ToolCall:
@@ -216,7 +224,7 @@ class CustomCall(RequestModel):
 
 CallOfTool = Annotated[
     Annotated[FunctionCall, Tag("<FunctionCall>")] | Annotated[CustomCall, Tag("<CustomCall>")],
-    Discriminator(kind_by_type(FunctionCall, {"custom": CustomCall})),
+    by_type(FunctionCall, {"custom": CustomCall}),
 ]
 
 
@@ -226,20 +234,22 @@ class ToolFields(RequestModel):
     tools: Annotated[list[AnyTool], Field(max_length=MAX_TOOLS)] | None = optional(
         "functions and custom tools that the model may call"
     )
-    tool_choice: ToolChoice | None = optional("`none`, `auto`, `required`, or the tool that must be called")
+    tool_choice: ToolChoice | None = optional("`none`, `auto`, `required` (or `any`), or the tool that must be called")
     parallel_tool_calls: bool | None = optional("`false` allows one call at most")
 
     @property
     def offer(self) -> ToolOffer:
         """The tools that the request offers, and the choice among them."""
-        offer = offer_of_tools(
-            [tool.offered for tool in self.tools or ()], parallel=self.parallel_tool_calls is not False
-        )
+        tools = enumerate(self.tools or ())
+        offered = {f"tools[{at}]": tool.offered for at, tool in tools if not isinstance(tool, HostedTool)}
+        offer = offer_of_tools(offered, parallel=self.parallel_tool_calls is not False)
         match self.tool_choice:
             case AllowedToolsChoice(allowed_tools=allowed):
                 names = [tool.named.name for tool in allowed.tools]
                 return offer.among(names, allowed.mode, param="tool_choice.allowed_tools.tools")
             case NamedFunction() | NamedCustom() as choice:
                 return replace(offer, choice=choice.named)
+            case "any":
+                return replace(offer, choice="required")
             case word:
                 return replace(offer, choice=word or "auto")

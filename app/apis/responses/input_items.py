@@ -1,4 +1,4 @@
-"""Input items of OpenAI's Responses and Conversations APIs: messages, reasoning, calls and their results.
+"""Input items of OpenAI's Responses and Conversations APIs: messages, reasoning, tools, calls and their results.
 
 A message comes in the short form or in the form that an answer has.
 """
@@ -8,17 +8,21 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Discriminator, Field, Tag
 
+from app.apis.responses.tools_schema import ResponseTool, ResponseTools
 from app.domain.records import Role
 from app.domain.tool_use import IsCall, IsResult, ToolUse
-from app.schemas.parsing import RequestModel, kind_by_type, parse_object, text_or_list
+from app.schemas.foreign import Foreign, foreign
+from app.schemas.parsing import RequestModel, by_type, parse_object, text_or_list
 from models.custom_input import arguments_of
 
 MAX_CALL_ID: Final = 256
 MAX_ITEM_ID: Final = 128
+UNKNOWN_CALL: Final = "unknown"
+"""Id of the call of a result that names none."""
 
 
 class InputPart(RequestModel):
-    """One part of an item's content. Only text is supported."""
+    """One part of an item's content: a text."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"annotations", "logprobs", "prompt_cache_breakpoint"})
 
@@ -26,9 +30,11 @@ class InputPart(RequestModel):
     text: str
 
 
-Content = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[InputPart], Tag("<list>")], Discriminator(text_or_list)
+Part = Annotated[
+    Annotated[InputPart, Tag("<InputPart>")] | Annotated[Foreign, Tag("<Foreign>")],
+    by_type(InputPart, {}, foreign),
 ]
+Content = Annotated[Annotated[str, Tag("<text>")] | Annotated[list[Part], Tag("<list>")], Discriminator(text_or_list)]
 
 
 class InputItem(RequestModel):
@@ -63,11 +69,12 @@ class CallItem(RequestModel):
     arguments: any text, since a cut answer has part of a JSON object.
     """
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "async", "created_by"})
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "async", "created_by"})
 
     type: Literal["function_call"]
     call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
     name: str
+    namespace: str | None = None
     arguments: str
 
     stored_role: ClassVar[Role] = "assistant"
@@ -76,7 +83,7 @@ class CallItem(RequestModel):
     @property
     def tool_use(self) -> ToolUse:
         """The call."""
-        return IsCall(self.call_id, self.name, self.arguments)
+        return IsCall(self.call_id, self.name, self.arguments, namespace=self.namespace)
 
 
 class ResultItem(RequestModel):
@@ -85,7 +92,7 @@ class ResultItem(RequestModel):
     ignored: ClassVar[frozenset[str]] = frozenset({"id", "status", "caller", "namespace", "name", "created_by"})
 
     type: Literal["function_call_output", "custom_tool_call_output"]
-    call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
+    call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)] | None = None
     output: Content
 
     stored_role: ClassVar[Role] = "user"
@@ -98,7 +105,7 @@ class ResultItem(RequestModel):
     @property
     def tool_use(self) -> ToolUse:
         """A reference to the call whose result this is."""
-        return IsResult(self.call_id, is_custom=self.type == "custom_tool_call_output")
+        return IsResult(self.call_id or UNKNOWN_CALL, is_custom=self.type == "custom_tool_call_output")
 
 
 class CustomCallItem(RequestModel):
@@ -109,6 +116,7 @@ class CustomCallItem(RequestModel):
     type: Literal["custom_tool_call"]
     call_id: Annotated[str, Field(min_length=1, max_length=MAX_CALL_ID)]
     name: str
+    namespace: str | None = None
     input: str
 
     stored_role: ClassVar[Role] = "assistant"
@@ -117,10 +125,35 @@ class CustomCallItem(RequestModel):
     @property
     def tool_use(self) -> ToolUse:
         """The call."""
-        return IsCall(self.call_id, self.name, arguments_of(self.input), is_custom=True)
+        return IsCall(self.call_id, self.name, arguments_of(self.input), is_custom=True, namespace=self.namespace)
 
 
-SaidItem = InputItem | CallItem | ResultItem | CustomCallItem
+class ForeignItem(Foreign):
+    """An item that only a provider's servers make, or a tool that this server does not offer.
+
+    text: stands in the item's place.
+    """
+
+    place: ClassVar[str] = "input"
+
+    tool_use: ClassVar[None] = None
+
+    @property
+    def stored_role(self) -> Role:
+        """The role under which the text is stored: a result is no text of the model's."""
+        return "user" if self.type.endswith(("_output", "_response")) else "assistant"
+
+
+class ToolsItem(RequestModel):
+    """Tools that a client adds in the middle of a conversation. The prompt describes them with all others."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"id", "role", "call_id", "execution", "status", "created_by"})
+
+    type: Literal["additional_tools", "tool_search_output"]
+    tools: ResponseTools
+
+
+SaidItem = InputItem | CallItem | ResultItem | CustomCallItem | ForeignItem
 """Items that are stored and become part of prompts."""
 
 
@@ -149,6 +182,8 @@ class CompactionItem(RequestModel):
 
 
 KINDS: Mapping[str, type[RequestModel]] = {
+    "additional_tools": ToolsItem,
+    "tool_search_output": ToolsItem,
     "reasoning": ReasoningItem,
     "function_call": CallItem,
     "function_call_output": ResultItem,
@@ -157,6 +192,11 @@ KINDS: Mapping[str, type[RequestModel]] = {
 }
 """Models of all items that conversations have, except messages, by `type`."""
 
+
+def _foreign_item(_: str) -> type[ForeignItem]:
+    return ForeignItem
+
+
 _OF_REQUESTS: Final = {**KINDS, "item_reference": ReferenceItem, "compaction": CompactionItem}
 
 Item = Annotated[
@@ -164,8 +204,10 @@ Item = Annotated[
     | Annotated[ReasoningItem, Tag("<ReasoningItem>")]
     | Annotated[CallItem, Tag("<CallItem>")]
     | Annotated[ResultItem, Tag("<ResultItem>")]
-    | Annotated[CustomCallItem, Tag("<CustomCallItem>")],
-    Discriminator(kind_by_type(InputItem, KINDS)),
+    | Annotated[CustomCallItem, Tag("<CustomCallItem>")]
+    | Annotated[ToolsItem, Tag("<ToolsItem>")]
+    | Annotated[ForeignItem, Tag("<ForeignItem>")],
+    by_type(InputItem, KINDS, _foreign_item),
 ]
 RequestItem = Annotated[
     Annotated[InputItem, Tag("<InputItem>")]
@@ -174,8 +216,10 @@ RequestItem = Annotated[
     | Annotated[ResultItem, Tag("<ResultItem>")]
     | Annotated[CustomCallItem, Tag("<CustomCallItem>")]
     | Annotated[ReferenceItem, Tag("<ReferenceItem>")]
-    | Annotated[CompactionItem, Tag("<CompactionItem>")],
-    Discriminator(kind_by_type(InputItem, _OF_REQUESTS)),
+    | Annotated[CompactionItem, Tag("<CompactionItem>")]
+    | Annotated[ToolsItem, Tag("<ToolsItem>")]
+    | Annotated[ForeignItem, Tag("<ForeignItem>")],
+    by_type(InputItem, _OF_REQUESTS, _foreign_item),
 ]
 
 
@@ -187,9 +231,18 @@ def item_of(fields: Mapping[str, Any]) -> SaidItem:
 def said_in(items: Sequence[RequestItem], path: str) -> dict[str, SaidItem]:
     """Select the items that are stored and become part of prompts, keyed by their path in the request."""
     named = {f"{path}[{index}]": item for index, item in enumerate(items)}
-    return {path: item for path, item in named.items() if isinstance(item, SaidItem)}
+    return {path: item for path, item in named.items() if isinstance(item, SaidItem) and not _is_silent(item)}
 
 
-def _text(content: "str | list[InputPart]") -> str:
+def tools_in(items: Sequence[RequestItem], path: str) -> dict[str, Sequence[ResponseTool]]:
+    """Return the tools among the items, keyed by their path in the request."""
+    return {f"{path}[{index}].tools": item.tools for index, item in enumerate(items) if isinstance(item, ToolsItem)}
+
+
+def _is_silent(item: SaidItem) -> bool:
+    return isinstance(item, ForeignItem) and not item.text
+
+
+def _text(content: "str | list[Part]") -> str:
     """Join the parts without a separator."""
     return content if isinstance(content, str) else "".join(part.text for part in content)

@@ -112,16 +112,17 @@ class CallItem:
     answer: the answer that calls.
     index: position in the output.
     number: position among the calls of the answer.
+    tool: its namespace, or None, and its name.
     """
 
     is_thought = False
     _kind: ClassVar = "response.function_call_arguments"
     _field: ClassVar = "arguments"
 
-    def __init__(self, answer: Message, index: int, number: int, name: str) -> None:
+    def __init__(self, answer: Message, index: int, number: int, tool: tuple[str | None, str]) -> None:
         self._index = index
         self._ids = call_ids_of(answer.id, number)
-        self._name = name
+        self._namespace, self._name = tool
         self.deltas = Deltas(self._kind, {"item_id": self._ids[0], "output_index": index})
 
     def said(self, arguments: str) -> str:
@@ -130,7 +131,7 @@ class CallItem:
 
     def whole(self, text: str, status: ItemStatus) -> Event:
         """Build the item."""
-        return call_json(self._ids, ToolCall(self._name, text), status)
+        return call_json(self._ids, ToolCall(self._name, text), status, self._namespace)
 
     def added(self) -> list[Event]:
         """Build the event that opens the item."""
@@ -151,8 +152,8 @@ class CustomCallItem(CallItem):
     _kind = "response.custom_tool_call_input"
     _field = "input"
 
-    def __init__(self, answer: Message, index: int, number: int, name: str) -> None:
-        super().__init__(answer, index, number, name)
+    def __init__(self, answer: Message, index: int, number: int, tool: tuple[str | None, str]) -> None:
+        super().__init__(answer, index, number, tool)
         self._input = CustomInput()
 
     def said(self, arguments: str) -> str:
@@ -161,7 +162,7 @@ class CustomCallItem(CallItem):
 
     def whole(self, text: str, status: ItemStatus) -> Event:
         """Build the item."""
-        return custom_call_json(self._ids, self._name, text, status)
+        return custom_call_json(self._ids, self._name, text, status, self._namespace)
 
 
 class ItemWriter:
@@ -182,6 +183,7 @@ class ItemWriter:
         self._num_texts = 0
         tool_use = source.answer.tool_use
         self._custom = tool_use.custom if isinstance(tool_use, MayCall) else ()
+        self._names_apart = tool_use.names_apart if isinstance(tool_use, MayCall) else {}
         # Without tools, the only text is that of the answer.
         self._text = StringIO() if isinstance(tool_use, MayCall) else None
 
@@ -198,7 +200,8 @@ class ItemWriter:
                 closed = self._closed("completed")
                 self._num_calls += 1
                 kind = CustomCallItem if name in self._custom else CallItem
-                return closed + self._opened(kind(self._begun, self.num_items, self._num_calls - 1, name))
+                tool = self._names_apart.get(name, (None, name))
+                return closed + self._opened(kind(self._begun, self.num_items, self._num_calls - 1, tool))
             case CallEnd(is_complete):
                 return self._closed("completed" if is_complete else "incomplete")
         return []

@@ -7,13 +7,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Discriminator, Field, Tag
 
 from app.apis.responses.include import Includable
-from app.apis.responses.input_items import InputItem, RequestItem, SaidItem, said_in
+from app.apis.responses.input_items import InputItem, RequestItem, SaidItem, said_in, tools_in
 from app.apis.responses.tools_schema import ResponseChoice, ResponseTools, offer_of
 from app.domain.bounds import MAX_MESSAGES
 from app.domain.response_record import Truncation
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import NamedSchema, ObjectFormat, TextFormat, format_kind, of_schema
 from app.schemas.cache_mark import CacheKey
+from app.schemas.hosted_tools import HostedTool
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import CompatibleRequest, RequestModel
 from app.schemas.sampling import (
@@ -129,8 +130,9 @@ class PromptFields(CompatibleRequest):
 
     @property
     def offer(self) -> ToolOffer:
-        """The tools that the request offers."""
-        return offer_of(self.tools, self.tool_choice, parallel=self.parallel_tool_calls is not False)
+        """The tools that the request offers, also in its input."""
+        given = {"tools": self.tools or [], **({} if isinstance(self.input, str) else tools_in(self.input, "input"))}
+        return offer_of(given, self.tool_choice, parallel=self.parallel_tool_calls is not False)
 
     @property
     def conversation_id(self) -> str | None:
@@ -171,10 +173,10 @@ class ResponseRequest(PromptFields, UrgencyFields):
             "prompt_cache_options",
             "max_tool_calls",
             "moderation",
+            "top_logprobs",
         }
     )
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "top_logprobs": (0,),
         "prompt": (),
         "context_management": ([],),
         "access_programs": (),
@@ -212,10 +214,11 @@ class ResponseRequest(PromptFields, UrgencyFields):
 
     def repeated_fields(self) -> dict[str, Any]:
         """Return the request's tools and text format as the response repeats them, keyed by `ResponseRecord` fields."""
-        fields: dict[str, Any] = {"tools": [tool.model_dump(exclude_none=True) for tool in self.tools or ()]}
+        tools = [tool for tool in self.tools or () if not isinstance(tool, HostedTool)]
+        fields: dict[str, Any] = {"tools": [tool.model_dump(exclude_none=True) for tool in tools]}
         if self.tool_choice is not None:
             choice = self.tool_choice
-            fields["tool_choice"] = choice if isinstance(choice, str) else choice.model_dump()
+            fields["tool_choice"] = choice if isinstance(choice, str) else choice.model_dump(exclude_none=True)
         if self.text is not None and self.text.format is not None:
             fields["text_format"] = self.text.format.model_dump(exclude_none=True, by_alias=True)
         return fields | {"parallel_tool_calls": self.parallel_tool_calls is not False}

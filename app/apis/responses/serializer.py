@@ -3,9 +3,9 @@
 Source: the types of the `openai` package, 3.51.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord, call_ids_of, reasoning_id_of, response_id_of, text_id_of
@@ -15,6 +15,8 @@ from models.tool_calls import ToolCall
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 ResponseStatus = Literal["in_progress", "completed", "incomplete", "cancelled", "failed"]
+
+_CALLS_NOTHING: Final = MayCall("", parallel=True)
 
 RESTARTED = {"code": "server_error", "message": "The server stopped before the answer was complete"}
 
@@ -55,17 +57,16 @@ def has_output(answer: Message) -> bool:
 
 def items_json(message: Message) -> list[dict[str, Any]]:
     """Convert a message to items: its texts and its calls, in order. A message without either is an empty text."""
-    custom: Collection[str] = ()
+    may_call = message.tool_use if isinstance(message.tool_use, MayCall) else _CALLS_NOTHING
     match message.tool_use:
-        case IsCall(call_id=call_id, name=name, arguments=arguments, is_custom=is_custom):
-            return [_item_of_call((message.id, call_id), ToolCall(name, arguments), "completed", is_custom=is_custom)]
+        case IsCall() as made:
+            ids, call = (message.id, made.call_id), ToolCall(made.name, made.arguments)
+            return [_item_of_call(ids, call, "completed", is_custom=made.is_custom, namespace=made.namespace)]
         case IsResult(call_id=call_id, is_custom=is_custom):
             kind = "custom_tool_call_output" if is_custom else "function_call_output"
             result = {"id": message.id, "type": kind, "status": "completed"}
             return [{**result, "call_id": call_id, "output": message.content}]
-        case MayCall(custom=names):
-            custom = names
-    items, num_calls = list[dict[str, Any]](), 0
+    items, num_calls, names_apart = list[dict[str, Any]](), 0, may_call.names_apart
     parts = message.said.parts or ("",)
     for index, part in enumerate(parts):
         status = _part_status(message, part, is_last=index == len(parts) - 1)
@@ -73,7 +74,9 @@ def items_json(message: Message) -> list[dict[str, Any]]:
             items.append(text_json(message, text_id_of(message.id, index - num_calls), part, status))
         else:
             ids = call_ids_of(message.id, num_calls)
-            items.append(_item_of_call(ids, part, status, is_custom=part.name in custom))
+            namespace, name = names_apart.get(part.name, (None, part.name))
+            call, is_custom = replace(part, name=name), part.name in may_call.custom
+            items.append(_item_of_call(ids, call, status, is_custom=is_custom, namespace=namespace))
             num_calls += 1
     return items
 
@@ -97,16 +100,18 @@ def call_ids(message: Message) -> set[str]:
     return set()
 
 
-def _item_of_call(ids: tuple[str, str], call: ToolCall, status: ItemStatus, *, is_custom: bool) -> dict[str, Any]:
+def _item_of_call(
+    ids: tuple[str, str], call: ToolCall, status: ItemStatus, *, is_custom: bool, namespace: str | None
+) -> dict[str, Any]:
     return (
-        custom_call_json(ids, call.name, input_of(call.arguments), status)
+        custom_call_json(ids, call.name, input_of(call.arguments), status, namespace)
         if is_custom
-        else call_json(ids, call, status)
+        else call_json(ids, call, status, namespace)
     )
 
 
-def call_json(ids: tuple[str, str], call: ToolCall, status: ItemStatus) -> dict[str, Any]:
-    """Build the item of a call. ids: of the item and of the call."""
+def call_json(ids: tuple[str, str], call: ToolCall, status: ItemStatus, namespace: str | None = None) -> dict[str, Any]:
+    """Build the item of a call. ids: of the item and of the call. namespace: of the tool; None if it is in none."""
     item_id, call_id = ids
     return {
         "id": item_id,
@@ -114,12 +119,15 @@ def call_json(ids: tuple[str, str], call: ToolCall, status: ItemStatus) -> dict[
         "status": status,
         "call_id": call_id,
         "name": call.name,
+        **_within(namespace),
         "arguments": call.arguments,
     }
 
 
-def custom_call_json(ids: tuple[str, str], name: str, text: str, status: ItemStatus) -> dict[str, Any]:
-    """Build the item of a custom tool's call. ids: as in `call_json`. text: the input."""
+def custom_call_json(
+    ids: tuple[str, str], name: str, text: str, status: ItemStatus, namespace: str | None = None
+) -> dict[str, Any]:
+    """Build the item of a custom tool's call. ids, namespace: as in `call_json`. text: the input."""
     item_id, call_id = ids
     return {
         "id": item_id,
@@ -127,8 +135,13 @@ def custom_call_json(ids: tuple[str, str], name: str, text: str, status: ItemSta
         "status": status,
         "call_id": call_id,
         "name": name,
+        **_within(namespace),
         "input": text,
     }
+
+
+def _within(namespace: str | None) -> dict[str, str]:
+    return {} if namespace is None else {"namespace": namespace}
 
 
 def text_json(message: Message, item_id: str, text: str, status: ItemStatus) -> dict[str, Any]:
@@ -205,7 +218,7 @@ def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = 
 
 def _tool_json(tool: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool with the fields that clients expect, which records of earlier versions may lack."""
-    expected = ("description",) if tool["type"] == "custom" else ("description", "parameters", "strict")
+    expected = ("description", "parameters", "strict") if tool["type"] == "function" else ("description",)
     return {**dict.fromkeys(expected), **tool}
 
 

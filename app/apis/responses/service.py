@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from app.apis.responses.compaction import Compaction, asking_for_summary, kept_messages, open_summary
 from app.apis.responses.input_items import (
@@ -43,6 +43,15 @@ Fields = TypeVar("Fields", bound=PromptFields)
 StoredItems = dict[str, dict[str, dict[str, Any]]]
 """Items by the id of their message and their own."""
 
+Note = Callable[[str], None]
+
+
+def unnoted(_: str) -> None:
+    """Do nothing: no client learns of what could not be read."""
+
+
+SEALED_ELSEWHERE: Final = "[compaction omitted: only the server that made it can read it]"
+
 MANY_ITEMS = 256
 """Number of items whose messages take milliseconds to create, which happens off the event loop."""
 
@@ -80,10 +89,13 @@ class Responses:
         self._erasure = erasure
         self._gate = gate
 
-    async def create(self, fields: ResponseRequest, stop: Callable[[], None] = go_on) -> tuple[ResponseRecord, Run]:
+    async def create(
+        self, fields: ResponseRequest, stop: Callable[[], None] = go_on, note: Note = unnoted
+    ) -> tuple[ResponseRecord, Run]:
         """Start a response.
 
         stop: as in `to_ids`. A response in the background begins without its client.
+        note: called with the name of an item that cannot be read.
 
         Raises:
             NotFoundError: the model or the conversation does not exist.
@@ -92,7 +104,7 @@ class Responses:
             ConflictError: the message to follow is still being generated.
             NotReadyError, OverloadedError, LimitReachedError: the request cannot be served now.
         """
-        fields = await self._resolved(fields)
+        fields = await self._resolved(fields, note)
         _check_fields(fields)
         engine = self._host.require()
         self._host.check_model(fields.model)
@@ -141,12 +153,12 @@ class Responses:
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 
-    async def count(self, fields: InputTokensRequest, stop: Callable[[], None] = go_on) -> int:
+    async def count(self, fields: InputTokensRequest, stop: Callable[[], None] = go_on, note: Note = unnoted) -> int:
         """Count the tokens of the prompt that a response would have. Raises as `create` for the same fields.
 
-        stop: as in `to_ids`.
+        stop, note: as in `create`.
         """
-        fields = await self._resolved(fields)
+        fields = await self._resolved(fields, note)
         _check_prompt_fields(fields)
         engine = self._host.require()
         if fields.model is not None:
@@ -156,16 +168,18 @@ class Responses:
         made = await self._prompts.prompt(engine, parent, fields, await _asked(parent, fields), stop=stop)
         return len(made.prompt.ids)
 
-    async def compaction(self, request: CompactRequest, stop: Callable[[], None] = go_on) -> Compaction:
+    async def compaction(
+        self, request: CompactRequest, stop: Callable[[], None] = go_on, note: Note = unnoted
+    ) -> Compaction:
         """Prepare the compaction of the conversation that `request` continues. Stores nothing.
 
-        stop: as in `to_ids`.
+        stop, note: as in `create`.
 
         Raises InvalidRequestError if there is nothing to compact, and as `create` for the same fields.
         """
         if request.input is None and request.previous_response_id is None:
             raise InvalidRequestError("input or previous_response_id is required", param="input")
-        fields = await self._resolved(asking_for_summary(request))
+        fields = await self._resolved(asking_for_summary(request), note)
         engine = self._host.require()
         self._host.check_model(request.model)
         await self._runs.settle()
@@ -230,10 +244,10 @@ class Responses:
                 self._runs.forget(response.run)
             self._runs.forget_prefixes(self._store.tenant)
 
-    async def _resolved(self, fields: Fields) -> Fields:
+    async def _resolved(self, fields: Fields, note: Note) -> Fields:
         """Put the stored items in the place of references to them, and messages in the place of compactions.
 
-        Raises InvalidRequestError if a stored item does not exist, or a compaction was not made for this tenant.
+        Raises InvalidRequestError if a stored item does not exist.
         """
         if isinstance(fields.input, str):
             return fields
@@ -244,15 +258,17 @@ class Responses:
                 case ReferenceItem():
                     items.append(await self._referenced(item.id, stored, f"input[{index}].id"))
                 case CompactionItem():
-                    items.append(self._summary(item.encrypted_content, f"input[{index}].encrypted_content"))
+                    items.append(self._summary(item.encrypted_content, note))
                 case _:
                     items.append(item)
         return fields.model_copy(update={"input": items})
 
-    def _summary(self, sealed: str, param: str) -> InputItem:
+    def _summary(self, sealed: str, note: Note) -> InputItem:
+        """Return the message in the place of a compaction. One that was not made for this tenant cannot be read."""
         summary = open_summary(sealed, self._host.require().tenant_salt(self._gate.tenant))
         if summary is None:
-            raise InvalidRequestError(f"{param}: this server made no such compaction for this client", param=param)
+            note("input.compaction")
+            return InputItem(role="assistant", content=SEALED_ELSEWHERE)
         return InputItem(role="assistant", content=HEAD + summary)
 
     async def _referenced(self, item_id: str, stored: StoredItems, param: str) -> SaidItem | ReasoningItem:
@@ -317,7 +333,8 @@ def _check_fields(fields: ResponseRequest) -> None:
 def _may_call(how: ToolFormat, offer: ToolOffer) -> MayCall:
     """Return all that the reading of a stored answer's calls depends on."""
     fields = tuple(sorted(how.json_fields(offer.known_functions)))
-    return MayCall(how.name, offer.parallel, tuple(sorted(offer.custom)), fields)
+    namespaces = tuple(sorted(" ".join(parts) for parts in offer.namespaces.values()))
+    return MayCall(how.name, offer.parallel, tuple(sorted(offer.custom)), fields, namespaces)
 
 
 async def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:

@@ -124,6 +124,13 @@ ROWS: Final = (
         40,
         150,
     ),
+    CostRow(
+        "parts that no model reads",
+        listed("messages", {"role": "user", "content": [{"type": "a", "content": [[{"text": "b"}]] * 9}]}),
+        turns_of,
+        40,
+        150,
+    ),
     CostRow("calls of a chat", listed("messages", {"role": "assistant", "tool_calls": [CALL] * 9}), turns_of, 30, 150),
     CostRow(
         "tools of a chat",

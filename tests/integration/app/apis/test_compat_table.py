@@ -43,6 +43,7 @@ from tests.integration.app.apis.openai import test_openai as test_api_openai
 from tests.integration.app.apis.openai import test_several_answers as test_api_answers
 from tests.integration.app.apis.openai import test_structured_output as test_api_forms
 from tests.integration.app.apis.responses import test_compaction as test_compat_compaction
+from tests.integration.app.apis.responses import test_namespaces as test_compat_namespaces
 from tests.integration.app.apis.responses import test_tools as test_compat_responses_tools
 from tests.integration.app.apis.responses import test_truncation as test_compat_truncation
 from tests.integration.compatibility import table
@@ -66,6 +67,7 @@ DOCS = Path(__file__).parents[4] / "docs"
                 test_compat_truncation,
                 test_compat_compaction,
                 test_api_custom_tools,
+                test_compat_namespaces,
                 test_api_hosted_tools,
                 test_compat_langchain,
             ],

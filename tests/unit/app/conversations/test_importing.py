@@ -194,7 +194,7 @@ class Life:
             case "ask" | "retry" | "fail" | "begin" | "respond" | "follow":
                 await self.answer(kind, conversation.id, chosen, text)
             case "items" if not locked:
-                call = IsCall("call_1", "f", '{"a": "' + text)
+                call = IsCall("call_1", "f", '{"a": "' + text, namespace="n")
                 items = [
                     NewItem("system", text),
                     NewItem("assistant", "", call),
@@ -223,7 +223,7 @@ class Life:
             previous = response_id_of(parent.id) if kind == "follow" and parent is not None else None
             named = conversation_id if kind == "respond" else None
             response = ResponseRecord("m", False, text, previous, named, 5, {"a": text}, tools=[{"type": "function"}])
-        new = replace(answer, tool_use=MayCall("hermes", True)) if kind == "retry" else answer
+        new = replace(answer, tool_use=MayCall("hermes", True, namespaces=("n f",))) if kind == "retry" else answer
         await self.store.runs.begin(
             Turn(answer=new, run=record(new), questions=(question,), title=text or None, response=response)
         )

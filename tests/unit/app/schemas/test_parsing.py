@@ -47,7 +47,6 @@ def test_unknown_field_has_no_effect_on_the_rest() -> None:
     ("fields", "param"),
     [
         ({"modalities": ["audio"]}, "modalities"),
-        ({"messages": [USER, USER | {"audio": {"id": "a"}}]}, "messages[1].audio"),
         ({"structured_outputs": {"structural_tag": "{}"}}, "structured_outputs.structural_tag"),
     ],
 )

@@ -128,7 +128,7 @@ async def test_token_count_equals_prompt_length(api: Api, http: aiohttp.ClientSe
         ({"max_tokens": None}, "max_tokens"),
         ({"messages": [{"role": "user", "content": "x" * WINDOW}]}, f"tokens > {WINDOW} maximum"),
         ({"tools": [{"name": "x"}]}, "tools"),
-        ({"stop_sequences": [""]}, "stop_sequences[0]"),
+        ({"stop_sequences": [5]}, "stop_sequences[0]"),
     ],
     ids=["max_tokens", "window", "tools", "stop_sequences"],
 )

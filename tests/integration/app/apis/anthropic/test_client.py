@@ -175,17 +175,21 @@ async def test_token_count_equals_prompt_length(client: AsyncAnthropic, api: Api
     assert counted.input_tokens == len(api.engine.requests[0].prompt)
 
 
-@row("anthropic", "messages.create(...)", "not supported: `BadRequestError` that names the field; so for "
-     "`thinking` where the model does not")  # fmt: skip
+@row("anthropic", "messages.create(...)", "not supported: `BadRequestError` that names the field")
 async def test_unsupported_field_is_refused_by_name(client: AsyncAnthropic) -> None:
-    fields: dict[str, Any] = {
-        "mcp_servers": [{"type": "url", "name": "x", "url": "https://x"}],
-        "thinking": {"type": "enabled", "budget_tokens": 1024},
-    }
+    fields: dict[str, Any] = {"compaction": {}, "diagnostics": {"previous_message_id": "msg_1"}}
     for name, value in fields.items():
         with pytest.raises(anthropic.BadRequestError) as caught:
             await client.messages.create(model="fake-1", max_tokens=9, messages=HI, extra_body={name: value})
         assert name in caught.value.message
+
+
+@row("anthropic", "messages.create(thinking={'type': 'enabled', ...})", "no effect where the model does not think")
+async def test_thinking_is_a_hint_to_models_that_do_not(client: AsyncAnthropic) -> None:
+    answer = await client.messages.create(
+        model="fake-1", max_tokens=9, messages=HI, thinking={"type": "enabled", "budget_tokens": 1024}
+    )
+    assert [block.type for block in answer.content] == ["text"]
 
 
 @row("anthropic", "beta.messages.thread(...)", "a thread that is continued is reported as lost, and the client sends "

@@ -1,4 +1,4 @@
-"""Tools of Anthropic's own: those that the client runs are offered, and the others are refused by their type."""
+"""Tools of Anthropic's own: those that the client runs are offered, and the others are left out."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,11 +14,11 @@ from tests.unit.fake_engine import text_of
 from tests.unit.scripted_engine import ScriptedEngine
 
 CALL = '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</tool_call>'
-HOSTED: list[tuple[dict[str, Any], str]] = [
-    ({"type": "web_search_20250305", "name": "web_search"}, "servers"),
-    ({"type": "web_fetch_20250910", "name": "web_fetch"}, "servers"),
-    ({"type": "code_execution_20250825", "name": "code_execution"}, "servers"),
-    ({"type": "computer_20250124", "name": "computer", "display_width_px": 1, "display_height_px": 1}, "images"),
+HOSTED: list[dict[str, Any]] = [
+    {"type": "web_search_20250305", "name": "web_search"},
+    {"type": "web_fetch_20250910", "name": "web_fetch"},
+    {"type": "code_execution_20250825", "name": "code_execution"},
+    {"type": "computer_20250124", "name": "computer", "display_width_px": 1, "display_height_px": 1},
 ]
 
 
@@ -32,16 +32,17 @@ async def calling(tmp_path: Path) -> AsyncIterator[Api]:
 
 
 @row("anthropic", "messages.create(tools=[{'type': 'web_search_20250305', ...}])", "a tool that Anthropic's servers "
-     "would run: `BadRequestError` that names its `type` and says what to do")  # fmt: skip
-@pytest.mark.parametrize(("tool", "reason"), HOSTED)
-async def test_tool_of_anthropics_servers_is_refused(calling: Api, tool: Any, reason: str) -> None:
+     "would run is left out and named in `X-Ebb-Ignored`; `BadRequestError` if `tool_choice` names it")  # fmt: skip
+@pytest.mark.parametrize("tool", HOSTED)
+async def test_only_a_choice_of_anthropics_tool_is_refused(calling: Api, tool: Any) -> None:
+    asked: Any = {"model": "fake-1", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}], "tools": [tool]}
     async with AsyncAnthropic(base_url=calling.url, api_key="none", max_retries=0) as client:
-        with pytest.raises(anthropic.BadRequestError) as refused:
-            await client.messages.create(
-                model="fake-1", max_tokens=5, messages=[{"role": "user", "content": "hi"}], tools=[tool]
-            )
-    assert f"tools[0].type: {tool['type']}" in refused.value.message
-    assert reason in refused.value.message
+        made = await client.messages.with_raw_response.create(**asked)
+        assert made.headers["X-Ebb-Ignored"] == f"tools.{tool['type']}"
+        with pytest.raises(anthropic.BadRequestError, match="no function that a client runs"):
+            await client.messages.create(**asked, tool_choice={"type": "any"})
+        with pytest.raises(anthropic.BadRequestError, match=f"no function {tool['name']} that a client runs"):
+            await client.messages.create(**asked, tool_choice={"type": "tool", "name": tool["name"]})
 
 
 @row("anthropic", "messages.create(tools=[{'type': 'bash_20250124', ...}])", "the tools that the client runs (`bash`, "

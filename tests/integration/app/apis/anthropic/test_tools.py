@@ -115,7 +115,7 @@ async def refusals(client: AsyncAnthropic) -> None:
     result = {"type": "tool_result", "tool_use_id": "toolu_x", "content": "1"}
     called = {"type": "tool_use", "id": "toolu_x", "name": "now", "input": []}
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools[0].type"),
+        ({"tools": [{"type": "web_searches", "name": "web_search"}]}, "tools[0].type"),
         ({"tools": TOOLS, "tool_choice": {"type": "tool", "name": "nothing"}}, "tool_choice"),
         ({"tool_choice": {"type": "any"}}, "tool_choice"),
         ({"messages": [{"role": "user", "content": [called]}]}, "messages[0].content[0].input"),

@@ -116,7 +116,6 @@ async def test_request_without_a_prompt_finds_the_model_loaded(http: aiohttp.Cli
     [
         ("/api/chat", {"options": {"temperature": 3}}, "options.temperature"),
         ("/api/chat", {"messages": [{"role": "user", "content": "x" * WINDOW}]}, "messages: the prompt is too long"),
-        ("/api/chat", {"messages": [{**HI[0], "images": ["aGk="]}]}, "messages[0].images is not supported"),
         ("/api/chat", {"think": True}, "think: fake-1 does not think"),
         ("/api/generate", {"prompt": "x" * WINDOW}, "prompt"),
         ("/api/generate", {"prompt": "x" * WINDOW, "raw": True}, "prompt"),

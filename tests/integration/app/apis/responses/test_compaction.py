@@ -70,11 +70,13 @@ async def test_conversation_beyond_the_window_is_compacted(client: AsyncOpenAI, 
 
 
 @pytest.mark.parametrize("sealed", ["x", "eA==", "not base64!", "\u00e9"])
-async def test_compaction_of_another_server_is_refused(client: AsyncOpenAI, sealed: str) -> None:
+async def test_compaction_of_another_server_is_a_note(client: AsyncOpenAI, api: Api, sealed: str) -> None:
     item: Any = {"type": "compaction", "encrypted_content": sealed}
-    with pytest.raises(openai.BadRequestError) as refused:
-        await client.responses.create(model="fake-1", input=[item, {"role": "user", "content": "hi"}])
-    assert refused.value.param == "input[0].encrypted_content"
+    made = await client.responses.with_raw_response.create(
+        model="fake-1", input=[item, {"role": "user", "content": "hi"}]
+    )
+    assert made.headers["X-Ebb-Ignored"] == "input.compaction"
+    assert "[compaction omitted: only the server that made it can read it]" in prompt(api, 0)
 
 
 async def test_compaction_needs_a_conversation(client: AsyncOpenAI) -> None:

@@ -210,7 +210,7 @@ CALL = {"type": "function_call", "call_id": "1", "name": "f"}
         ("", {"items": [{**CALL, "arguments": 1}]}, "items[0].arguments"),
         ("/{id}", {}, "metadata"),
         ("/{id}/items", {"items": []}, "items"),
-        ("/{id}/items", {"items": [{"role": "user", "content": [{"type": "image"}]}]}, "items[0].content[0].type"),
+        ("/{id}/items", {"items": [{"role": "user", "content": [{"type": 5}]}]}, "items[0].content[0].type"),
     ],
 )
 async def test_invalid_body_is_refused_naming_the_field(

@@ -42,7 +42,6 @@ def refused(model: type[RequestModel], body: dict[str, Any]) -> InvalidRequestEr
         ({"messages": "hi"}, "messages"),
         ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
         ({"messages": [USER, {"role": "user", "content": ["x"]}]}, "messages[1].content"),
-        ({"messages": [{**USER, "images": ["aGk="]}]}, "messages[0].images"),
         ({"messages": [{"role": "assistant", "tool_calls": [{}]}]}, "messages[0].tool_calls[0].function"),
         (
             {"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}]},
@@ -69,9 +68,9 @@ def test_invalid_chat_field_is_rejected_by_name(fields: dict[str, Any], param: s
     assert error.status == 400
 
 
-@pytest.mark.parametrize("name", ["images", "suffix", "template", "context"])
+@pytest.mark.parametrize("name", ["suffix", "template", "context"])
 def test_unsupported_generate_field_is_rejected_by_name(name: str) -> None:
-    value: Any = {"images": ["aGk="], "context": [1, 2]}.get(name, "x")
+    value: Any = {"context": [1, 2]}.get(name, "x")
     error = refused(OllamaGenerateRequest, {"model": "m", "prompt": "hi", name: value})
     assert (error.param, error.code) == (name, "unsupported")
 

@@ -21,8 +21,10 @@ MOST_LEVELS: Final = 64
 """Levels that are rewritten. A deeper schema is refused later."""
 MOST_INTEGER: Final = math.nextafter(2.0**63, 0)
 """Largest bound of integers that the library writes as a pattern."""
-MOST_NUMBER: Final = 1e18
-"""The same for other numbers."""
+MOST_NUMBER: Final = math.nextafter(1e18, 0)
+"""The same for other numbers, and for bounds away from zero."""
+LEAST_NUMBER: Final = 1e-18
+"""Smallest bound, apart from zero, that the library writes as a pattern."""
 
 KNOWN_FORMATS: Final = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid", "uri", "unknown"}
@@ -210,7 +212,7 @@ class _Rewriting:
         bound, inward = node[name], _BOUNDS[name]
         if isinstance(bound, bool) or not isinstance(bound, int | float):
             made[name] = bound
-        elif not abs(bound) <= (2**63 if _is_integer(node) else MOST_NUMBER):
+        elif bound and not LEAST_NUMBER <= abs(bound) <= _most(node, bound * inward > 0):
             self._leave_out(name)
         else:
             nearest = float(bound)
@@ -282,9 +284,11 @@ class _Rewriting:
                 made[name] = node[name]
 
 
-def _is_integer(node: Node) -> bool:
+def _most(node: Node, is_from_zero: bool) -> float:
+    """Return the largest size of a bound. is_from_zero: the bound keeps numbers away from zero."""
     types = node.get("type")
-    return types == "integer" or (isinstance(types, list) and "integer" in types and "number" not in types)
+    is_integer = types == "integer" or (isinstance(types, list) and "integer" in types and "number" not in types)
+    return 2.0**63 if is_integer and not is_from_zero else MOST_NUMBER
 
 
 def _is_number(node: object) -> bool:

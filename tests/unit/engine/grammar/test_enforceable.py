@@ -2,9 +2,15 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import Enum
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import UUID4, AnyUrl, Base64Bytes, Field, IPvAnyAddress, SecretStr, TypeAdapter, conset
 
 from engine.errors import InvalidRequestError
 from engine.grammar.enforceable import enforceable
@@ -24,6 +30,18 @@ DOG = {"type": "object", "properties": {"kind": {"const": "dog"}, "age": {"type"
 POINT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"], "additionalProperties": False}
 MAP = {"type": "object", "additionalProperties": {"type": "integer"}}
 PAIR = {"type": "object", "properties": {"y": {"type": "integer"}}, "required": ["y"], "additionalProperties": False}
+
+
+class Color(Enum):
+    RED = "red"
+
+
+TYPES = (
+    *(Path, bytes, SecretStr, IPvAnyAddress, UUID4, set[str], Decimal, dict[Color, int], datetime, timedelta, AnyUrl),
+    *(IPv4Network, Decimal | None, Annotated[int, Field(ge=-(2**63), lt=2**63)], Annotated[float, Field(le=3.4e38)]),
+    *(conset(int, max_length=3), tuple[int, str], Base64Bytes, Annotated[Decimal, Field(max_digits=5)]),
+    *(Annotated[dict[str, int], Field(min_length=1, max_length=5)], Annotated[str, Field(pattern=r"^\d{3}\b")]),
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +74,7 @@ def permits(grammars: Grammars, tokenizer: Tokenizer, schema: object, text: str)
         ({"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}, "1234567890123456789", "9" * 19),
         ({"type": "integer", "minimum": -(2**63)}, str(-(2**62)), "-" + "9" * 19),
         ({"type": "integer", "maximum": 2**53 + 1}, str(2**53), str(2**53 + 2)),
-        ({"type": "number", "minimum": 0, "maximum": 1e18}, "0.5", "-0.5"),
+        ({"type": "number", "minimum": 0, "maximum": 1e17}, "0.5", "-0.5"),
         ({"anyOf": [{"type": "number"}, {"type": "string", "pattern": AHEAD}]}, "1.5", '"x"'),
         ({"type": "string", "pattern": r"^f\(?=1$"}, '"f(=1"', '"f"'),
         ({"type": "string", "pattern": "^[(?=]a$"}, '"?a"', '"a"'),
@@ -97,6 +115,8 @@ def test_ordinary_schema_is_enforced_in_full(
         ({"type": "number", "maximum": 1.7976931348623157e308}, ("maximum",), "1e30", '"1"'),
         ({"type": "integer", "minimum": 0, "maximum": 2**64 - 1}, ("maximum",), str(2**64 - 1), "-1"),
         ({"type": "integer", "maximum": 10**400}, ("maximum",), "1", '"1"'),
+        ({"type": "integer", "minimum": 10**18}, ("minimum",), "1", '"1"'),
+        ({"type": "number", "exclusiveMinimum": 1e-300}, ("exclusiveMinimum",), "1", '"1"'),
         ({"oneOf": [POINT, PAIR]}, (), '{"y":1}', "{}"),
         ({"oneOf": [{"type": "object", "properties": {"a": {}}}, POINT]}, ("oneOf",), '{"x":1}', "1"),
         ({"type": "string", "not": {"const": "a"}}, ("not",), '"b"', "1"),
@@ -143,6 +163,13 @@ def test_reference_into_a_value_is_within_the_limits(name: str) -> None:
 )
 def test_malformed_schema_is_rewritten_without_an_error(schema: dict[str, Any]) -> None:
     enforceable(schema)
+
+
+@pytest.mark.parametrize("mode", ["validation", "serialization"])
+@pytest.mark.parametrize("type_", TYPES)
+def test_schema_that_pydantic_writes_is_taken(grammars: Grammars, type_: Any, mode: Literal["validation"]) -> None:
+    schema = TypeAdapter(dict[str, type_]).json_schema(mode=mode)
+    assert grammars.mask(SamplingParams(form=StructuredOutput("json", json.dumps(schema))), [5], "local") is not None
 
 
 def test_regular_patterns_are_told_from_others() -> None:

@@ -182,7 +182,8 @@ class OutputProcessor:
         rest = Said() if cut else self._rest(progress)
         text = output.text if rest.is_thought else output.text + rest.text
         usage = self._usage(progress)
-        if reason == "stop" and request.mask is not None and progress.formed is not None:
+        is_whole = reason == "stop" and stop_string is None
+        if is_whole and request.mask is not None and progress.formed is not None:
             verdict = request.mask.verdict("".join((progress.text_before, *progress.formed, text)))
             usage = replace(usage, kv=replace(usage.kv, form=verdict))
         return replace(

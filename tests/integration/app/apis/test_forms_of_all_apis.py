@@ -81,6 +81,15 @@ async def test_what_is_not_enforced_is_named_and_checked(url: str) -> None:
                 assert "[1,1]" in json.dumps(shown)
 
 
+async def test_answer_that_a_stop_string_cut_has_no_verdict(url: str) -> None:
+    path, body = object_format(TWICE)
+    async with (
+        aiohttp.ClientSession(url) as session,
+        session.post(path, json={"model": "smollm2", "stop": [",1"], **body}) as answer,
+    ):
+        assert "form" not in kv_of(await answer.json())
+
+
 async def test_strict_tool_names_what_is_not_enforced(url: str) -> None:
     parameters = {"type": "object", "properties": {"a": TWICE}, "required": ["a"], "additionalProperties": False}
     async with aiohttp.ClientSession(url) as session:

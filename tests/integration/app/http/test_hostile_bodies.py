@@ -38,8 +38,7 @@ async def test_invalid_and_huge_numbers_are_refused(http: aiohttp.ClientSession,
             status, told = await refusal(http, path, field, value)
             assert status == 400, (field, value[:20], told)
             assert field in told or "not valid JSON" in told, (field, value[:20], told)
-    # /v1/messages accepts large numbers: Anthropic's clients send such limits, and the window ends the answer.
-    for number in (-2, 0.5, 2**31 + 1, *([10**9] if path != "/v1/messages" else [])):
+    for number in (-2, 0.5, 2**31 + 1):
         status, told = await refusal(http, path, limit, json.dumps(number))
         assert (status, limit in told) == (400, True), (number, told)
 

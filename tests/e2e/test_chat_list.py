@@ -135,7 +135,7 @@ async def test_archive_of_chatgpt_is_previewed_and_imported(chat: ChatPage, tmp_
     await expect(dialog.get_by_text("2 chats from ChatGPT")).to_be_visible()
     await expect(dialog.get_by_text("3 messages · 2 branches · left out: 1 tool message")).to_be_visible()
     await dialog.get_by_text("1 chat cannot be read").click()
-    await expect(dialog.get_by_text("one of its values should be a JSON object")).to_be_visible()
+    await expect(dialog.get_by_text("none of its questions and answers can be read")).to_be_visible()
     await dialog.get_by_label("Unwanted").uncheck()
     await dialog.get_by_role("button", name="Import 1 chat").click()
 

@@ -57,10 +57,11 @@ class RequestStream(AsyncIterator[RequestOutput]):
         """
         if self._has_failed:
             return
-        if not self._pending and (on_output := self._on_output) is not None:
-            if output.finished:
-                # A listener may hold the stream, and only the garbage collector would free them.
-                self._on_output = None
+        on_output = self._on_output
+        if output.finished:
+            # A listener may hold the stream, and only the garbage collector would free them.
+            self._on_output = None
+        if not self._pending and on_output is not None:
             try:
                 if on_output(output):
                     return
@@ -96,6 +97,8 @@ class RequestStream(AsyncIterator[RequestOutput]):
             self.put(_merged(unread))
         if not self._has_failed:
             self._pending.extend(unread)
+        if self._pending and self._pending[-1].finished:
+            self._on_output = None
 
     async def __anext__(self) -> RequestOutput:
         if self._ended:

@@ -1,6 +1,7 @@
 """Outputs of one request, as a late reader and a listener receive them."""
 
 import asyncio
+import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -109,6 +110,24 @@ async def test_cancelled_reader_loses_no_output(stream: RequestStream) -> None:
         await reading
     stream.put(FIRST)
     assert await anext(stream) == FIRST
+
+
+@pytest.mark.parametrize("before", [0, 2])
+def test_ended_stream_lets_go_of_its_listener(stream: RequestStream, before: int) -> None:
+    outputs = (FIRST, LAST)
+    for output in outputs[:before]:
+        stream.put(output)
+
+    def on_output(output: RequestOutput) -> bool:
+        # As for a client that has left, whose answer has no reader any more.
+        return False
+
+    listener = weakref.ref(on_output)
+    stream.set_listener(on_output)
+    for output in outputs[before:]:
+        stream.put(output)
+    del on_output
+    assert listener() is None
 
 
 @pytest.mark.parametrize("before", [0, 1, 2])

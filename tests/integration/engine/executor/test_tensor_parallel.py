@@ -136,8 +136,9 @@ def test_lost_rank_is_restarted_and_answers_are_the_same(
     assert isinstance(executor, MultiprocExecutor)
     monkeypatch.setattr(executor, "_restarts", RestartBudget((0.0, 0.0, 0.0), seconds=600.0))
     params = SamplingParams(temperature=0.0, max_tokens=ANSWER, ignore_eos=True)
+    told: dict[str, tuple[int, ...]] = {}
     for prompt in PROMPTS:
-        llm.engine.add_request(GenerateRequest(prompt, params))
+        told[llm.engine.add_request(GenerateRequest(prompt, params)).request_id] = ()
     news: list[RequestOutput] = []
     # The limit is short for the lost ranks alone: the first step of new ones may take long on a busy machine.
     with monkeypatch.context() as patch:
@@ -150,9 +151,8 @@ def test_lost_rank_is_restarted_and_answers_are_the_same(
             news += llm.engine.step()
     while llm.engine.has_unfinished_requests():
         news += llm.engine.step()
-    told: dict[str, tuple[int, ...]] = {}
     for output in news:
-        told[output.request_id] = told.get(output.request_id, ()) + output.token_ids
+        told[output.request_id] += output.token_ids
     assert list(told.values()) == alone
     assert killed not in executor.pids
     # If rank 1 stops between two steps, rank 0 waits for it in the next one. The message then begins with rank 0.

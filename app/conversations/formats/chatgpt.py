@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from app.conversations.formats.chatgpt_marks import readable
 from app.conversations.formats.checked import Checked, LeftOut
-from app.conversations.formats.message_parts import ATTACHMENT, fenced, joined
+from app.conversations.formats.message_parts import fenced, joined
 from app.conversations.formats.tree import ForeignChat, Node
 from app.conversations.json_reader import parsed
 
@@ -40,9 +40,7 @@ def read(given: Checked, now: float) -> ForeignChat:
     )
     for name, node in given.child("mapping").named():
         chat.add(name, _node(chat, node))
-        for below in node.elements("children"):
-            if isinstance(below, str):
-                chat.above.setdefault(below, name)
+        chat.note_followers(name, node, "children")
     return chat
 
 
@@ -123,8 +121,7 @@ def _texts(chat: ForeignChat, message: Checked, content: Checked) -> tuple[str, 
             found = [_part(chat, part) for part in content.elements("parts")]
             text = "\n".join(part for part in found if part) or content.text("text")
             _count_files(chat, message)
-            if not text and chat.num_attachments > attached:
-                text = ATTACHMENT
+            text = chat.text_or_mark(text, "", attached)
             chat.left_out["other"] += not text and kind not in ("text", "multimodal_text")
             return readable(text, _references(message)).strip(), ""
 

@@ -7,7 +7,7 @@ ones each message follows the one before it.
 from typing import Any, Final
 
 from app.conversations.formats.checked import Checked
-from app.conversations.formats.message_parts import ATTACHMENT, attached_file, joined
+from app.conversations.formats.message_parts import attached_file, joined
 from app.conversations.formats.tree import ForeignChat, Node, Speaker
 
 NAME: Final = "claude"
@@ -48,8 +48,7 @@ def _node(chat: ForeignChat, message: Checked) -> Node:
     texts, thoughts = _texts(chat, message)
     texts += _files(chat, message)
     text, reasoning = joined(texts), "\n\n".join(part for part in thoughts if part)
-    if not text and not reasoning and chat.num_attachments > attached:
-        text = ATTACHMENT
+    text = chat.text_or_mark(text, reasoning, attached)
     if not text and not reasoning:
         return Node(parent)
     reason = "stop" if speaker == "assistant" else None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from app.conversations.formats.checked import Checked
-from app.conversations.formats.message_parts import ATTACHMENT, joined
+from app.conversations.formats.message_parts import joined
 from app.conversations.formats.tree import ForeignChat, Node
 from app.domain.records import Rating
 
@@ -35,8 +35,7 @@ def read(given: Checked, now: float) -> ForeignChat:
         left_out=given.left_out,
     )
     _add_all(chat, given, "messagesTree" if given.has("messagesTree") else "messages")
-    times = [node.created_at for node in chat.nodes.values() if node.created_at is not None]
-    chat.created_at, chat.updated_at = min(times, default=now), max(times, default=now)
+    chat.created_at, chat.updated_at = min(chat.times, default=now), max(chat.times, default=now)
     return chat
 
 
@@ -63,8 +62,7 @@ def _node(chat: ForeignChat, message: Checked, above: str | None) -> Node:
         message.leave_out("error", "failed")
         return Node(parent)
     text, reasoning = _texts(chat, message)
-    if not text and not reasoning and chat.num_attachments > attached:
-        text = ATTACHMENT
+    text = chat.text_or_mark(text, reasoning, attached)
     if not text and not reasoning:
         return Node(parent)
     cut = message.flag("unfinished") or message.text("finish_reason") == "length"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from app.conversations.formats.checked import Checked
-from app.conversations.formats.message_parts import ATTACHMENT, attached_file, joined
+from app.conversations.formats.message_parts import attached_file, joined
 from app.conversations.formats.tree import ForeignChat, Node
 
 NAME: Final = "llama-cpp"
@@ -70,12 +70,9 @@ def read(given: Checked, now: float) -> ForeignChat:
     previous: str | None = None
     for index, message in enumerate(given.objects("messages")):
         previous = chat.add_after(previous, message.text("id") or str(index), _node(chat, message))
-        for below in message.elements("children"):
-            if isinstance(below, str):
-                chat.above.setdefault(below, previous)
-    times = [node.created_at for node in chat.nodes.values() if node.created_at is not None]
-    chat.created_at = min(times, default=now)
-    chat.updated_at = head.seconds("lastModified") or max(times, default=now)
+        chat.note_followers(previous, message, "children")
+    chat.created_at = min(chat.times, default=now)
+    chat.updated_at = head.seconds("lastModified") or max(chat.times, default=now)
     return chat
 
 
@@ -87,8 +84,7 @@ def _node(chat: ForeignChat, message: Checked) -> Node:
     text = joined([message.text("content"), *_files(chat, message)])
     reasoning = (message.text("reasoningContent") or message.text("thinking")).strip()
     _count_calls(chat, message)
-    if not text and not reasoning and chat.num_attachments > attached:
-        text = ATTACHMENT
+    text = chat.text_or_mark(text, reasoning, attached)
     if not text and not reasoning:
         return Node(parent)
     return Node(

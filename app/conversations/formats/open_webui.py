@@ -5,7 +5,7 @@ import re
 from typing import Any, Final
 
 from app.conversations.formats.checked import Checked
-from app.conversations.formats.message_parts import ATTACHMENT, joined
+from app.conversations.formats.message_parts import joined
 from app.conversations.formats.tree import ForeignChat, Node
 from app.domain.records import Rating
 
@@ -43,9 +43,7 @@ def read(given: Checked, now: float) -> ForeignChat:
     )
     for name, message in history.child("messages").named():
         chat.add(name, _node(chat, message))
-        for below in message.elements("childrenIds"):
-            if isinstance(below, str):
-                chat.above.setdefault(below, name)
+        chat.note_followers(name, message, "childrenIds")
     if not chat.nodes:
         _add_shown(chat, inner)
     return chat
@@ -66,8 +64,7 @@ def _node(chat: ForeignChat, message: Checked) -> Node:
         return Node(parent)
     _count_files(chat, message)
     text, reasoning = _texts(chat, message, role)
-    if not text and not reasoning and chat.num_attachments > attached:
-        text = ATTACHMENT
+    text = chat.text_or_mark(text, reasoning, attached)
     if not text and not reasoning:
         chat.left_out["failed"] += message.has("error")
         return Node(parent)

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final, Literal
 
-from app.conversations.formats.checked import LeftOut, wrong
+from app.conversations.formats.checked import Checked, LeftOut, wrong
+from app.conversations.formats.message_parts import ATTACHMENT
 from app.domain.bounds import MAX_RATING_NOTE, MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, MessageStatus, Rating
@@ -68,6 +69,24 @@ class ForeignChat:
     def num_attachments(self) -> int:
         """Number of attached files, pictures and recordings that are left out so far."""
         return self.left_out["media"] + self.left_out["files"]
+
+    @property
+    def times(self) -> list[float]:
+        """Times of the messages that have one."""
+        return [node.created_at for node in self.nodes.values() if node.created_at is not None]
+
+    def text_or_mark(self, text: str, reasoning: str, num_before: int) -> str:
+        """Return the text of a message, or the mark of attachments if it had nothing else.
+
+        num_before: number of attachments that were left out before the message.
+        """
+        return ATTACHMENT if not text and not reasoning and self.num_attachments > num_before else text
+
+    def note_followers(self, name: str, message: Checked, field: str) -> None:
+        """Note that the message `name` is above those whose ids are in a field of it, if they do not say what is."""
+        for below in message.elements(field):
+            if isinstance(below, str):
+                self.above.setdefault(below, name)
 
     def add(self, name: str, node: Node) -> str:
         """Add a message, and return its id. One that is here already is counted. Another one with its id is renamed."""

@@ -21,7 +21,7 @@ class LeftOut(RequestModel):
     @model_validator(mode="before")
     @classmethod
     def _supported(cls, value: Any, info: ValidationInfo) -> Any:
-        """Note the object among the ignored fields, and return what is kept of it."""
+        """Add the object to the ignored fields, and return the fields that the request keeps of it."""
         if not isinstance(value, dict) or not isinstance(value.get("type"), str):
             return value
         if isinstance(info.context, IgnoredFields):

@@ -13,7 +13,7 @@ _MOST_MARKS: Final = 8
 
 
 def are_exclusive(root: object, nodes: object) -> bool:
-    """Return whether no value matches two of `nodes`, as far as types, constants and marked properties tell.
+    """Return whether types, constants or marked properties show that no value matches two of `nodes`.
 
     The time is linear in the size of the nodes.
     """

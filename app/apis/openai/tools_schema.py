@@ -33,7 +33,7 @@ class Function(RequestModel):
 
     @model_validator(mode="after")
     def _noted(self, info: ValidationInfo) -> "Function":
-        """Note what is not enforced. Without `strict`, such keywords are annotations, as in other servers."""
+        """Note the keywords that no mask enforces. Without `strict`, other servers take all keywords as annotations."""
         if self.strict:
             note_unenforced(self.parameters, info)
         return self

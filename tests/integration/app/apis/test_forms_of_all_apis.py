@@ -1,4 +1,4 @@
-"""Forms of answers in every API: what is not enforced is named and checked, and tools leave the choice to the model."""
+"""Forms of answers in every API: keywords that no mask enforces are named, and an answer with tools may be a call."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Fields that clients of other servers send: what is exact to ignore is ignored, and an error says what to do."""
+"""Fields of other servers: those without an effect on the answer are ignored, and an error says what to do."""
 
 from typing import Any
 

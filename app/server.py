@@ -271,8 +271,10 @@ async def _serve(
         drain_seconds,
     )
     build = build or engine_builder(settings, directory=services.replica_directory)
-    startup = Startup(build, host, on_step=on_step, on_failure=server.close_now)
-    _log_addresses(settings, listeners, "https" if tls is not None else "http")
+    scheme = "https" if tls is not None else "http"
+    page_url = settings.public_url or replace(settings, port=listeners.port).client_url
+    startup = Startup(build, host, page_url=page_url, on_step=on_step, on_failure=server.close_now)
+    _log_addresses(settings, listeners, scheme)
     startup.begin()
     watching = [
         asyncio.create_task(server.restart_without_engine(), name="watch-engine"),

@@ -277,7 +277,12 @@ class Services:
         prompts = WholePrompts(host, answers, prefix_rules)
         responses = Responses(host, store, runs, turns, prompts, erasure, gate)
         continuation = Continuation(host, store, runs, gate, erasure.begin)
-        loop_lag = LoopLag(metrics.loop_lag.observe, metrics.loop_blocks.inc, lambda: host.state == "starting")
+        loop_lag = LoopLag(
+            metrics.loop_lag.observe,
+            metrics.loop_blocks.inc,
+            lambda: host.state == "starting",
+            lambda: host.is_computing,
+        )
         tenant_threads = TenantThreads()
         return cls(
             host,

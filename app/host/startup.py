@@ -123,9 +123,18 @@ def model_name(setting: str) -> str:
 class Startup:
     """One start of the engine: built in a thread, run on the event loop, reported to `host`."""
 
-    def __init__(self, build: Build, host: EngineHost, *, on_step: Report, on_failure: Callable[[], None]) -> None:
+    def __init__(
+        self, build: Build, host: EngineHost, *, page_url: str, on_step: Report, on_failure: Callable[[], None]
+    ) -> None:
+        """Prepare the start.
+
+        page_url: where people on this machine open the page.
+        on_step: receives each step in words, and an empty text once the engine is ready.
+        on_failure: called after a start that failed.
+        """
         self._build = build
         self._host = host
+        self._page_url = page_url
         self._on_step = on_step
         self._on_failure = on_failure
         self._task: asyncio.Task[None] | None = None
@@ -146,7 +155,7 @@ class Startup:
         else:
             self._host.ready(engine, prompt_identity)
             self._on_step("")
-            logger.info("ready: %s, window %d tokens", engine.model_name, engine.max_model_len)
+            logger.info("ready: %s, window %d tokens. Open %s", engine.model_name, engine.max_model_len, self._page_url)
 
     async def _built(self) -> tuple[Backend, str]:
         loop = asyncio.get_running_loop()

@@ -63,7 +63,7 @@ def supervise(settings: Settings, serve: Serve, restarts: RestartBudget | None =
     """
     restarts = restarts if restarts is not None else RestartBudget(PAUSES, WINDOW_SECONDS)
     with relayed(partial(left_out_line, settings.log_format)):
-        write_log(settings.log_format)
+        write_log(settings.log_format, settings.log_level)
         return _supervise(settings, serve, restarts)
 
 

@@ -13,6 +13,7 @@ from app.logs.request_log import CURRENT_REQUEST, Fact
 from engine.errors import OutageError
 
 LogFormat = Literal["text", "json"]
+LogLevel = Literal["debug", "info", "warning"]
 
 SECRETS = (
     # User and password of a URL. The password may contain anything except the characters that end it.
@@ -25,19 +26,25 @@ SECRETS = (
 MAX_MESSAGE = 16 << 10
 """Characters of a message that are logged. A message may quote what a stranger sent, such as a refused SAML answer."""
 
+OWN_LOGGERS = ("app", "cache_tiers", "ebb", "engine", "models")
+"""Names of the loggers that Ebb's code writes to, or of their parents."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _BARE = re.compile(r"[^\s\"=\\]+")
 
 
-def write_log(log_format: LogFormat) -> None:
-    """Log all records of level INFO and above to standard error, repeated ones once a minute.
+def write_log(log_format: LogFormat, log_level: LogLevel) -> None:
+    """Log all records of `log_level` and above to standard error, repeated ones once a minute.
 
-    `app.logs.request_log` logs the requests, not uvicorn.
+    Libraries log nothing below INFO. `app.logs.request_log` logs the requests, not uvicorn.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(RepeatFilter())
     handler.setFormatter(_formatter(log_format))
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    level = logging.getLevelNamesMapping()[log_level.upper()]
+    logging.basicConfig(level=max(level, logging.INFO), handlers=[handler])
+    for package in OWN_LOGGERS:
+        logging.getLogger(package).setLevel(level)
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
 
 

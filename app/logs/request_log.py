@@ -1,5 +1,8 @@
 """Log of requests: one line of figures for each request when it ends. Message texts are logged only by a setting.
 
+Requests that succeed are logged at DEBUG level: a day of use has thousands of them, and metrics count them. A request
+that failed, or whose body is logged, is logged at INFO level.
+
 A line is a short message with facts attached, `extra=said(...)`, which `app.logs.log_lines` formats. While a request is
 served, its record is in a context variable. Tasks inherit it, so that every line logged on behalf of the request has
 its id.
@@ -26,7 +29,7 @@ CLIENT_LEFT = 499
 """Logged status of a request whose client left before the response began. Never sent."""
 
 PROBES = frozenset({"/health", "/ready", "/metrics"})
-"""Routes that are polled every few seconds. They are logged at INFO level only when they fail."""
+"""Routes that are polled every few seconds."""
 
 MAX_LOGGED_BODY = 64 << 10
 
@@ -78,7 +81,7 @@ class RequestRecord:
         """Log the request and end its span."""
         if self.trace is not None:
             self.trace.end(self)
-        level = logging.DEBUG if self.route in PROBES and self.status < 400 else logging.INFO
+        level = logging.DEBUG if self.status < 400 and not self.body else logging.INFO
         facts: dict[str, Fact] = {
             "method": self.method,
             "route": self.route,
@@ -116,7 +119,8 @@ def log_finished(name: str, output: RequestOutput) -> None:
     if record is not None and record.request_id == name:
         record.facts |= facts
     else:
-        logger.info("run", extra=said({"run_id": name, **facts}))
+        level = logging.INFO if output.finish_reason == "error" else logging.DEBUG
+        logger.log(level, "run", extra=said({"run_id": name, **facts}))
 
 
 def log_embedded(name: str, outputs: Sequence[RequestOutput]) -> None:

@@ -1,9 +1,11 @@
 """Measurement of event loop lag, the time that a request waits before any of our code sees it.
 
 A timer fires every PROBE_SECONDS and measures its delay. A block of the loop that is shorter than PROBE_SECONDS may be
-missed, and a longer one is underestimated by at most PROBE_SECONDS. When the timer is more than BLOCKED_SECONDS late, a
+missed, and a longer one is underestimated by at most PROBE_SECONDS. When the timer is more than FELT_SECONDS late, a
 watcher thread captures the stack of the loop's thread. At most one such stack per minute is logged, and none while the
-engine starts: imports and the model's weights hold the interpreter then.
+engine starts: imports and the model's weights hold the interpreter then. While answers are computed, they share the
+cores with the loop, and only blocks beyond BUSY_SECONDS are logged. A block that lasts HANG_SECONDS is logged while it
+lasts, because the loop may never return.
 """
 
 import asyncio
@@ -21,7 +23,16 @@ from typing import Final
 PROBE_SECONDS: Final = 0.02
 
 BLOCKED_SECONDS: Final = 0.05
-"""Delay in seconds above which the loop counts as blocked. People notice such a delay."""
+"""Delay in seconds above which the loop counts as blocked."""
+
+FELT_SECONDS: Final = 0.1
+"""Delay in seconds that a person feels, above which a block is logged while no answer is computed."""
+
+BUSY_SECONDS: Final = 0.25
+"""Delay in seconds above which a block is logged while answers are computed."""
+
+HANG_SECONDS: Final = 5.0
+"""Delay in seconds after which a block is logged before it has ended."""
 
 LOG_SECONDS: Final = 60.0
 STACK_DEPTH: Final = 8
@@ -37,21 +48,25 @@ class LoopLag:
         observe: Callable[[float], None],
         count_block: Callable[[], None] = lambda: None,
         is_starting: Callable[[], bool] = lambda: False,
+        is_computing: Callable[[], bool] = lambda: False,
     ) -> None:
         """Prepare the timer.
 
         observe: receives each delay in seconds.
         count_block: called for each delay above BLOCKED_SECONDS.
-        is_starting: tells whether the engine is starting. Called in the watcher thread.
+        is_starting: tells whether the engine is starting. Also called in the watcher thread.
+        is_computing: tells whether answers are computed.
         """
         self._observe = observe
         self._count_block = count_block
         self._is_starting = is_starting
+        self._is_computing = is_computing
         self._due = 0.0
+        # Due time of a late timer and the stack of the loop's thread, set by the watcher thread.
+        self._captured = 0.0, "unknown"
         self._timer: asyncio.TimerHandle | None = None
         self._stopped = threading.Event()
         self._watch: threading.Thread | None = None
-        # Accessed only by the watcher thread.
         self._log = BlockLog()
 
     def begin(self) -> None:
@@ -76,43 +91,47 @@ class LoopLag:
         self._timer = asyncio.get_running_loop().call_later(PROBE_SECONDS, self._ring)
 
     def _ring(self) -> None:
-        late = max(0.0, time.monotonic() - self._due)
+        now = time.monotonic()
+        late = max(0.0, now - self._due)
         self._observe(late)
         if late > BLOCKED_SECONDS:
             self._count_block()
+        if late > FELT_SECONDS and not self._is_starting() and (late > BUSY_SECONDS or not self._is_computing()):
+            due, stack = self._captured
+            self._log.note(stack if due == self._due else "unknown", late, now)
         self._set_timer()
 
     def _look_after(self, loop_thread: int) -> None:
-        """Record each late timer once. Runs in the watcher thread."""
-        noticed = 0.0
-        while not self._stopped.wait(BLOCKED_SECONDS / 2):
+        """Capture the stack at each late timer once. Runs in the watcher thread."""
+        hanging = 0.0
+        while not self._stopped.wait(FELT_SECONDS / 4):
             due, now = self._due, time.monotonic()
-            if now - due > BLOCKED_SECONDS and due != noticed:
-                noticed = due
-                if self._is_starting():
-                    continue
-                self._log.note(sys._current_frames().get(loop_thread), now - due, now)
+            if now - due <= FELT_SECONDS:
+                continue
+            if due != self._captured[0]:
+                frame = sys._current_frames().get(loop_thread)
+                self._captured = due, short_stack(frame) if frame is not None else "unknown"
+            if now - due > HANG_SECONDS and due != hanging and not self._is_starting():
+                hanging = due
+                logger.warning(
+                    "the event loop has been blocked for more than %d s; stack: %s", HANG_SECONDS, self._captured[1]
+                )
 
 
 class BlockLog:
-    """Rate-limited log of blocks of the loop: one line a minute, with the stack of the current block."""
+    """Rate-limited log of blocks of the loop: one line a minute, with the stack of that block."""
 
     def __init__(self) -> None:
         self._num_others = 0
         self._may_write_at = 0.0
 
-    def note(self, frame: FrameType | None, late: float, now: float) -> None:
-        """Log a block that has lasted `late` seconds so far, or only count it within LOG_SECONDS of the last line."""
+    def note(self, stack: str, late: float, now: float) -> None:
+        """Log a block that lasted `late` seconds, or only count it within LOG_SECONDS of the last line."""
         if now < self._may_write_at:
             self._num_others += 1
             return
-        stack = short_stack(frame) if frame is not None else "unknown"
-        logger.warning(
-            "the event loop has been blocked for more than %d ms%s; stack: %s",
-            late * 1e3,
-            f", and {self._num_others} other times in the last minute" if self._num_others else "",
-            stack,
-        )
+        others = f", and {self._num_others} other times in the last minute" if self._num_others else ""
+        logger.warning("the event loop was blocked for %d ms%s; stack: %s", late * 1e3, others, stack)
         self._num_others, self._may_write_at = 0, now + LOG_SECONDS
 
 

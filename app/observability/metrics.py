@@ -56,8 +56,8 @@ class Metrics:
         )
         self.loop_blocks = Counter(
             "ebb_event_loop_blocks",
-            "Number of times that the event loop was late by more than 50 ms; the log has a stack at most once a "
-            "minute",
+            "Number of times that the event loop was late by more than 50 ms. The log has the stack of one that a "
+            "person feels, at most once a minute: from 100 ms, or from 250 ms while answers are computed",
             registry=self._registry,
         )
 

@@ -63,7 +63,8 @@ class Conversation:
     def _flags(self) -> tuple[str, ...]:
         return (
             *("--model", str(self.model), "--model-alias", f"claude-*={self.model.name}"),
-            *("--max-answer-tokens", "1024", "--chat-titles", "first-words", "--log-format", "json"),
+            *("--max-answer-tokens", "1024", "--chat-titles", "first-words"),
+            *("--log-format", "json", "--log-level", "debug"),
             *(_AS_SENT_FLAGS if self.arm == AS_SENT else ()),
         )
 

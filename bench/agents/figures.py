@@ -92,7 +92,7 @@ class MissingFiguresError(Exception):
 async def logged(log: Path, request_ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
     """Return the log lines of the requests by their ids, once all of them have ended. Raise MissingFiguresError.
 
-    log: log of the server with `--log-format json`.
+    log: log of the server with `--log-format json --log-level debug`.
     """
     deadline = time.monotonic() + LOG_SECONDS
     while True:

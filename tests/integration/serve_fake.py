@@ -58,6 +58,7 @@ def main() -> int:
     certificate, key = map(Path, sys.argv[5:7]) if len(sys.argv) > 5 else (None, None)
     settings = Settings(
         state_dir=state_dir,
+        log_level="debug",
         cache_dir=state_dir,
         secret_file=state_dir / "secret",
         cpu_kv_memory=0,

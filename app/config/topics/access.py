@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from app.config.options import any_path, integer, one_of, setting, switch
 from app.config.origins import parse_origins, parse_public_url
-from app.logs.log_lines import LogFormat
+from app.logs.log_lines import LogFormat, LogLevel
 
 
 def _http_url(text: str) -> str:
@@ -71,6 +71,12 @@ class AccessSettings:
     )
     log_format: LogFormat = setting(
         "text", one_of(*get_args(LogFormat)), "FORMAT", "`text`, or `json`: one object per line"
+    )
+    log_level: LogLevel = setting(
+        "info",
+        one_of(*get_args(LogLevel)),
+        "LEVEL",
+        "least level of log lines: `debug` adds a line for each request that succeeded, `warning` leaves out the start",
     )
     log_messages: bool = setting(
         False, switch, "", "write the text of messages to the log; otherwise it contains only numbers"

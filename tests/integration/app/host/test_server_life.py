@@ -156,7 +156,7 @@ async def test_server_answers_while_the_engine_is_built(tmp_path: Path) -> None:
             body = await (await http.get("/health")).json()
             assert body["starting"] == "Waiting for the order to go on"
             server.order("build")
-            await server.read_log_until("ready: fake-1")
+            assert (await server.read_log_until(r"ready: fake-1, .* Open (\S+)"))[1] == url
             assert (await http.get("/ready")).status == 200
 
 

@@ -47,7 +47,7 @@ OTHER: dict[str, tuple[str, Body]] = {
 
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    caplog.set_level(logging.INFO, logger="ebb.requests")
+    caplog.set_level(logging.DEBUG, logger="ebb.requests")
     return caplog
 
 

@@ -114,7 +114,7 @@ def output(name: str) -> RequestOutput:
 def test_generation_is_in_request_line_and_run_in_its_own(
     in_request: RequestRecord, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", logger="ebb.requests")
+    caplog.set_level("DEBUG", logger="ebb.requests")
     log_finished("req_1", output("req_1"))
     assert caplog.records == []
     log_finished("run_1", output("run_1"))
@@ -134,9 +134,9 @@ def test_logged_body_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("route", "status", "level"), [("/ready", 200, "DEBUG"), ("/ready", 503, "INFO"), ("/v1/models", 200, "INFO")]
+    ("route", "status", "level"), [("/ready", 503, "INFO"), ("/v1/models", 200, "DEBUG"), ("/v1/models", 499, "INFO")]
 )
-def test_successful_probes_are_logged_at_debug_level(
+def test_successful_requests_are_logged_at_debug_level(
     caplog: pytest.LogCaptureFixture, route: str, status: int, level: str
 ) -> None:
     caplog.set_level("DEBUG", logger="ebb.requests")

@@ -87,7 +87,7 @@ async def test_request_id_is_kept_if_valid_and_generated_otherwise(http: aiohttp
 async def test_finished_request_logs_one_line_without_text(
     http: aiohttp.ClientSession, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", logger="ebb.requests")
+    caplog.set_level("DEBUG", logger="ebb.requests")
     body = {"model": "fake-1", "prompt": "a secret", "max_tokens": 3}
     await http.post("/v1/completions", json=body, headers={"X-Request-Id": "mine"})
     [line] = [TextLines().format(record) for record in caplog.records if record.name == "ebb.requests"]

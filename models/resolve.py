@@ -39,22 +39,14 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress, *, device: str
     """
     if name.lower() == DEFAULT_MODEL:
         return pull_default(cache_dir, progress)
-    check_rights(name)
+    check_name(name)
     local = Path(name).expanduser()
     if local.is_dir():
-        if not (local / "config.json").is_file():
-            raise ModelNotFoundError(f"{local} is not a model folder: it has no config.json")
         return local
     if local.is_file():
-        if local.suffix.lower() != ".gguf":
-            raise ModelNotFoundError(f"{local} is not a model: use a folder or a .gguf file")
         return _converted(local.resolve(), cache_dir, progress)
     hub_name = at_hub(name)
-    if hub_name is None:
-        raise ModelNotFoundError(
-            f"there is no model {name!r}: use {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id like org/model; "
-            "`ebb pull` lists short names"
-        )
+    assert hub_name is not None
     ready = HubFolder.of(hub_name, cache_dir).ready(hub_name.choice)
     if ready is not None:
         return prepared(ready, cache_dir, progress)
@@ -66,16 +58,27 @@ def resolve_model(name: str, cache_dir: Path, progress: Progress, *, device: str
     return fetched(plan_download(hub_name, cache_dir, hub, progress, device=device), cache_dir, hub, progress)
 
 
-def check_rights(name: str) -> None:
-    """Raise ModelNotFoundError if the model `name` is a path at which this user may not look.
+def check_name(name: str) -> None:
+    """Raise ModelNotFoundError if no model can have this name: it is neither a model on this machine nor one of a hub.
 
-    All other functions treat such a path as missing.
+    A path at which this user may not look is refused, too. Other functions treat it as missing.
     """
+    if name.lower() == DEFAULT_MODEL:
+        return
     local = Path(name).expanduser()
     try:
-        (local / "config.json").exists()
+        is_folder = (local / "config.json").is_file()
     except OSError as error:
         raise ModelNotFoundError(why_unreadable(local, error)) from error
+    if local.is_dir() and not is_folder:
+        raise ModelNotFoundError(f"{local} is not a model folder: it has no config.json")
+    if local.is_file() and local.suffix.lower() != ".gguf":
+        raise ModelNotFoundError(f"{local} is not a model: use a folder or a .gguf file")
+    if not local.exists() and at_hub(name) is None:
+        raise ModelNotFoundError(
+            f"there is no model {name!r}: use {DEFAULT_MODEL}, a folder, a .gguf file, or a hub id like org/model; "
+            "`ebb pull` lists short names"
+        )
 
 
 def fetched(plan: "HubPlan", cache_dir: Path, hub: "Hub", progress: Progress) -> Path:

@@ -1,31 +1,42 @@
-"""`ebb chat`: a conversation with the running server, in the terminal."""
+"""`ebb chat`: a conversation with the running server in the terminal, or one question from arguments or a pipe."""
 
 import asyncio
 import contextlib
 import sys
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from app.cli.chat_answer import AnswerView
+from app.cli.chat_answer import AnswerView, printable
+from app.cli.chat_plan import ChatPlan
 from app.client.chat_client import ChatClient, NoServerError, RefusedError
 from app.config.settings import Settings
 from app.transport.tls import own_certificate
 from cache_tiers.registry import all_tiers
 
 POLL_SECONDS = 0.5
+SHOWN_CHARACTERS: Final = 400
+"""Characters of the end of an earlier answer that are shown when its chat continues."""
+
 THOUGHTS = "/thoughts"
-"""Command that hides reasoning or shows it again."""
+HELP = "/help"
+COMMANDS: Final = f"""\
+{HELP}      show these lines
+{THOUGHTS}  hide or show the thoughts of a model that thinks
+Ctrl-C     stop an answer
+Ctrl-D     quit; `ebb chat --continue` comes back to this chat, which the page has too"""
 
 
-def chat(settings: Settings, api_key: str | None = None) -> int:
-    """Read messages from standard input until its end (Ctrl-D), and print the answers as they arrive.
+def chat(settings: Settings, plan: ChatPlan) -> int:
+    """Ask the question of the plan or of a pipe, or converse until the end of the input (Ctrl-D).
 
     Returns the exit status.
     """
     with asyncio.Runner() as runner:
-        client = runner.run(_open(settings, api_key))
+        client = runner.run(_open(settings, plan.api_key))
         try:
-            return _converse(runner, client)
+            if plan.question is None and sys.stdin.isatty() and sys.stdout.isatty():
+                return _converse(runner, client, plan)
+            return _ask_once(runner, client, plan)
         except NoServerError as error:
             print(f"ebb: {error.message}\nStart one in another terminal: ebb serve", file=sys.stderr)
             return 1
@@ -38,16 +49,35 @@ async def _open(settings: Settings, api_key: str | None) -> ChatClient:
     return ChatClient(settings.client_url, api_key, own_certificate(settings))
 
 
-def _converse(runner: asyncio.Runner, client: ChatClient) -> int:
+def _ask_once(runner: asyncio.Runner, client: ChatClient, plan: ChatPlan) -> int:
+    """Ask one question and print nothing but the answer, for programs."""
+    piped = "" if sys.stdin.isatty() and plan.question is not None else sys.stdin.read().strip()
+    content = "\n\n".join(part for part in (plan.question, piped) if part)
+    if not content:
+        print('ebb: there is no question: ebb chat "QUESTION", or send one through a pipe', file=sys.stderr)
+        return 2
+    if runner.run(_ready(client)) is None:
+        return 1
+    earlier = runner.run(client.newest()) if plan.resumes else None
+    conversation_id = earlier["id"] if earlier is not None else runner.run(client.create(plan.system))
+    is_complete = runner.run(_answer(client, conversation_id, content, shows_thoughts=False, shows_receipt=False))
+    return 0 if is_complete else 1
+
+
+def _converse(runner: asyncio.Runner, client: ChatClient, plan: ChatPlan) -> int:
     model = runner.run(_ready(client))
     if model is None:
         return 1
-    conversation_id = runner.run(client.create())
-    # A program that reads the output wants only the answers.
-    shows_thoughts = sys.stdout.isatty()
-    print(f"{model['name']} at {client.url}. Ctrl-C stops an answer, Ctrl-D quits.")
+    earlier = runner.run(client.newest()) if plan.resumes else None
+    conversation_id = earlier["id"] if earlier is not None else runner.run(client.create(plan.system))
+    print(f"{model['name']} at {client.url}. {HELP} lists commands, Ctrl-C stops an answer, Ctrl-D quits.")
+    if earlier is not None:
+        print(f"Continuing “{printable(earlier['title'] or 'New chat')}”:\n{_end_of(earlier)}")
+    elif plan.resumes:
+        print("There is no earlier chat; this is a new one.")
     if model["thinking"]:
         print(f"The model thinks before it answers: {THOUGHTS} hides or shows its thoughts.")
+    shows_thoughts = True
     while True:
         try:
             content = input("\n> ").strip()
@@ -56,18 +86,29 @@ def _converse(runner: asyncio.Runner, client: ChatClient) -> int:
         except EOFError:
             print()
             return 0
-        if not content:
-            continue
-        if content == THOUGHTS:
-            shows_thoughts = not shows_thoughts
-            print(f"Thoughts are {'shown' if shows_thoughts else 'hidden'}.")
-            continue
+        match content:
+            case "":
+                continue
+            case _ if content == HELP:
+                print(COMMANDS)
+                continue
+            case _ if content == THOUGHTS:
+                shows_thoughts = not shows_thoughts
+                print(f"Thoughts are {'shown' if shows_thoughts else 'hidden'}.")
+                continue
         try:
-            runner.run(_answer(client, conversation_id, content, shows_thoughts=shows_thoughts))
+            runner.run(_answer(client, conversation_id, content, shows_thoughts=shows_thoughts, shows_receipt=True))
         except KeyboardInterrupt:
             print("\n(stopped)")
         except RefusedError as error:
             print(f"ebb: {error.message}", file=sys.stderr)
+
+
+def _end_of(conversation: dict[str, Any]) -> str:
+    """Return the end of the last message of an earlier conversation."""
+    text = conversation["messages"][-1]["content"] if conversation["messages"] else ""
+    end = text[-SHOWN_CHARACTERS:]
+    return printable(f"…{end}" if len(end) < len(text) else end)
 
 
 async def _ready(client: ChatClient) -> dict[str, Any] | None:
@@ -93,7 +134,10 @@ async def _ready(client: ChatClient) -> dict[str, Any] | None:
         await asyncio.sleep(POLL_SECONDS)
 
 
-async def _answer(client: ChatClient, conversation_id: str, content: str, *, shows_thoughts: bool) -> None:
+async def _answer(
+    client: ChatClient, conversation_id: str, content: str, *, shows_thoughts: bool, shows_receipt: bool
+) -> bool:
+    """Print the answer to `content` as it arrives, and return whether it ended without an error."""
     view = AnswerView(partial(print, end="", flush=True), shows_thoughts=shows_thoughts)
     async with contextlib.aclosing(client.send(conversation_id, content)) as events:
         with contextlib.closing(view):
@@ -106,10 +150,12 @@ async def _answer(client: ChatClient, conversation_id: str, content: str, *, sho
                             view.said(text)
                     case "done":
                         view.close()
-                        print(f"\n{receipt(event.data['message'])}")
+                        print(f"\n{receipt(event.data['message'])}" if shows_receipt else "")
+                        return True
                     case "error":
                         view.close()
                         print(f"\nebb: {event.data['error']['message']}", file=sys.stderr)
+    return False
 
 
 def receipt(message: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app.cli.bench_plan import API_KEY, BENCH_OPTIONS, BenchPlan
+from app.cli.chat_plan import CHAT_OPTIONS, QUESTION, ChatPlan
 from app.cli.keys_plan import (
     CREATE_HELP,
     CREATE_OPTIONS,
@@ -31,6 +32,9 @@ from app.version import VERSION
 from engine.device_choice import choose_device
 from engine.errors import EbbError
 
+CHAT_HELP = "talk to the running server in the terminal, or ask it one question"
+RUNNING = ("host", "port")
+"""Settings of the commands that talk to a running server."""
 CACHE_ACTIONS = ("stat", "clear", "verify")
 CACHE_HELP = "inspect the KV blocks in Redis: stat counts them, verify checks them, clear deletes them"
 DOCTOR_HELP = "check this machine and say how to fix each problem"
@@ -71,6 +75,7 @@ OF_THE_SERVER = (
     "public-url",
     "cors-origins",
     "log-format",
+    "log-level",
     "log-messages",
     "otlp-endpoint",
     "without-keys",
@@ -124,6 +129,7 @@ examples:
   ebb serve --model qwen3-1.7b                serve another model: a short name, hub id, folder or .gguf file
   ebb serve --kv-memory 2GiB --redis-url off  keep more chats on the device, and nothing in Redis
   ebb chat                                    talk to the running server in the terminal
+  ebb chat "QUESTION" < notes.txt             ask one question about a file, and print the answer alone
   ebb desktop                                 show the page in a window, with a server that ends with it
   ebb doctor                                  check this machine and say how to fix each problem
   ebb doctor qwen3-1.7b                       check how this machine would serve a model
@@ -197,15 +203,15 @@ def _commands() -> tuple[_Command, ...]:
     return (
         _Command("serve", _serve, "run the server: API and web page", everything),
         _Command("pull", _pull, PULL_HELP, PULL_SETTINGS, PULL_OPTIONS, argument=PULL_NAME, needs_argument=False),
-        _Command("chat", _chat, "talk to the running server in the terminal", ("host", "port"), (API_KEY,)),
+        _Command("chat", _chat, CHAT_HELP, RUNNING, CHAT_OPTIONS, argument=QUESTION, needs_argument=False),
         _Command("desktop", _desktop, DESKTOP_HELP, everything),
-        _Command("drain", _drain, DRAIN_HELP, ("host", "port"), (API_KEY,), argument=REPLICA),
+        _Command("drain", _drain, DRAIN_HELP, RUNNING, (API_KEY,), argument=REPLICA),
         _Command(
             "doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS, argument=DOCTOR_MODEL, needs_argument=False
         ),
         _Command("backup", _backup, BACKUP_HELP, ("state-dir", "database-url"), argument=BACKUP_FILE),
         _Command("restore", _restore, RESTORE_HELP, ("state-dir", "database-url"), argument=RESTORE_FILE),
-        _Command("bench", _bench, "measure the running server as its clients see it", ("host", "port"), BENCH_OPTIONS),
+        _Command("bench", _bench, "measure the running server as its clients see it", RUNNING, BENCH_OPTIONS),
         _Command("cache", _cache, CACHE_HELP, ("state-dir", "secret-file", "redis-url"), actions=CACHE_ACTIONS),
         _Command(
             "keys create", _keys_create, CREATE_HELP, ("state-dir", "database-url"), CREATE_OPTIONS, argument=KEY_NAME
@@ -243,6 +249,9 @@ def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[
             parser_of_group = subparsers.add_parser(group, help=GROUPS[group], allow_abbrev=False)
             groups[group] = parser_of_group.add_subparsers(metavar="COMMAND", required=True)
         _add_command(groups[group], command)
+    given_name = next(iter(sys.argv[1:] if argv is None else argv), "-")
+    if not given_name.startswith("-") and given_name not in subparsers.choices:
+        parser.error(f"there is no command {given_name!r}{did_you_mean(given_name, subparsers.choices)}")
     known, unknown = parser.parse_known_args(argv)
     given = vars(known)
     chosen: _Command = given.pop("command")
@@ -276,7 +285,8 @@ def _add_command(subparsers: "argparse._SubParsersAction[_Parser]", command: _Co
     )
     for option in (*command.own, *OPTIONS):
         if option in command.own or option.name in command.settings:
-            _add(parser, option)
+            to_connect = command.settings == RUNNING and option.name in RUNNING
+            _add(parser, replace(option, text=f"{option.name} of the server") if to_connect else option)
 
 
 def _add(parser: argparse.ArgumentParser, option: Option) -> None:
@@ -326,10 +336,10 @@ def _profile(settings: Settings, **plan: Any) -> int:
     return profile(settings, ProfilePlan(**plan))
 
 
-def _chat(settings: Settings, api_key: str | None = None) -> int:
+def _chat(settings: Settings, **given: Any) -> int:
     from app.cli.chat import chat
 
-    return chat(settings, api_key)
+    return chat(settings, ChatPlan(resumes=given.pop("continue", False), **given))
 
 
 def _desktop(settings: Settings) -> int:

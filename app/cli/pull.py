@@ -42,7 +42,7 @@ def pull(settings: Settings, name: str | None = None, yes: bool = False) -> int:
     """
     if name is None:
         print(catalogue_text())
-        print(f"On this machine, {suitable(settings).sentence()}.")
+        print(f"Among them, {suitable(settings).sentence()}")
         return 0
     try:
         hub_name = at_hub(name)

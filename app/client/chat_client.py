@@ -67,10 +67,29 @@ class ChatClient:
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise NoServerError(f"no server answers at {self.url} ({error or type(error).__name__})") from error
 
-    async def create(self) -> str:
+    async def newest(self) -> dict[str, Any] | None:
+        """Get the conversation that changed last, with its messages; None if there is none.
+
+        Raises NoServerError, RefusedError.
+        """
+        try:
+            async with self._session.get("/api/conversations") as response:
+                await _refuse_errors(response)
+                listed = (await response.json())["data"]
+            if not listed:
+                return None
+            # Pinned conversations come first, however old they are.
+            newest = max(listed, key=lambda each: each["updated_at"])
+            async with self._session.get(f"/api/conversations/{newest['id']}") as response:
+                await _refuse_errors(response)
+                return dict(await response.json())
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
+
+    async def create(self, system_prompt: str | None = None) -> str:
         """Create a conversation and return its id. Raises NoServerError, RefusedError."""
         try:
-            async with self._session.post("/api/conversations", json={}) as response:
+            async with self._session.post("/api/conversations", json={"system_prompt": system_prompt}) as response:
                 await _refuse_errors(response)
                 return str((await response.json())["id"])
         except (aiohttp.ClientError, TimeoutError) as error:

@@ -47,7 +47,7 @@ from engine.kv.budget import redis_budget
 from engine.worker.host_resources import available_memory
 from engine.worker.torch.devices import open_device
 from models.errors import ModelError
-from models.resolve import check_rights, find_model, local_gguf
+from models.resolve import check_name, find_model, local_gguf
 
 STATIC = Path(__file__).parents[1] / "static"
 
@@ -167,11 +167,9 @@ def check_model(settings: Settings) -> Finding:
     if local_gguf(settings.model) is not None:
         return Finding("ok", "model", f"{settings.model}, which the first `ebb serve` converts")
     try:
-        check_rights(settings.model)
+        check_name(settings.model)
     except ModelError as error:
-        return Finding(
-            "fail", "model", str(error), "run Ebb as a user who may read the model, or choose another --model"
-        )
+        return Finding("fail", "model", str(error), "choose another --model, or make it readable for Ebb's user")
     advice = f"`ebb pull {settings.model}` downloads it now, `ebb serve` when it starts"
     return Finding("warn", "model", f"{settings.model} is not on this machine yet", advice)
 

@@ -30,10 +30,9 @@ def security_doctor(settings: Settings) -> int:
 
     findings = _run(SECURITY_CHECKS, settings, security_line)
     warnings = sum(finding.level != "ok" for finding in findings)
+    counted = "1 warning" if warnings == 1 else f"{warnings} warnings"
     print(
-        f"\n{warnings} warnings: see the lines that begin with an arrow."
-        if warnings
-        else "\nNothing is open that should not be."
+        f"\n{counted}: see the lines that begin with an arrow." if warnings else "\nNothing is open that should not be."
     )
     return 1 if warnings else 0
 

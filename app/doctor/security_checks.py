@@ -95,7 +95,8 @@ def _logins(settings: Settings) -> list[str]:
         provider = [f"people log in at the provider of {settings.saml_metadata_file}"]
     directory = [f"people log in with passwords of {settings.ldap_url}"] if settings.ldap_url else []
     proxy = [f"a proxy names people in {settings.proxy_user_header}"] if settings.proxy_user_header else []
-    return provider + directory + proxy
+    passwords = ["people log in with passwords that Ebb keeps"] if settings.passwords else []
+    return provider + directory + proxy + passwords
 
 
 def check_cors(settings: Settings) -> Finding:

@@ -24,8 +24,8 @@ class Suitability:
     def sentence(self) -> str:
         """Name the model, and the command that fetches it."""
         if self.model is None:
-            return f"with {self.machine}, the default model {DEFAULT_MODEL} suits this machine"
-        return f"with {self.machine}, {self.model.name} suits this machine: `ebb pull {self.model.name}`"
+            return f"the default model {DEFAULT_MODEL} suits this machine ({self.machine})"
+        return f"{self.model.name} suits this machine ({self.machine}): `ebb pull {self.model.name}`"
 
 
 def suitable(settings: Settings) -> Suitability:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import pty
 import signal
+import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Self
@@ -83,6 +84,22 @@ async def terminal(api: RunningServer[FakeEngine]) -> AsyncIterator[Terminal]:
     terminal.close()
 
 
+async def asked(url: str, *arguments: str, piped: str = "") -> tuple[int, str, str]:
+    """Run `ebb chat` without a terminal. Return its status, and what it wrote to standard output and error."""
+    address = urlsplit(url)
+    place = ("--host", str(address.hostname), "--port", str(address.port))
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        given.write(piped.encode())
+        given.seek(0)
+        process = ForkedProcess(
+            main, ["chat", *arguments, *place], stdin=given.fileno(), stdout=out.fileno(), stderr=errors.fileno()
+        )
+        status = await asyncio.wait_for(asyncio.to_thread(process.wait), DEADLINE_SECONDS)
+        out.seek(0)
+        errors.seek(0)
+        return status, out.read().decode(), errors.read().decode()
+
+
 async def messages(http: aiohttp.ClientSession) -> list[dict[str, object]]:
     async with http.get("/api/conversations") as response:
         (conversation,) = (await response.json())["data"]
@@ -145,6 +162,60 @@ async def test_empty_line_prompts_again_without_a_request(api: RunningServer[Fak
     terminal.type("  \n")
     await terminal.shows("> ")
     assert api.engine.requests == []
+
+
+async def test_help_lists_the_commands_without_a_request(api: RunningServer[FakeEngine], terminal: Terminal) -> None:
+    terminal.type("/help\n")
+    await terminal.shows("/thoughts  hide or show")
+    await terminal.shows("> ")
+    assert api.engine.requests == []
+
+
+async def test_path_is_a_message_and_no_command(http: aiohttp.ClientSession, terminal: Terminal) -> None:
+    terminal.type("/etc/hosts explain\n")
+    await terminal.shows("computed")
+    assert (await messages(http))[0]["content"] == "/etc/hosts explain"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "piped", "content"),
+    [(("why?",), "", "why?"), ((), "why\nnot?\n", "why\nnot?"), (("why?",), "notes\n", "why?\n\nnotes")],
+)
+async def test_one_question_prints_the_answer_alone(
+    api: RunningServer[FakeEngine], http: aiohttp.ClientSession, arguments: tuple[str, ...], piped: str, content: str
+) -> None:
+    status, out, errors = await asked(api.url, *arguments, piped=piped)
+    answer = await messages(http)
+    assert (status, out.strip(), errors) == (0, str(answer[1]["content"]).strip(), "")
+    assert answer[0]["content"] == content
+
+
+async def test_question_continues_newest_chat_and_its_system_prompt(
+    api: RunningServer[FakeEngine], http: aiohttp.ClientSession
+) -> None:
+    await asked(api.url, "one", "--system", "Be brief.")
+    await asked(api.url, "two", "--continue")
+    assert [message["role"] for message in await messages(http)] == ["user", "assistant"] * 2
+    async with http.get("/api/conversations") as response:
+        assert (await response.json())["data"][0]["system_prompt"] == "Be brief."
+
+
+async def test_continued_chat_shows_the_end_of_its_last_answer(api: RunningServer[FakeEngine]) -> None:
+    await asked(api.url, "one")
+    terminal = Terminal.chat_with(api.url, "--continue")
+    try:
+        await terminal.shows("Continuing “one”:")
+        await terminal.shows("w11")
+        await terminal.shows("> ")
+    finally:
+        terminal.close()
+
+
+async def test_failed_or_empty_question_ends_with_a_status(api: RunningServer[FakeEngine]) -> None:
+    status, _, errors = await asked(api.url, FAILING)
+    assert (status, "The model failed on this request" in errors) == (1, True)
+    status, _, errors = await asked(api.url)
+    assert (status, "there is no question" in errors) == (2, True)
 
 
 async def test_unreachable_server_prints_how_to_start_one() -> None:

@@ -260,6 +260,11 @@ def test_devices_of_a_cluster_are_not_looked_for_on_this_machine(tmp_path: Path)
     assert [check(elsewhere).level for check in (checks.check_device, checks.check_memory)] == ["ok", "ok"]
 
 
+def test_model_that_cannot_exist_fails(tmp_path: Path) -> None:
+    finding = checks.check_model(settings(tmp_path, model="nosuch"))
+    assert (finding.level, "there is no model 'nosuch'" in finding.text) == ("fail", True)
+
+
 def test_missing_model_is_a_warning_and_not_downloaded(tmp_path: Path) -> None:
     finding = checks.check_model(settings(tmp_path))
     assert finding.level == "warn"

@@ -106,7 +106,7 @@ def test_version_flag_prints_installed_version(run: Run) -> None:
     ("arguments", "words"),
     [
         ((), "required: COMMAND"),
-        (("sevre",), "invalid choice: 'sevre'"),
+        (("sevre",), "there is no command 'sevre'; did you mean serve?"),
         (("serve", "--kv-memry", "1GiB"), "unknown argument --kv-memry; did you mean --kv-memory?"),
         (("serve", "--prot=1"), "unknown argument --prot=1; did you mean --port?"),
         (("serve", "--kv-mem", "1GiB"), "unknown argument --kv-mem"),

@@ -105,3 +105,13 @@ MOVED: Final = {
     "fireworks-ai-llama-3-firefunction-v2": "the template fails without `functions`, which only its own server has",
 }
 """Reasons for messages that do not stand in their places."""
+
+_EVERY_KIND: Final = ("two", "words", "values", "text", "lines", "nothing")
+
+UNREAD: Final[dict[str, dict[str, str]]] = {
+    "fireworks-ai-llama-3-firefunction-v2": dict.fromkeys(_EVERY_KIND, MOVED["fireworks-ai-llama-3-firefunction-v2"]),
+    "unsloth-Apriel-1.5": dict.fromkeys(
+        _EVERY_KIND, "the template names one mark in its instructions and writes another"
+    ),
+}
+"""Reasons for calls that are not read as the template wrote them, by the kind of their arguments."""

@@ -9,7 +9,17 @@ from models.chat_format import Message
 from models.errors import ChatFormatError
 from models.tool_calls import ToolCall
 from tests.many_models import MARK, representatives
-from tests.published_templates import DIFFERENT, FILES, FOLDERS, MOVED, Published, published, their_prompt
+from tests.published_templates import (
+    DIFFERENT,
+    FILES,
+    FOLDERS,
+    MOVED,
+    UNKNOWN_CALLS,
+    UNREAD,
+    Published,
+    published,
+    their_prompt,
+)
 
 NAMED: Final = (
     *("cohere2", "deepseekv3", "gemma", "glm4moe", "gptoss", "lfm2_2_5", "llama3_1", "phi3_5", "qwen3_5_think"),
@@ -35,6 +45,27 @@ ROWS: Final = (
     *("U", "S", "SU", "SSU", "US", "USAU", "UASU", "SUSU", "SUAU", "SUASU"),
     *("UAAU", "AU", "SAU", "SA", "UU", "UUAU", "UAU"),
 )
+FIELDS: Final = {name: {"type": name} for name in ("string", "integer", "boolean", "object")} | {
+    # Hermes' templates fail at the types of lists and of null.
+    "list": {"items": {}},
+    "null": {"enum": [None]},
+}
+TWO_TOOLS: Final[list[dict[str, Any]]] = [
+    {"type": "function", "function": {"name": name, "description": DESCRIPTION, "parameters": parameters}}
+    for parameters in [{"type": "object", "properties": FIELDS}]
+    for name in ("get_weather", "add_item")
+]
+Calls = list[tuple[str, dict[str, Any]]]
+CALLED: Final[dict[str, Calls]] = {
+    "two": [("get_weather", {"string": "Paris", "integer": 2}), ("add_item", {"string": "Rome"})],
+    "words": [("add_item", {"boolean": False, "null": None})],
+    "values": [("add_item", {"list": [1, {"é": '"x" and }'}, True], "object": {"a": [None, "b"]}})],
+    "text": [("get_weather", {"string": 'it\'s "so" <b> & {x}: \\ \n [1] </p>', "integer": 0})],
+    "lines": [("get_weather", {"string": "\n a\n\n"})],
+    "nothing": [("get_weather", {})],
+}
+"""Calls by the kind of their arguments."""
+
 ROLES: Final = {"S": "system", "U": "user", "A": "assistant"}
 WORDS: Final = ("alpha", "bravo", "charlie", "delta", "echo")
 
@@ -97,3 +128,34 @@ def test_every_message_stands_in_its_place(name: str) -> None:
         if -1 in begins or begins != sorted(begins):
             moved.append(row)
     assert bool(moved) == (name in MOVED), moved
+
+
+@each_template
+def test_calls_of_the_template_are_read(name: str) -> None:
+    """Read the calls as the template writes those of a history."""
+    if name in UNKNOWN_CALLS:
+        return
+    model, wrong = published(name), set[str]()
+    for kind, calls in CALLED.items():
+        # Some templates write each call in an answer of its own. Without marks, only the first one is then read.
+        is_alone = model.chat.tools.template.has_one_call and model.chat.tools.syntax.marks.bare
+        if read_calls(model, calls) != (calls[:1] if is_alone else calls):
+            wrong.add(kind)
+    assert wrong == set(UNREAD.get(name, {}))
+
+
+def read_calls(model: Published, calls: Calls) -> Calls:
+    """Render an answer of `calls`, and return the complete ones that are read from it."""
+    said = [Message("tools", json.dumps(TWO_TOOLS)), Message("user", "QUESTION")]
+    called = tuple(ToolCall(name, json.dumps(arguments, ensure_ascii=False)) for name, arguments in calls)
+    results = [Message("tool", "SUN")] * len(calls)
+    try:
+        ids = model.chat.render([*said, Message("assistant", "", called), *results])
+        spoken = model.chat.render([*said, Message("assistant", "@")])
+    except ChatFormatError:
+        return []
+    tools = model.chat.tools
+    begins = next(at for at, (one, other) in enumerate(zip(ids, spoken, strict=False)) if one != other)
+    text = model.tokenizer.describe(ids[begins:] if tools.syntax.marks.bare else ids).rpartition("QUESTION")[2]
+    found = tools.parser(tools=[tool["function"] for tool in TWO_TOOLS]).whole(text).calls
+    return [(call.name, json.loads(call.arguments)) for call in found if call.is_complete]

@@ -35,17 +35,20 @@ class JsonCallReader:
     not_called: text that was read since the last call and is not part of a call. Set if the text is broken.
     """
 
-    def __init__(self, arguments: Sequence[str] = ("arguments",), *, is_bare: bool = False) -> None:
+    def __init__(
+        self, arguments: Sequence[str] = ("arguments",), *, name: str | None = "name", is_bare: bool = False
+    ) -> None:
         """Create the reader.
 
         arguments: names of the field with the arguments.
+        name: name of the field with the name; None if an object has one field, from the name to the arguments.
         is_bare: no mark precedes the JSON, so only an object that begins with a call's fields is a call.
         """
         self.has_called = False
         self.is_broken = False
         self.unread = ""
         self.not_called = ""
-        self._keys = _Keys(tuple(arguments), is_bare)
+        self._keys = _Keys(tuple(arguments), name, is_bare)
         self._json = JsonScanner()
         self._level = 0
         self._call: _Call | None = None
@@ -117,11 +120,12 @@ class _Keys(NamedTuple):
     """Fields of a call. As in `JsonCallReader`."""
 
     arguments: tuple[str, ...]
+    name: str | None
     is_bare: bool
 
     def may_begin(self, key: str) -> bool:
         """Return whether a call may begin with the field `key`."""
-        return not self.is_bare or key in ("name", "type", *self.arguments)
+        return not self.is_bare or key in (self.name, "type", *self.arguments)
 
 
 class _Call:
@@ -151,7 +155,7 @@ class _Call:
             self._take_key(token)
         elif token.level == self._level and token.kind in _BETWEEN:
             pass
-        elif self._key == "name":
+        elif self._key == self._keys.name:
             self._take_name(token)
         elif self._key in self._keys.arguments:
             self._arguments.take(token)
@@ -186,9 +190,14 @@ class _Call:
             if self._is_first and not self._keys.may_begin(key):
                 raise _NotACallError("")
             self._is_first = False
+            if self._keys.name is None:
+                self._take_name_as_key(key, token)
+                return
             # A call that has begun keeps its name, and arguments are read once.
             is_repeated = (
-                self.has_begun if key == "name" else key in self._keys.arguments and self._arguments.has_started
+                self.has_begun
+                if key == self._keys.name
+                else key in self._keys.arguments and self._arguments.has_started
             )
             self._key = "" if is_repeated else key
 
@@ -197,6 +206,11 @@ class _Call:
             raise _NotACallError(token.text)
         if (name := self._string_of(token)) is not None:
             self._name = name
+
+    def _take_name_as_key(self, key: str, token: JsonToken) -> None:
+        if self._name is not None:
+            raise _NotACallError(token.text)
+        self._name, self._key = key, self._keys.arguments[0]
 
     def _string_of(self, token: JsonToken) -> str | None:
         """Add a token to the string that is being read, and return the string if this is its end."""

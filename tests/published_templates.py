@@ -85,11 +85,8 @@ UNKNOWN_CALLS: Final = (
     *("muse_glimmer", "muse_glimmer_training", "muse-glimmer"),
     *("MiniMax-M1", "MiniMax-M2", "MiniMax-M3", "openbmb-MiniCPM5-1B"),
     *("deepseek-ai-DeepSeek-V3.2", "deepseek-ai-DeepSeek-V4", "deepseek-ai-DeepSeek-V4-Flash-0731"),
-    *("Cohere2MoE", "CohereForAI-c4ai-command-r7b-12-2024-tool_use"),
-    *("GigaChat3-10B-A1.8B", "GigaChat3.1-10B-A1.8B"),
-    *("meetkai-functionary-medium-v3.1", "meetkai-functionary-medium-v3.2"),
-    *("Apertus-8B-Instruct", "Apriel-1.6-15b-Thinker-fixed", "ByteDance-Seed-OSS", "Kimi-K3"),
-    *("NVIDIA-Nemotron-Nano-v2", "tencent-Hy3", "upstage-Solar-Open-100B"),
+    *("meetkai-functionary-medium-v3.2", "Kimi-K3", "tencent-Hy3"),
+    *("ByteDance-Seed-OSS", "NVIDIA-Nemotron-Nano-v2"),
 )
 """Templates with calls in a syntax that Ebb does not read."""
 
@@ -110,8 +107,5 @@ _EVERY_KIND: Final = ("two", "words", "values", "text", "lines", "nothing")
 
 UNREAD: Final[dict[str, dict[str, str]]] = {
     "fireworks-ai-llama-3-firefunction-v2": dict.fromkeys(_EVERY_KIND, MOVED["fireworks-ai-llama-3-firefunction-v2"]),
-    "unsloth-Apriel-1.5": dict.fromkeys(
-        _EVERY_KIND, "the template names one mark in its instructions and writes another"
-    ),
 }
 """Reasons for calls that are not read as the template wrote them, by the kind of their arguments."""

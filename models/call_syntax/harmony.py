@@ -30,13 +30,12 @@ To call one, send its arguments as JSON to functions.NAME in the commentary chan
 
 
 class HarmonyCalls(JsonCalls):
-    """A `CallSyntax`. An answer has one call. A forced call may follow reasoning."""
+    """A `CallSyntax`. A forced call may follow reasoning."""
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. The prompt ends with the beginning of the turn."""
-        del most
         thought = f"thought: {spell(f'{CHANNEL}analysis{MESSAGE}')} text"
-        rules = JsonCalls.grammar(self, tools, spell, 1)[1:]
+        rules = JsonCalls.grammar(self, tools, spell, most)[1:]
         return ["start: thought? call", *rules, thought, *text_rule(f"{END}{TURN}", spell)]
 
 
@@ -47,6 +46,7 @@ HARMONY = HarmonyCalls(
     after="",
     opening=TURN,
     between=TURN,
+    is_single=True,
     words=(START, CHANNEL, MESSAGE, END),
     make_reader=lambda _: HeadedReader(_HEAD),
 )

@@ -27,6 +27,11 @@ class PromptTexts:
     on_own_line: bool = False
 
 
+def instructions(how: str) -> str:
+    """Return a text for `PromptTexts`. how: says how to call the tools. Braces in it are doubled."""
+    return f"# Tools\n\nYou may call functions. Their signatures:\n{{tools}}\n\n{how}"
+
+
 @dataclass(frozen=True, slots=True)
 class CallIds:
     """Ids by which results refer to their calls in prompts. Clients have other ids, so Ebb numbers the calls.

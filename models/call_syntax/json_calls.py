@@ -13,20 +13,20 @@ from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall
 
 _PLACE = re.compile("<NAME>|<ID>|<NUMBER>")
-_ID_LENGTH = 9
 _NUMBERED = re.compile("(<ID>|<NUMBER>)")
-_PATTERNS = {"<ID>": f" /[a-zA-Z0-9]{{{_ID_LENGTH}}}/ ", "<NUMBER>": " /[0-9]{1,4}/ "}
+_NUMBER_RULE = " /[0-9]{1,4}/ "
 
 
 @dataclass(frozen=True, slots=True)
 class JsonCalls:
-    """A `CallSyntax`. In `before` and `after`, <NAME> stands for the name, <ID> for an id of nine characters, and
+    """A `CallSyntax`. In `before` and `after`, <NAME> stands for the name, <ID> for an id of letters and digits, and
     <NUMBER> for the number of the call.
 
     opening, closing: text around all calls.
     between: text between two calls.
     before, after: text around the arguments of one call.
     spaced: calls that a grammar forces have a space after commas and colons.
+    is_single: an answer has one call.
     words, ids, call_words: as in `CallSyntax`.
     make_reader: creates a reader of the text after a mark.
     """
@@ -39,6 +39,7 @@ class JsonCalls:
     closing: str = ""
     between: str = ""
     spaced: bool = True
+    is_single: bool = False
     words: tuple[str, ...] = ()
     ids: CallIds = NUMBERED
     call_words: tuple[str, ...] = ()
@@ -66,7 +67,8 @@ class JsonCalls:
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`."""
-        start = [spell(self.opening), repeated("call", spell(self.between), most), spell(self.closing)]
+        calls = repeated("call", spell(self.between), 1 if self.is_single else most)
+        start = [spell(self.opening), calls, spell(self.closing)]
         rules = [f"start: {' '.join(filter(None, start))}", any_call(len(tools))]
         for index, tool in enumerate(tools):
             parts = [self._spelled(self.before, tool, spell), f"arguments_{index}"]
@@ -77,12 +79,14 @@ class JsonCalls:
         return rules
 
     def _filled(self, text: str, call: ToolCall, clean: Callable[[str], str], number: int) -> str:
-        values = {"<NAME>": clean(self._name(call.name)), "<ID>": f"{number:0{_ID_LENGTH}}", "<NUMBER>": str(number)}
+        name, id_ = clean(self._name(call.name)), self.ids.of(call.name, number)
+        values = {"<NAME>": name, "<ID>": id_, "<NUMBER>": str(number)}
         return _PLACE.sub(lambda place: values[place[0]], text)
 
     def _spelled(self, text: str, tool: Mapping[str, Any], spell: Callable[[str], str]) -> str:
-        pieces = _NUMBERED.split(text)
-        spelled = (_PATTERNS.get(piece) or spell(piece.replace("<NAME>", self._name(tool["name"]))) for piece in pieces)
+        pieces, length = _NUMBERED.split(text), len(self.ids.of("", 0))
+        patterns = {"<ID>": f" /[a-zA-Z0-9]{{{length}}}/ ", "<NUMBER>": _NUMBER_RULE}
+        spelled = (patterns.get(piece) or spell(piece.replace("<NAME>", self._name(tool["name"]))) for piece in pieces)
         return "".join(spelled)
 
     def _name(self, name: str) -> str:

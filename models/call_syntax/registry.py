@@ -4,10 +4,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
+from models.call_syntax.apertus import APERTUS
+from models.call_syntax.apertus import START as APERTUS_START
+from models.call_syntax.apriel import APRIEL
+from models.call_syntax.cohere import COHERE
+from models.call_syntax.cohere import START as COHERE_START
 from models.call_syntax.deepseek import ALL as DEEPSEEK_CALLS
 from models.call_syntax.deepseek import DEEPSEEK_V3, DEEPSEEK_V31
+from models.call_syntax.functionary import FUNCTIONARY
 from models.call_syntax.gemma4 import GEMMA4
 from models.call_syntax.gemma4 import START as GEMMA4_START
+from models.call_syntax.gigachat import GIGACHAT3, GIGACHAT31
+from models.call_syntax.gigachat import START as GIGACHAT_START
 from models.call_syntax.glm import GLM45, GLM47
 from models.call_syntax.granite import GRANITE
 from models.call_syntax.granite import START as GRANITE_START
@@ -26,6 +34,8 @@ from models.call_syntax.pangu import START as PANGU_START
 from models.call_syntax.phi4_mini import PHI4_FUNCTOOLS, PHI4_MINI
 from models.call_syntax.pythonic import LINES_START, LLAMA4, OLMO3, PYTHONIC
 from models.call_syntax.qwen3_coder import QWEN3_CODER
+from models.call_syntax.solar import ONE as SOLAR_CALL
+from models.call_syntax.solar import SOLAR
 from models.harmony_thinking import CHANNEL, START
 
 
@@ -66,12 +76,19 @@ FAMILIES: Final = (
     Family("glm-4.5", GLM45, lambda template, _: _GLM45.search(template) is not None),
     Family("glm-4.7", GLM47, _has("<tool_call>", "<arg_key>", "<arg_value>")),
     Family("qwen3-coder", QWEN3_CODER, _has("<tool_call>", "<function=", "<parameter=")),
+    Family("apriel", APRIEL, _has("<tool_calls>[", '"arguments": ')),
     Family(FALLBACK, HERMES, lambda template, _: writes_hermes(template)),
     Family("olmo3", OLMO3, _has(LINES_START, but=("DSML", "<invoke"))),
     Family("phi4-mini-functools", PHI4_FUNCTOOLS, _has("functools[")),
     Family("phi4-mini", PHI4_MINI, _has("<|tool|>")),
     Family("llama3", LLAMA3, _has("<|start_header_id|>", "ipython", but=("<function=",))),
     Family("llama4", LLAMA4, _has("<|header_start|>", '"parameters": ')),
+    Family("apertus", APERTUS, _has(APERTUS_START)),
+    Family("cohere", COHERE, _has(COHERE_START, '"tool_name": ')),
+    Family("functionary-v3.1", FUNCTIONARY, _has("<|start_header_id|>", "<function=", "{start_tag}")),
+    Family("gigachat3.1", GIGACHAT31, _has(GIGACHAT_START, "<|role_sep|>")),
+    Family("gigachat3", GIGACHAT3, _has("<|role_sep|>", "function call")),
+    Family("solar", SOLAR, _has(SOLAR_CALL)),
     Family("pythonic", PYTHONIC, _has("<|header_start|>")),
 )
 """All formats. The first one that recognizes a model is its format, so the order matters."""

@@ -38,6 +38,13 @@ HEADS: Final = {
     "olmo3": "<function_calls>\nf(a=",
     "pythonic": "[f(a=",
     "harmony": f"{START}assistant to=functions.f{CHANNEL}commentary json{MESSAGE}",
+    "apertus": '<|tools_prefix|>[{"f": ',
+    "apriel": '<tool_calls>[{"name": "f", "arguments": ',
+    "cohere": '<|START_ACTION|>[{"tool_call_id": "0", "tool_name": "f", "parameters": ',
+    "functionary-v3.1": "<function=f>",
+    "gigachat3": '<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "f", "arguments": ',
+    "gigachat3.1": '<|function_call|>{"name": "f", "arguments": ',
+    "solar": "<|tool_calls|><|tool_call:begin|>a1<|tool_call:name|>f<|tool_call:args|>",
     "openpangu": '[unused11][{"name": "f", "arguments": ',
 }
 """Beginnings of calls, up to the first argument or its value."""

@@ -65,6 +65,19 @@ WRITTEN = {
     "llama4": f'{{"name": "get_weather", "parameters": {ARGS}}}; {{"name": "get_weather", "parameters": {ROMAN}}}',
     "harmony": f"<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>{ARGS}"
     f"<|start|>assistant to=functions.get_weather<|channel|>commentary json<|message|>{ROMAN}",
+    "apertus": f'<|tools_prefix|>[{{"get_weather": {ARGS}}}, {{"get_weather": {ROMAN}}}]<|tools_suffix|>',
+    "apriel": f'<tool_calls>[{{"name": "get_weather", "arguments": {ARGS}, "id": "000000000"}}, '
+    f'{{"name": "get_weather", "arguments": {ROMAN}, "id": "000000001"}}]</tool_calls>',
+    "cohere": f'<|START_ACTION|>[\n    {{"tool_call_id": "0", "tool_name": "get_weather", "parameters": {ARGS}}},\n'
+    f'    {{"tool_call_id": "1", "tool_name": "get_weather", "parameters": {ROMAN}}}\n]<|END_ACTION|>',
+    "functionary-v3.1": f"<function=get_weather>{ARGS}</function><function=get_weather>{ROMAN}</function>",
+    "gigachat3": f'<|message_sep|>\n\nfunction call<|role_sep|>\n{{"name": "get_weather", "arguments": {ARGS}}}'
+    f'<|message_sep|>\n\nfunction call<|role_sep|>\n{{"name": "get_weather", "arguments": {ROMAN}}}',
+    "gigachat3.1": f'<|function_call|>{{"name": "get_weather", "arguments": {ARGS}}}'
+    f'<|function_call|>{{"name": "get_weather", "arguments": {ROMAN}}}',
+    "solar": "<|end|><|begin|>assistant<|tool_calls|>"
+    f"<|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>get_weather<|tool_call:args|>{ARGS}<|tool_call:end|>"
+    f"<|tool_call:begin|>a1b2c3d4e6<|tool_call:name|>get_weather<|tool_call:args|>{ROMAN}<|tool_call:end|><|calls|>",
     "openpangu": f'[unused11][{{"name": "get_weather", "arguments": {ARGS}}}, '
     f'{{"name": "get_weather", "arguments": {ROMAN}}}][unused12]',
 }

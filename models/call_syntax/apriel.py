@@ -1,0 +1,27 @@
+"""Syntax of Apriel: a JSON list between marks that are words. Apriel 1.5 describes both marks in the singular too."""
+
+from models.call_syntax.interface import PromptTexts, instructions
+from models.call_syntax.json_calls import JsonCalls
+from models.tool_call_parser import CallMarks
+
+START, END = "<tool_calls>", "</tool_calls>"
+
+APRIEL = JsonCalls(
+    CallMarks((START, "<tool_call>"), (END, "</tool_call>")),
+    PromptTexts(
+        instructions(
+            'To call some, answer with a JSON list of {{"name": <function-name>, "arguments": <args-json-object>}} '
+            f"between {START} and {END}."
+        ),
+        "tool",
+        "{result}",
+        on_own_line=True,
+    ),
+    before='{"name": "<NAME>", "arguments": ',
+    after="}",
+    opening=f"{START}[",
+    closing=f"]{END}",
+    between=", ",
+    words=(START, END, "<tool_call>", "</tool_call>"),
+    call_words=(START, "["),
+)

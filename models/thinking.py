@@ -14,8 +14,12 @@ MARKERS = (
     ("<think>", "</think>"),
     ("[THINK]", "[/THINK]"),
     (GEMMA_START, "<channel|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<think:opensource>", "</think:opensource>"),
+    ("<|inner_prefix|>", "<|inner_suffix|>"),
 )
-"""Markers of the start and end of reasoning: of openPangu, of Qwen, DeepSeek and others, of Mistral, and of Gemma 4."""
+"""Markers of the start and end of reasoning: of openPangu, of Qwen, DeepSeek and others, of Mistral, of Gemma 4, of
+Cohere, of Hunyuan 3, and of Apertus."""
 
 _SWITCH = re.compile(r"""\benable_thinking\b|\{%-?\s*(?:el)?if\b[^%]*(?<![.\w'"])thinking\b(?!['"])""")
 """The variable that turns reasoning on or off: `enable_thinking`, or DeepSeek's and Granite's `thinking`."""

@@ -6,7 +6,7 @@ from tokenizers import AddedToken
 
 from models.chat_format import ChatFormat, Message
 from models.harmony_thinking import HarmonyReader, HarmonyThinking, HarmonyThoughts
-from models.thinking import MarkedThinking, ThinkingMode, Thoughts, find_thinking
+from models.thinking import GEMMA_START, MARKERS, MarkedThinking, ThinkingMode, Thoughts, find_thinking
 from models.tokenizer import Tokenizer
 from models.written_thinking import GRANITE32, GRANITE33, TAGS, WordMarks, WrittenThinking
 from tests import family_templates as templates
@@ -90,7 +90,9 @@ def test_mode_written_by_user_is_not_repeated(tmp_path: Path) -> None:
     assert chat.render(by_hand, thinking="off") == chat.render([Message("user", "one")], thinking="off")
 
 
-@pytest.mark.parametrize("marks", [("<think>", "</think>"), ("[THINK]", "[/THINK]")], ids=["qwen", "mistral"])
+@pytest.mark.parametrize(
+    "marks", [marks for marks in MARKERS[1:] if marks[0] != GEMMA_START], ids=lambda marks: marks[0]
+)
 @pytest.mark.parametrize("variable", ["enable_thinking", "thinking"])
 def test_template_switch_sets_the_mode(tmp_path: Path, marks: tuple[str, str], variable: str) -> None:
     start, end = marks

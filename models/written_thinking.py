@@ -27,6 +27,7 @@ class WordMarks:
 GRANITE32: Final = WordMarks(
     ("Here is my thought process:", "Here's my thought process:"), ("Here is my response:", "Here's my response:")
 )
+APRIEL: Final = WordMarks(("Here are my reasoning steps:",), ("[BEGIN FINAL RESPONSE]",))
 TAGS: Final = WordMarks(("<think>",), ("</think>",))
 GRANITE33: Final = WordMarks(TAGS.starts, TAGS.ends, ("<response>", "</response>"))
 
@@ -91,6 +92,8 @@ def find_written_thinking(template: str, tokenizer: TextTokenizer) -> WrittenThi
     """Find the reasoning format of a model without control tokens for it; None if the template names no marks."""
     if "thought process" in template:
         marks = GRANITE32
+    elif APRIEL.starts[0] in template:
+        marks = APRIEL
     elif TAGS.starts[0] in template:
         marks = GRANITE33 if GRANITE33.frame[0] in template else TAGS
     else:

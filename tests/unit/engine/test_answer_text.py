@@ -8,7 +8,7 @@ from engine.answer_text import AnswerFormat, Said
 from models.harmony_thinking import find_harmony_thinking
 from models.thinking import MarkedThinking
 from models.tokenizer import Tokenizer
-from models.written_thinking import GRANITE32, GRANITE33, TAGS, WrittenThinking
+from models.written_thinking import APRIEL, GRANITE32, GRANITE33, TAGS, WrittenThinking
 from tests.tiny_tokenizer import byte_tokenizer
 
 BEGIN, END, OTHER = 100, 101, 102
@@ -95,6 +95,10 @@ def test_reasoning_that_the_prompt_opens_in_words_is_apart() -> None:
     olmo = replace(GRANITE, marks=TAGS)
     assert written("so</think>\nYes.", olmo, "assistant\n<think>\n") == ("so", "\nYes.")
     assert written("so <b", olmo, "<think>x") == ("", "so <b")
+    assert written("so\n[BEGIN FINAL RESPONSE]\nYes.", replace(GRANITE, marks=APRIEL), f"{APRIEL.starts[0]}\n") == (
+        "so\n",
+        "\nYes.",
+    )
     words = replace(GRANITE, marks=GRANITE32)
     said = "Here's my thought process:\nso\nHere is my response: Yes."
     assert written(said, words) == ("\nso\n", " Yes.")

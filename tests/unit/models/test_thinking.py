@@ -8,7 +8,7 @@ from models.chat_format import ChatFormat, Message
 from models.harmony_thinking import HarmonyReader, HarmonyThinking, HarmonyThoughts
 from models.thinking import GEMMA_START, MARKERS, MarkedThinking, ThinkingMode, Thoughts, find_thinking
 from models.tokenizer import Tokenizer
-from models.written_thinking import GRANITE32, GRANITE33, TAGS, WordMarks, WrittenThinking
+from models.written_thinking import APRIEL, GRANITE32, GRANITE33, TAGS, WordMarks, WrittenThinking
 from tests import family_templates as templates
 from tests.tiny_tokenizer import CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer
 
@@ -127,10 +127,11 @@ def test_next_prefix_starts_every_next_prompt(tmp_path: Path, content: str) -> N
     ("template", "marks", "modes"),
     [
         (templates.OLMO3, TAGS, ("slow",)),
+        (f"{CHAT_TEMPLATE}{APRIEL.starts[0]}\n", APRIEL, ("slow",)),
         (templates.GRANITE33, GRANITE33, ("slow", "off")),
         (templates.GRANITE32, GRANITE32, ("slow", "off")),
     ],
-    ids=["olmo3", "granite3.3", "granite3.2"],
+    ids=["olmo3", "apriel", "granite3.3", "granite3.2"],
 )
 def test_marks_in_words_are_found_in_the_template(
     tmp_path: Path, template: str, marks: WordMarks, modes: tuple[str, ...]
@@ -139,7 +140,7 @@ def test_marks_in_words_are_found_in_the_template(
     assert isinstance(chat.thinking, WrittenThinking)
     assert (chat.thinking.marks, chat.thinking.modes) == (marks, modes)
     prompt = chat.render([Message("user", "Is <think> a mark?")], thinking="slow")
-    assert chat.thinking.opens(prompt) == (template == templates.OLMO3)
+    assert chat.thinking.opens(prompt) == (marks in (APRIEL, TAGS))
     assert chat.thinking.splitter([*prompt, *chat.thinking.opening_ids]).inside
 
 

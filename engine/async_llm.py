@@ -386,6 +386,8 @@ class AsyncLLMEngine:
         core = self._engine.core
         while True:
             core.fill()
+            for report in self._engine.progress():
+                self._deliver(report)
             if not core.in_flight:
                 if self._stopping and self.is_idle:
                     return

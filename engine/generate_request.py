@@ -20,6 +20,8 @@ class GenerateRequest:
     num_answers: number of answers to the prompt, which is computed once.
     num_marked: number of the prompt's first tokens that the client marked for caching. With a prompt that is marked
         whole, the answer counts as marked too, since the next prompt continues it.
+    progress_every: report the progress of the prompt, after this many seconds and then at most once in as many. 0 is
+        for a report after each step, None for none. With several answers, the first one has the reports.
     hands_over: end with "moved" after the first new token, so that another engine continues the answer.
     """
 
@@ -34,3 +36,4 @@ class GenerateRequest:
     num_answers: int = 1
     num_marked: int = 0
     hands_over: bool = False
+    progress_every: float | None = None

@@ -17,6 +17,7 @@ from engine.grammar.grammars import Grammars
 from engine.output_processor import OutputProcessor
 from engine.outputs import FinishReason, RequestOutput
 from engine.processor import Processor
+from engine.prompt_progress import ProgressReports
 from engine.request import Request
 from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler
@@ -39,6 +40,7 @@ class LLMEngine:
         self.grammars = grammars
         self.core = core
         self._outputs = outputs
+        self._reports = ProgressReports(outputs.get, outputs.clock)
         self._ids = itertools.count()
         self._finished: Counter[str] = Counter()
         self._reuse_ends: Counter[str] = Counter()
@@ -60,6 +62,8 @@ class LLMEngine:
         """
         queued = self.processor.process(f"{request.request_id or 'req'}-{next(self._ids)}", request)
         self._queue_request(queued)
+        if request.progress_every is not None:
+            self._reports.follow(queued, request.progress_every)
         return queued
 
     def add_fork(self, first_id: str, choice: int) -> Request:
@@ -186,7 +190,14 @@ class LLMEngine:
             with suppress(SchedulerInDoubtError):
                 self.core.fill()
         with self.core.trace.span(Track.OUTPUT, "outputs"):
-            return [output for update in updates if (output := self._process(update)) is not None]
+            reports = self.progress()
+            return reports + [output for update in updates if (output := self._process(update)) is not None]
+
+    def progress(self) -> list[RequestOutput]:
+        """Return the reports of the progress of prompts that are due, for the requests that asked for them."""
+        if not self._reports:
+            return []
+        return self._reports.take(self.core.ask(lambda scheduler: scheduler.step_time.cost, otherwise=None))
 
     def _process(self, update: TokenUpdate) -> RequestOutput | None:
         request = update.request

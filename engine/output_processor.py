@@ -34,7 +34,7 @@ class OutputProcessor:
     def __init__(self, answers: AnswerFormat, *, clock: Callable[[], float], block_nbytes: int) -> None:
         self._answers = answers
         self._block_nbytes = block_nbytes
-        self._clock = clock
+        self.clock = clock
         self._progress: dict[str, _Progress] = {}
 
     def add_request(self, request: Request) -> None:
@@ -132,7 +132,7 @@ class OutputProcessor:
     ) -> tuple[RequestOutput, bool]:
         request = progress.request
         if progress.first_token is None:
-            progress.first_token = self._clock()
+            progress.first_token = self.clock()
             request.timeline.end(progress.first_token)
         progress.num_tokens += 1
         ended_by_token = finish_reason == "stop"
@@ -211,7 +211,7 @@ class OutputProcessor:
         return RequestOutput(request.request_id, "", (), "error", error=error)
 
     def _usage(self, progress: _Progress) -> Usage:
-        request, now = progress.request, self._clock()
+        request, now = progress.request, self.clock()
         started = request.started if request.started is not None else now
         first = progress.first_token if progress.first_token is not None else now
         request.timeline.end(first)

@@ -153,6 +153,39 @@ class TokenLogprobs:
     top: tuple[tuple[int, float], ...] = ()
 
 
+PromptState = Literal["waiting", "loading", "computing"]
+"""waiting: for a turn, for room, or for another request that computes a common prefix. loading: for the tiers."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptProgress:
+    """How far the prompt of a request is computed.
+
+    total: tokens of the prompt, plus the answer's tokens from another process.
+    done: those of them whose KV is on the device.
+    reused: those of `done` that were not computed, by the tier that had their KV.
+    seconds: since the request was first scheduled.
+    seconds_left: estimated time until the first token, from the speed of this prompt so far; None while unknown.
+    """
+
+    total: int
+    done: int
+    reused: Counter[TierId]
+    state: PromptState
+    seconds: float
+    seconds_left: float | None
+
+    @property
+    def cached(self) -> int:
+        """Tokens that were not recomputed, from all tiers together."""
+        return self.reused.total()
+
+    @property
+    def computed(self) -> int:
+        """Tokens that were computed."""
+        return max(0, self.done - self.cached)
+
+
 # Not frozen, because one is made for every token of every request, and frozen objects take longer to make.
 @dataclass(slots=True)
 class RequestOutput:
@@ -171,6 +204,7 @@ class RequestOutput:
     prompt_logprobs: one entry per prompt token but the first, on the first output, if requested.
     embedding: pooled hidden states, [hidden] float32 little-endian, on the last output, if requested.
     cached: prompt tokens that were not recomputed, on the first output with a token.
+    progress: reports of the prompt's progress, oldest first, if requested. They precede the first new token.
     """
 
     request_id: str
@@ -187,6 +221,7 @@ class RequestOutput:
     prompt_logprobs: tuple[TokenLogprobs, ...] = ()
     embedding: bytes | None = None
     cached: int | None = None
+    progress: tuple[PromptProgress, ...] = ()
 
     @property
     def finished(self) -> bool:
@@ -209,4 +244,5 @@ def joined(outputs: Sequence[RequestOutput]) -> RequestOutput:
         logprobs=tuple([logprob for each in outputs for logprob in each.logprobs]),
         prompt_logprobs=tuple([logprob for each in outputs for logprob in each.prompt_logprobs]),
         cached=next((each.cached for each in outputs if each.cached is not None), None),
+        progress=tuple([report for each in outputs for report in each.progress]),
     )

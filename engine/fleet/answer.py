@@ -12,7 +12,7 @@ from engine.errors import EbbError, OverloadedError, TimeoutPassedError
 from engine.fleet.messages import Begun, Output
 from engine.fleet.router import Ticket
 from engine.generate_request import GenerateRequest
-from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.outputs import FinishReason, KVReceipt, PromptProgress, RequestOutput, Usage
 from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
 
@@ -86,6 +86,7 @@ class RemoteAnswer:
         self._tokens = array("I", request.produced)
         self._stream: RequestStream | None = None
         self._has_ended = False
+        self._num_read = 0
         self._is_placed = self._was_placed = False
         self._first_token: float | None = None
         self._num_before = len(self._tokens)
@@ -162,8 +163,15 @@ class RemoteAnswer:
                 output.prompt_logprobs,
                 output.embedding,
                 output.cached,
+                self._news(output.progress),
             )
         )
+
+    def _news(self, reports: tuple[PromptProgress, ...]) -> tuple[PromptProgress, ...]:
+        """Return the reports that do not fall behind what another replica had reported before it was lost."""
+        news = tuple(each for each in reports if each.done >= self._num_read)
+        self._num_read = news[-1].done if news else self._num_read
+        return news
 
     def _whole_usage(self, usage: Usage | None) -> Usage | None:
         """Return the usage of the whole answer: the prompt is that of the replica that handed the answer over."""
@@ -219,13 +227,14 @@ class RemoteAnswer:
         """Return the request with which a replica begins the answer, or continues it from the last token received."""
         if self._stream is None:
             return self._request
-        params = self._stream.params
+        params, progress_every = self._stream.params, self._request.progress_every
         if len(self._tokens) > len(self._request.produced):
-            # The first output had them.
-            params = replace(params, prompt_logprobs=None)
+            # The outputs so far had them.
+            params, progress_every = replace(params, prompt_logprobs=None), None
         return replace(
             self._request,
             params=params,
+            progress_every=progress_every,
             produced=tuple(self._tokens),
             num_answers=1,
         )

@@ -157,6 +157,7 @@ class Link:
             request.keep_kv,
             request.num_marked,
             request.hands_over,
+            request.progress_every,
         )
 
     async def call(self, make: Callable[[int], Call]) -> Any:

@@ -26,7 +26,7 @@ from msgspec import Struct, msgpack
 from cache_tiers.block_key import BlockKey, KeyNamespace
 from cache_tiers.tier import TierId
 from engine.fleet.report import Report
-from engine.outputs import FinishReason, TokenLogprobs, Usage
+from engine.outputs import FinishReason, PromptProgress, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.urgency import Urgency
@@ -109,6 +109,7 @@ class Generate(Struct, tag=True, frozen=True):
     keep_kv: bool
     num_marked: int
     hands_over: bool = False
+    progress_every: float | None = None
 
 
 class Abort(Struct, tag=True, frozen=True):
@@ -238,6 +239,7 @@ class Output(Struct, frozen=True, array_like=True):
     prompt_logprobs: tuple[TokenLogprobs, ...] = ()
     embedding: bytes | None = None
     cached: int | None = None
+    progress: tuple[PromptProgress, ...] = ()
 
 
 class Step(Struct, tag=True, frozen=True):

@@ -297,6 +297,7 @@ def _request_of(call: Generate, on_place: Callable[[], None]) -> GenerateRequest
         len(call.streams),
         call.num_marked,
         call.hands_over,
+        call.progress_every,
     )
 
 
@@ -322,4 +323,5 @@ def _on_wire(number: int, at: int, output: RequestOutput) -> Output:
         output.prompt_logprobs,
         output.embedding,
         output.cached,
+        output.progress,
     )

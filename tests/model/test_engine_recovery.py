@@ -196,7 +196,9 @@ class Life:
             form=StructuredOutput("json", "{}") if self.random.random() < 0.3 else None,
         )
         tenant, count = self.random.choice("ab"), self.random.choice((1, 1, 1, 3))
-        for stream in await self.toy.engine.generate(GenerateRequest(prompt, params, tenant=tenant, num_answers=count)):
+        every = 0.0 if len(prompt) > 6 else None
+        asked = GenerateRequest(prompt, params, tenant=tenant, num_answers=count, progress_every=every)
+        for stream in await self.toy.engine.generate(asked):
             self.note(stream, prompt)
 
     def note(self, stream: RequestStream, prompt: list[int]) -> None:

@@ -34,8 +34,8 @@ ORDER = {
         tracing public_prefix detokenizer answer_text outputs timeline kv_block structured_output sampling_params
         sampling generate_request request scheduler_output kv grammar cost_filter speculation offload scheduling config
         tenants tenant_memory attention cpu worker device_check parent_process lasting_objects executor stats stats_log
-        pace step_trace core prefix_keys processor output_processor llm_engine stored_prefixes request_stream async_llm
-        open_tiers build llm fleet
+        pace step_trace core prefix_keys processor output_processor prompt_progress llm_engine stored_prefixes
+        request_stream async_llm open_tiers build llm fleet
         """,
     "cache_tiers": """
         tier block_key owners shares cpu fair_line histogram link_speed layout kv_pool transfer owned_keys recent_keys
@@ -57,6 +57,7 @@ SCHEDULER_SIDE = (
     "engine.core",
     "engine.processor",
     "engine.output_processor",
+    "engine.prompt_progress",
     "engine.scheduling",
     "engine.offload",
     "engine.speculation",

@@ -1,5 +1,6 @@
 """One answer over several replicas."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from engine.fleet.answer import MAX_FRUITLESS, RemoteAnswer
 from engine.fleet.messages import Begun, End, Output
 from engine.generate_request import GenerateRequest
+from engine.outputs import PromptProgress
 from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 
@@ -143,3 +145,24 @@ async def test_answer_ends_once() -> None:
     with pytest.raises(StopAsyncIteration):
         await anext(answer.stream)
     assert ended == ["a"]
+
+
+def progress(done: int) -> PromptProgress:
+    return PromptProgress(9, done, Counter(), "computing", 1.0, None)
+
+
+async def test_progress_of_next_replica_is_passed_on_once_it_is_ahead() -> None:
+    answer = accepted(replace(ASKED, progress_every=0.0))
+    answer.take(reports(0, 4))
+    answer.lose_replica(1)
+    assert answer.continuation().progress_every == 0.0
+    answer.take(reports(0, 2))
+    answer.take(reports(6, 8))
+    answer.take(output(0, 7))
+    assert [report.done for report in (await anext(answer.stream)).progress] == [0, 4, 6, 8]
+    # The answer has begun, so its reader follows the text.
+    assert answer.continuation().progress_every is None
+
+
+def reports(*done: int) -> Output:
+    return Output(0, 0, (), "", progress=tuple(map(progress, done)))

@@ -21,7 +21,7 @@ from engine.fleet.messages import (
 )
 from engine.fleet.order import ReplicaOrder, decode_order, encode_order
 from engine.fleet.refusals import error_of, refusal_of
-from engine.outputs import KnownPrefix, KVReceipt, MissReason, Reuse, TokenLogprobs, Usage
+from engine.outputs import KnownPrefix, KVReceipt, MissReason, PromptProgress, Reuse, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
 from engine.urgency import Urgency
@@ -37,7 +37,7 @@ def test_request_arrives_as_it_was_sent() -> None:
         seed=(1 << 63) - 1,
         form=StructuredOutput("json", "{}", "response_format"),
     )
-    call = Generate(1, [2, 3], (5, 6), params, "req", "bob", Urgency(timeout=3.5), (7,), False, 4)
+    call = Generate(1, [2, 3], (5, 6), params, "req", "bob", Urgency(timeout=3.5), (7,), False, 4, True, 0.5)
     assert decode_down(encode(call)) == call
 
 
@@ -55,13 +55,14 @@ def test_outputs_arrive_as_they_were_sent() -> None:
     step = Step(
         [
             Output(0, 0, (7, 8), " w7 w8", logprobs=probabilities, cached=64),
+            Output(0, 0, (), "", progress=(PromptProgress(9, 4, Counter({"redis": 3}), "loading", 0.5, 1.5),)),
             Output(1, 4, (), "", "thought", End("error", usage, "It broke.", 3, "schema", None)),
         ]
     )
     again = decode_up(encode(step))
     assert again == step
     assert isinstance(again, Step)
-    end = again.outputs[1].end
+    end = again.outputs[-1].end
     assert end is not None
     assert end.usage is not None
     # A Counter counts 0 for a tier that it lacks, and a dict would not.

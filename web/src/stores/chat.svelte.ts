@@ -477,7 +477,7 @@ export class Chat {
       ...(this.folderId !== null && !this.temporary && { folder_id: this.folderId }),
       ...(params !== null && { params }),
       ...(this.temporary && { temporary: true }),
-      first_message: question.content.slice(0, TITLED_CHARACTERS),
+      first_message: beginningOf(question.content),
     };
     const by = JSON.stringify([question.id, fields]);
     if (this.begun.by !== by) this.begun = { id: newConversationId(), by };
@@ -487,4 +487,9 @@ export class Chat {
     this.onConversation(conversation, signal.aborted ? "changed" : "created");
     return conversation.id;
   }
+}
+
+/** Return the part of a question that its chat is titled by. The part ends before a character that the limit would cut. */
+function beginningOf(question: string): string {
+  return question.slice(0, TITLED_CHARACTERS).replace(/\p{Surrogate}$/u, "");
 }

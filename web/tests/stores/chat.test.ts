@@ -166,6 +166,13 @@ describe("the open conversation", () => {
     expect(other).not.toBe(first);
   });
 
+  it("is titled by whole characters, wherever the limit is", async () => {
+    const created = vi.spyOn(api, "createConversation");
+    api.sent = [new Wire().response];
+    await chat.send(`${"a".repeat(499)}😀 and more`);
+    expect(created.mock.calls[0]![0].first_message).toBe("a".repeat(499));
+  });
+
   it("gets another id when its settings change before it is created", async () => {
     const doubt = new ApiError(503, { message: "The change may be stored or not", code: "commit_unknown" });
     const created = vi.spyOn(api, "createConversation").mockRejectedValueOnce(doubt);

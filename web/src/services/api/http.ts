@@ -52,7 +52,7 @@ interface AnyCall extends Options {
 
 /** Send a request. Rejects with ApiError, UnreachableError or AbortError. */
 export async function request(method: Method, path: string, call: AnyCall): Promise<Response> {
-  const { headers = {}, signal, cache, text = call.body === undefined ? undefined : JSON.stringify(call.body) } = call;
+  const { headers = {}, signal, cache, text = call.body === undefined ? undefined : JSON.stringify(call.body, whole) } = call;
   const init: RequestInit = { method: method.toUpperCase(), headers: { ...headers } };
   if (signal !== undefined) init.signal = signal;
   if (cache !== undefined) init.cache = cache;
@@ -73,6 +73,11 @@ export async function request(method: Method, path: string, call: AnyCall): Prom
   }
   if (!response.ok) throw await ApiError.from(response);
   return response;
+}
+
+/** Replace half characters of a text, which are no JSON: a program, or a limit, may have cut a pair of UTF-16 units. */
+function whole(_name: string, value: unknown): unknown {
+  return typeof value === "string" ? value.replace(/\p{Surrogate}/gu, "\ufffd") : value;
 }
 
 /** Return the address of `path`, with its parameters filled in. */

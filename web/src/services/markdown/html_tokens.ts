@@ -39,7 +39,8 @@ export const inlineHtml: TokenizerAndRendererExtension = {
     if (line !== null) return { type: "inlineHtml", raw: line[0], element: line[1]!.toLowerCase(), tokens: [] };
     const picture = IMAGE.exec(source);
     if (picture !== null) {
-      return { type: "inlineHtml", raw: picture[0], element: "img", address: attribute(picture[1]!, "src"), text: attribute(picture[1]!, "alt") };
+      const [address, text] = [attribute(picture[1]!, "src"), attribute(picture[1]!, "alt")];
+      return { type: "inlineHtml", raw: picture[0], element: "img", address, text, tokens: [] };
     }
     const [begin, name, attributes = ""] = PAIRED.exec(source) ?? [];
     const element = name?.toLowerCase();

@@ -1,6 +1,7 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, expect, it, vi } from "vitest";
 
+import { BlockSplitter } from "../../../../src/services/markdown/block_splitter";
 import { htmlOf } from "../../../../src/services/markdown/copy";
 import Host from "./Host.svelte";
 
@@ -122,6 +123,23 @@ it("wraps the lines of code", () => {
   flushSync();
   expect(button.getAttribute("aria-pressed")).toBe("true");
   expect(answer!.querySelector("pre")?.classList).toContain("wrapped");
+});
+
+it("shows a text that cannot be drawn as it is written, and the others as they are", () => {
+  const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
+  const finish = BlockSplitter.prototype.finish;
+  vi.spyOn(BlockSplitter.prototype, "finish").mockImplementation(function (this: BlockSplitter, text: string) {
+    if (text.includes("broken")) throw new Error("out of stack");
+    return finish.call(this, text);
+  });
+  const drawn = draw("*one*", "*broken*", "*two*");
+  expect(drawn.map(({ textContent }) => textContent.trim())).toEqual(["one", "two"]);
+  expect(document.querySelector("pre.undrawn")?.textContent).toBe("*broken*");
+  expect(logged).toHaveBeenCalled();
+});
+
+it("shows an image of HTML in a text with a footnote", () => {
+  expect(draw("x <img src=x alt=badge>\n\n[^1]: note")[0]!.textContent).toMatch(/badge[^]*note/);
 });
 
 /** Draw complete texts, and return their elements. */

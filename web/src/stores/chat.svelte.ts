@@ -6,6 +6,7 @@ import { ApiError, describeError, UnreachableError, type Problem } from "../serv
 import { followRun, type RunEvent } from "../services/api/run_stream";
 import type { ChatSettings, Conversation, NewChat, Rating, Retry } from "../services/api/types";
 import { newConversationId, newMessageId } from "../services/chat/ids";
+import { beginningOf } from "../services/whole_characters";
 import type { HealthStore } from "./health.svelte";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
 import type { Router } from "./router.svelte";
@@ -477,7 +478,7 @@ export class Chat {
       ...(this.folderId !== null && !this.temporary && { folder_id: this.folderId }),
       ...(params !== null && { params }),
       ...(this.temporary && { temporary: true }),
-      first_message: beginningOf(question.content),
+      first_message: beginningOf(question.content, TITLED_CHARACTERS),
     };
     const by = JSON.stringify([question.id, fields]);
     if (this.begun.by !== by) this.begun = { id: newConversationId(), by };
@@ -487,9 +488,4 @@ export class Chat {
     this.onConversation(conversation, signal.aborted ? "changed" : "created");
     return conversation.id;
   }
-}
-
-/** Return the part of a question that its chat is titled by. The part ends before a character that the limit would cut. */
-function beginningOf(question: string): string {
-  return question.slice(0, TITLED_CHARACTERS).replace(/\p{Surrogate}$/u, "");
 }

@@ -2,13 +2,15 @@ import { SvelteMap } from "svelte/reactivity";
 
 import { withTexts } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
-import { ApiError } from "../services/api/errors";
+import { ApiError, describeError, type Problem } from "../services/api/errors";
 import { joinContent, splitContent, type Attachment } from "../services/chat/attachments";
 import { eraseStored, storedFiles, storedText, storeFiles, storeText } from "../services/chat/draft_storage";
 
 const PAUSE_MS = 400;
 /** Maximum size of a request. Whatever could be sent can be stored as a draft. */
 export const MAX_BYTES = 4 << 20;
+/** Status of a response to a request that is too large. */
+const TOO_LARGE = 413;
 /** Maximum number of bytes of a character of JSON: an escaped one. */
 const CHARACTER_BYTES = 6;
 
@@ -18,6 +20,8 @@ interface Taken {
   chatId: string | null;
   text: string;
   files: readonly Attachment[];
+  /** What the server had of it before it was taken. */
+  saved: string;
   /** Whether the question was refused. Then the page shows it with the reason until its chat is left. */
   refused: boolean;
 }
@@ -30,8 +34,8 @@ interface Taken {
 export class Drafts {
   text = $state("");
   files = $state.raw<readonly Attachment[]>([]);
-  /** Where the draft has no room: on the server, or not even in the browser; null if the server takes it. */
-  overflow = $state<"server" | "browser" | null>(null);
+  /** Where the draft has no room: on the server, or not even in the browser. Else why the server refuses it; null if it does not. */
+  overflow = $state<"server" | "browser" | Problem | null>(null);
   /** Resolves when the draft of the open chat is here. */
   opened: Promise<void> = Promise.resolve();
 
@@ -42,6 +46,8 @@ export class Drafts {
   private closed = false;
   /** The draft that the server has; null if that is unknown. */
   private saved: string | null = "";
+  /** The draft that the server was last known to have, or was last sent. */
+  private lastSaved = "";
   /** Whether the server's draft is on its way. Until it is here, nothing is saved in its place. */
   private loading = false;
   private taken: Taken[] = [];
@@ -64,10 +70,15 @@ export class Drafts {
     return (this.opened = this.load(id));
   }
 
+  /** Save the text again that could not be saved. */
+  saveAgain(): void {
+    if (!this.loading) this.flush();
+  }
+
   /** Reread the text that another tab typed, unless the text here is not saved yet. */
   async refresh(): Promise<void> {
     const { text } = this;
-    if (this.content !== this.saved) return;
+    if (this.content !== this.saved) return this.saveAgain();
     const draft = await this.fetch();
     if (draft !== null && text === this.text) this.show(draft);
   }
@@ -139,7 +150,8 @@ export class Drafts {
    */
   take(text: string = this.text, files: readonly Attachment[] = this.files): Promise<void> {
     clearTimeout(this.timer);
-    this.taken.push({ content: joinContent(text.trim(), files), chatId: this.chatId, text, files, refused: false });
+    const { chatId, lastSaved: saved } = this;
+    this.taken.push({ content: joinContent(text.trim(), files), chatId, text, files, saved, refused: false });
     this.text = without(this.text, text);
     this.files = this.files.slice(files.length);
     this.saved = this.text === "" ? "" : null;
@@ -151,7 +163,7 @@ export class Drafts {
     const known = this.find(content);
     if (known !== undefined) known.refused = false;
     else if (!this.closed) {
-      this.taken.push({ content, chatId: this.chatId, ...splitContent(content), refused: false });
+      this.taken.push({ content, chatId: this.chatId, ...splitContent(content), saved: this.lastSaved, refused: false });
       this.keep(this.chatId, this.files);
       this.store();
     }
@@ -165,10 +177,11 @@ export class Drafts {
     taken.chatId = chatId;
     storeText(chatId, taken.text);
     storeFiles(chatId, taken.files);
-    // The server drops the draft with the message only if both are equal, and not if it refuses the message.
+    // The server drops the draft with the message only if both are equal, and not if it refuses the message. An earlier state
+    // of the message would come back.
     await this.saving;
     const draft = await this.api.draft(null).catch(() => null);
-    if (draft !== null && [taken.text.trim(), content].includes(draft.text.trim())) {
+    if (draft !== null && [taken.text.trim(), content, taken.saved.trim()].includes(draft.text.trim())) {
       await this.api.putDraft(null, "").catch(() => undefined);
     }
   }
@@ -236,6 +249,7 @@ export class Drafts {
     this.closed = false;
     this.chatId = id;
     this.saved = "";
+    this.lastSaved = "";
     this.loading = false;
     this.overflow = null;
     // The page no longer shows refused questions of this chat above the field.
@@ -245,7 +259,10 @@ export class Drafts {
     this.files = storedFiles(id).slice(sending.flatMap(({ files }) => files).length);
     this.text = sending.reduce((text, taken) => without(text, taken.text), stored ?? "");
     if (sending.length > 0) return;
-    if (stored !== null) return this.flush();
+    if (stored !== null) {
+      this.saved = null;
+      return this.flush();
+    }
     this.loading = true;
     const draft = await this.fetch();
     if (id !== this.chatId) return;
@@ -270,6 +287,7 @@ export class Drafts {
     const { text, files } = splitContent(draft);
     if (files.length > 0 && this.files.length === 0) this.keep(this.chatId, files);
     this.saved = text;
+    this.lastSaved = draft;
     this.text = text;
   }
 
@@ -302,6 +320,7 @@ export class Drafts {
       this.saved = null;
       return;
     }
+    this.lastSaved = content;
     this.saving = this.saving
       .then(async () => {
         await this.api.putDraft(chatId, content);
@@ -310,7 +329,11 @@ export class Drafts {
         if (chatId !== null && empty && (chatId !== this.chatId || this.empty)) this.onEmptied(chatId);
       })
       .catch((error: unknown) => {
-        if (error instanceof ApiError && !error.transient && chatId === this.chatId) this.overflow = "server";
+        if (chatId !== this.chatId) return;
+        // A request whose answer was lost may have arrived.
+        this.saved = null;
+        if (!(error instanceof ApiError) || error.transient) return;
+        this.overflow = error.status === TOO_LARGE ? "server" : describeError(error);
       });
   }
 }

@@ -22,7 +22,7 @@ export class Refresh {
 
   /**
    * Reread when the server becomes reachable, when the person returns to the page, and when another tab changed
-   * something. Return the function that stops this.
+   * something. Save what could not be saved. Return the function that stops this.
    */
   start(): () => void {
     const onReturn = () => this.onReturn();
@@ -31,7 +31,11 @@ export class Refresh {
     const stopListening = this.tabs.listen("changed", onReturn);
     const stopWatching = $effect.root(() => {
       $effect(() => {
-        if (this.online) untrack(() => this.rereadChats());
+        if (!this.online) return;
+        untrack(() => {
+          this.rereadChats();
+          this.drafts.saveAgain();
+        });
       });
     });
     return () => {

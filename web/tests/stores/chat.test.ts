@@ -43,6 +43,13 @@ describe("the open conversation", () => {
     expect(chat.messages.map(({ key }) => key)).toEqual(keys);
   });
 
+  it("is titled without cutting a character in two", async () => {
+    const created = vi.spyOn(api, "createConversation");
+    api.sent = [new Wire().response];
+    await chat.send(`${"a".repeat(499)}😀 and more`);
+    expect(created.mock.calls.map(([{ first_message }]) => first_message)).toEqual(["a".repeat(499)]);
+  });
+
   it("sends a question to its own conversation after another one was opened", async () => {
     const before = Promise.withResolvers<void>();
     const sent = vi.spyOn(api, "sendMessage");

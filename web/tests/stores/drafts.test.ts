@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-import { UnreachableError } from "../../src/services/api/errors";
+import { ApiError, UnreachableError } from "../../src/services/api/errors";
 import { joinContent } from "../../src/services/chat/attachments";
 import { Drafts, MAX_BYTES } from "../../src/stores/drafts.svelte";
 import { FakeApi } from "../fake_server";
@@ -51,6 +51,27 @@ describe("a draft", () => {
 
     expect(reloaded.text).toBe("half");
     expect(stored).toBe("half");
+  });
+
+  it("that was restored without a connection is saved and cleared on the server, too", async () => {
+    stored = "AAA";
+    localStorage.setItem("ebb-draft:conv_1", "AAA BBB");
+    const put = vi.spyOn(api, "putDraft").mockRejectedValue(new UnreachableError());
+    await drafts.open("conv_1");
+    await pausePasses();
+    expect([drafts.text, stored]).toEqual(["AAA BBB", "AAA"]);
+
+    put.mockImplementation((_id, text) => Promise.resolve({ text: (stored = text), updated_at: 1 }));
+    await drafts.refresh();
+    await pausePasses();
+    expect(stored).toBe("AAA BBB");
+
+    put.mockRejectedValueOnce(new UnreachableError());
+    drafts.type("AAA BBB CCC");
+    await pausePasses();
+    drafts.type("");
+    await pausePasses();
+    expect([stored, localStorage.length]).toEqual(["", 0]);
   });
 
   it("of another tab is shown, unless there is newer text here", async () => {
@@ -211,6 +232,29 @@ describe("a question that has not arrived", () => {
   });
 });
 
+describe("a question whose earlier state was saved", () => {
+  /** Type a beginning, let it be saved, and send the whole at once. */
+  async function ask(beginning: string, whole: string): Promise<void> {
+    await drafts.open(null);
+    drafts.type(beginning);
+    await pausePasses();
+    drafts.type(whole);
+    await drafts.take();
+    await drafts.onCreated(whole, "conv_1");
+  }
+
+  it("does not come back to the empty page", async () => {
+    await ask("Say", "Say hello.");
+    expect(stored).toBe("");
+  });
+
+  it("leaves what another browser typed since", async () => {
+    vi.spyOn(api, "draft").mockResolvedValue({ text: "elsewhere", updated_at: 2 });
+    await ask("Say", "Say hello.");
+    expect(stored).toBe("Say");
+  });
+});
+
 describe("a draft without room", () => {
   it("is only one that cannot be sent", async () => {
     await drafts.open("conv_1");
@@ -238,6 +282,20 @@ describe("a draft without room", () => {
     drafts.type("");
     await vi.runOnlyPendingTimersAsync();
     expect(emptied).toEqual(["conv_1"]);
+  });
+
+  it("is none that the server refuses for another reason, which is named", async () => {
+    vi.spyOn(api, "putDraft").mockRejectedValue(new ApiError(400, { message: "No such field", code: "invalid_value" }));
+    await drafts.open("conv_1");
+    drafts.type("half");
+    await pausePasses();
+    expect(drafts.overflow).toMatchObject({ what: "No such field." });
+    drafts.type("half a thought");
+    expect(drafts.overflow).toBe(null);
+
+    vi.spyOn(api, "putDraft").mockRejectedValue(new ApiError(413, { message: "Too large" }));
+    await pausePasses();
+    expect(drafts.overflow).toBe("server");
   });
 
   it("in the browser is announced at once", async () => {

@@ -1,3 +1,4 @@
+import { wholeCharacters } from "../whole_characters";
 import { ApiError, UnreachableError } from "./errors";
 import type { paths } from "./schema";
 
@@ -52,7 +53,7 @@ interface AnyCall extends Options {
 
 /** Send a request. Rejects with ApiError, UnreachableError or AbortError. */
 export async function request(method: Method, path: string, call: AnyCall): Promise<Response> {
-  const { headers = {}, signal, cache, text = call.body === undefined ? undefined : JSON.stringify(call.body, whole) } = call;
+  const { headers = {}, signal, cache, text = call.body === undefined ? undefined : bodyOf(call.body) } = call;
   const init: RequestInit = { method: method.toUpperCase(), headers: { ...headers } };
   if (signal !== undefined) init.signal = signal;
   if (cache !== undefined) init.cache = cache;
@@ -75,9 +76,9 @@ export async function request(method: Method, path: string, call: AnyCall): Prom
   return response;
 }
 
-/** Replace half characters of a text, which are no JSON: a program, or a limit, may have cut a pair of UTF-16 units. */
-function whole(_name: string, value: unknown): unknown {
-  return typeof value === "string" ? value.replace(/\p{Surrogate}/gu, "\ufffd") : value;
+/** Write a body as JSON. The server refuses a body with half of a character, which a paste or a cut may leave. */
+function bodyOf(body: unknown): string {
+  return JSON.stringify(body, (_name, value: unknown) => (typeof value === "string" ? wholeCharacters(value) : value));
 }
 
 /** Return the address of `path`, with its parameters filled in. */

@@ -1,10 +1,17 @@
-import { expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 
-import { request } from "../../../src/services/api/http";
+import { ApiClient } from "../../../src/services/api/client";
 
-it("sends half a character, as a program may have cut it, as a replacement that the server can read", async () => {
-  const fetched = vi.fn((_address: string, _init: RequestInit) => Promise.resolve(new Response("{}")));
-  vi.stubGlobal("fetch", fetched);
-  await request("post", "/api/conversations", { body: { parts: ["a \ud83d", "\ude00 b", "whole 😀"] } });
-  expect(fetched.mock.calls[0]![1].body).toBe(JSON.stringify({ parts: ["a \ufffd", "\ufffd b", "whole 😀"] }));
+describe("a request", () => {
+  it("holds no half of a character, wherever one is in its body", async () => {
+    const fetched = vi.fn(() => Promise.resolve(new Response("{}")));
+    vi.stubGlobal("fetch", fetched);
+    const api = new ApiClient();
+
+    await api.putDraft(null, "cut \ud83d");
+    await api.changeConversation("conv_1", { title: "\ude00 \ud83d\ude00", tags: ["\ud83d"] });
+
+    const bodies = (fetched.mock.calls as unknown as [string, RequestInit][]).map(([, { body }]) => JSON.parse(body as string) as unknown);
+    expect(bodies).toEqual([{ text: "cut \ufffd" }, { title: "\ufffd \ud83d\ude00", tags: ["\ufffd"] }]);
+  });
 });

@@ -26,7 +26,8 @@ OF_PARTS: Final = {f"{name}{kind}" for name in ("idefics3", "llava_next", "smolv
 """Templates that read contents as lists of parts alone."""
 
 _CONTROL: Final = re.compile(
-    r"<[|｜][^<>|｜\s'\"{}]+[|｜]>|</?(?:s|think|tool_call|tool_response)>|<(?:start|end)_of_turn>|\[/?[A-Z_]{3,}\]"
+    r"<[|｜][^<>|｜\s'\"{}]+[|｜]>|</?(?:s|think|(?:\w+:)?tool_call|tool_response)>|<(?:start|end)_of_turn>"
+    r"|\[/?[A-Z_]{3,}\]|｜DSML｜"
 )
 """Texts that are control tokens in the vocabularies of most models."""
 
@@ -83,10 +84,8 @@ UNKNOWN_CALLS: Final = (
     *("lfm2", "lfm2_2_5", "lfm2_2_5_v2", "lfm2_2_5_vl", "lfm2_training", "lfm2_v2", "lfm2_v2_training"),
     *("LFM2-8B-A1B", "LFM2.5-8B-A1B", "LFM2.5-Instruct"),
     *("muse_glimmer", "muse_glimmer_training", "muse-glimmer"),
-    *("MiniMax-M1", "MiniMax-M2", "MiniMax-M3", "openbmb-MiniCPM5-1B"),
-    *("deepseek-ai-DeepSeek-V3.2", "deepseek-ai-DeepSeek-V4", "deepseek-ai-DeepSeek-V4-Flash-0731"),
+    *("MiniMax-M1", "MiniMax-M3", "NVIDIA-Nemotron-Nano-v2"),
     *("meetkai-functionary-medium-v3.2", "Kimi-K3", "tencent-Hy3"),
-    *("ByteDance-Seed-OSS", "NVIDIA-Nemotron-Nano-v2"),
 )
 """Templates with calls in a syntax that Ebb does not read."""
 

@@ -1,6 +1,7 @@
 """Syntaxes with an element for each parameter, and text without quotes: the text around names and values is data."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,9 @@ from models.call_syntax.rules import any_call, comment, json_rule, json_text, re
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall, read_object
 
-_NAME = "<NAME>"
+_NAME, _IS_TEXT = "<NAME>", "<IS_TEXT>"
+_QUOTED = re.compile(r"[<&\n]")
+"""Characters of values that need quotes, where a syntax has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class ElementCalls:
 
     elements: the texts by which calls are read.
     before, after: text around the parameters of one call.
-    before_value, after_value: text around the value of one parameter.
+    before_value, after_value: text around the value of one parameter. <IS_TEXT> stands for whether it is a text.
+    opening, closing: text around all calls.
     between: text between two calls.
     words, call_words: as in `CallSyntax`.
     """
@@ -33,37 +37,47 @@ class ElementCalls:
     after: str
     before_value: str
     after_value: str
-    between: str
-    words: tuple[str, ...]
+    opening: str = ""
+    closing: str = ""
+    between: str = ""
+    words: tuple[str, ...] = ()
     call_words: tuple[str, ...] = ()
     ids: CallIds = NUMBERED
     has_bare_text: bool = True
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. A mark may be the text before the name."""
-        return ElementReader(json_fields, mark if mark == self.elements.name_start else "", self.elements)
+        return ElementReader(self.elements, json_fields, mark if mark == self.elements.name_start else "")
 
     def written(self, calls: Sequence[ToolCall], clean: Callable[[str], str]) -> str:
         """See `CallSyntax`. Arguments that are not an object are written as they are."""
-        return self.between.join(self._call(call, clean) for call in calls)
+        return self.opening + self.between.join(self._call(call, clean) for call in calls) + self.closing
 
     def _call(self, call: ToolCall, clean: Callable[[str], str]) -> str:
         values = read_object(call.arguments or "{}")
         if values is None:
             values = {"arguments": call.arguments}
         fields = (
-            self.before_value.replace(_NAME, clean(name))
-            + clean(value if isinstance(value, str) else json_text(value))
-            + self.after_value
+            self._begin(clean(name), is_text=isinstance(value, str)) + self._quoted(value, clean) + self.after_value
             for name, value in values.items()
         )
         return self.before.replace(_NAME, clean(call.name)) + "".join(fields) + self.after
 
+    def _quoted(self, value: object, clean: Callable[[str], str]) -> str:
+        if not isinstance(value, str):
+            return clean(json_text(value))
+        opening, closing = self.elements.quote if _QUOTED.search(value) else ("", "")
+        return opening + clean(value) + closing
+
+    def _begin(self, name: str, *, is_text: bool) -> str:
+        return self.before_value.replace(_IS_TEXT, json.dumps(is_text)).replace(_NAME, name)
+
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. The parameters come in the order of the schema. The form of a text is not enforced."""
-        rules = [f"start: {repeated('call', spell(self.between), most)}", any_call(len(tools))]
+        start = [spell(self.opening), repeated("call", spell(self.between), most), spell(self.closing)]
+        rules = [f"start: {' '.join(filter(None, start))}", any_call(len(tools))]
         # A line end before the end of a value is a part of the text.
-        rules += text_rule(self.after_value.removeprefix("\n"), spell)
+        rules += text_rule(self.after_value.removeprefix("\n"), spell, self.elements.quote)
         for index, tool in enumerate(tools):
             rules += self._rules(index, tool, spell)
         return rules
@@ -75,17 +89,18 @@ class ElementCalls:
         for number, (name, field) in enumerate(properties_of(schema).items()):
             rule = f"arguments_{index}_{number}"
             parts.append(rule if name in required else f"{rule}?")
-            begin = spell(self.before_value.replace(_NAME, name))
-            rules.append(f"{rule}: {begin} {self._value(field, schema, tool, spell)}")
+            rules.append(f"{rule}: {self._field_rule(tool, spell, name, field)}")
         parts.append(spell(self.after))
         return [f"call_{index}: {' '.join(parts)}", comment(tool), *rules]
 
-    def _value(
-        self, field: Any, schema: Mapping[str, Any], tool: Mapping[str, Any], spell: Callable[[str], str]
-    ) -> str:
+    def _field_rule(self, tool: Mapping[str, Any], spell: Callable[[str], str], name: str, field: object) -> str:
         choices = field.get("enum") if isinstance(field, Mapping) else None
+        text, other = (spell(self._begin(name, is_text=is_text)) for is_text in (True, False))
+        end = spell(self.after_value)
         if isinstance(choices, list) and choices and all(isinstance(choice, str) for choice in choices):
-            return f"({' | '.join(map(json.dumps, choices))}) {spell(self.after_value)}"
-        if may_be_text(field, schema):
-            return "text"
-        return f"{json_rule(with_definitions(field, schema), tool)} {spell(self.after_value)}"
+            return f"{text} ({' | '.join(map(json.dumps, choices))}) {end}"
+        value = f"{other} {json_rule(with_definitions(field, tool['parameters']), tool)} {end}"
+        if not may_be_text(field, tool["parameters"]):
+            return value
+        is_only_text = isinstance(field, Mapping) and field.get("type") == "string"
+        return f"{text} text" if text == other or is_only_text else f"{text} text | {value}"

@@ -1,4 +1,4 @@
-"""Incremental reader of one call with an element for each parameter, as Qwen3-Coder and GLM write it.
+"""Incremental reader of one call with an element for each parameter.
 
 The arguments become JSON. The value of a parameter that may be a text is one, and is emitted while it is written. Any
 other value is JSON, and is emitted at its end.
@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from models.call_syntax.fields import field_name
+from models.call_syntax.literal_scanner import LiteralScanner
 from models.json_scanner import JsonScanner
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
-
-FUNCTION, END_OF_FUNCTION = "<function=", "</function>"
-PARAMETER, END_OF_PARAMETER = "<parameter=", "</parameter>"
 
 LONGEST_SPACE: Final = 256
 """Maximum number of characters of white space before a call. Space that is held back is read again with each piece."""
@@ -22,9 +20,6 @@ LONGEST_SPACE: Final = 256
 _LONGEST_NAME = 256
 _LONGEST_FIELD = 320
 """Maximum number of characters before the value of a parameter."""
-
-_PYTHON = {"True": "true", "False": "false", "None": "null"}
-"""Values that models write as Python does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +30,11 @@ class Elements:
     name: matches the rest of the call's beginning. The name is the first group.
     begun_name: matches a part of such a beginning.
     field_start: text with which every parameter begins.
-    field: matches all up to the value of a parameter. The name of the parameter is the first group.
+    field: matches all up to the value of a parameter. The name of the parameter is the first group. The group `is_text`
+        is "true" or "false" if the call itself says whether the value is a text.
     field_end: text after a value.
     end: text after the last parameter.
+    quote: texts around a value that contains the characters of marks; empty if there are none.
     has_lines: a value is on lines of its own.
     mention: matches the text after a mark that a sentence mentions with its end; None if any such text is a call.
     """
@@ -49,36 +46,34 @@ class Elements:
     field: re.Pattern[str]
     field_end: str
     end: str
+    quote: tuple[str, str] = ("", "")
     has_lines: bool = False
     mention: re.Pattern[str] | None = None
 
 
-QWEN: Final = Elements(
-    name_start=FUNCTION,
-    name=re.compile(r"([^>\n]*[^>\s][^>\n]*)>"),
-    begun_name=re.compile(r"[^>\n]*"),
-    field_start=PARAMETER,
-    field=re.compile(rf"{PARAMETER}([^>]*)>"),
-    field_end=END_OF_PARAMETER,
-    end=END_OF_FUNCTION,
-    has_lines=True,
-)
-GLM: Final = Elements(
-    name_start="",
-    name=re.compile(r"([^\s<>{}\"]+)\s*(?=<arg_key>|</tool_call>)"),
-    mention=re.compile(r" [^\s<]+ </"),
-    begun_name=re.compile(r"[^\s<>{}\"]*\s*(?:</?\w*)?"),
-    field_start="<arg_key>",
-    field=re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>"),
-    field_end="</arg_value>",
-    end="</tool_call>",
-)
+def named_elements(function: str, parameter: str, attributes: str = "", quote: tuple[str, str] = ("", "")) -> Elements:
+    """Return the elements of calls whose names are attributes: <invoke name="f"><parameter name="a">x</parameter>.
+
+    function, parameter: names of the elements.
+    attributes: matches further attributes of a parameter.
+    quote: as in `Elements`.
+    """
+    return Elements(
+        name_start=f'<{function} name="',
+        name=re.compile(r'([^"<>\n]*[^"<>\s][^"<>\n]*)">\s*(?=<)'),
+        begun_name=re.compile(r'[^"<>\n]*(?:">?)?\s*'),
+        field_start=f'<{parameter} name="',
+        field=re.compile(rf'<{parameter} name="([^"]*)"{attributes}\s*>'),
+        field_end=f"</{parameter}>",
+        end=f"</{function}>",
+        quote=quote,
+    )
 
 
 class ElementReader:
     """A `CallReader`. The call begins with its name."""
 
-    def __init__(self, json_fields: frozenset[str], mark: str = "", elements: Elements = QWEN) -> None:
+    def __init__(self, elements: Elements, json_fields: frozenset[str], mark: str = "") -> None:
         """Create the reader.
 
         json_fields: as in `CallSyntax.reader`.
@@ -147,12 +142,21 @@ class ElementReader:
             return None
         if found is None or found.end() > _LONGEST_FIELD or found[1] in self._seen:
             return self._break_off()
+        opening, closing = self._elements.quote
+        value = rest[found.end() :]
+        if opening != value and opening.startswith(value):
+            return None
+        is_quoted = opening != "" and value.startswith(opening)
+        end = (closing if is_quoted else "") + self._elements.field_end
+        self._value = _Value(end, is_json=self._is_json(found), has_lines=self._elements.has_lines)
+        self._held = value.removeprefix(opening)
         between = ", " if self._seen else ""
         self._seen.add(found[1])
-        is_json = field_name(self._name, found[1]) in self._json_fields
-        self._value = _Value(self._elements.field_end, is_json=is_json, has_lines=self._elements.has_lines)
-        self._held = rest[found.end() :]
         return [ArgumentsPiece(f"{between}{_string(found[1])}: ")]
+
+    def _is_json(self, field: re.Match[str]) -> bool:
+        is_text = field.groupdict().get("is_text")
+        return is_text == "false" if is_text else field_name(self._name, field[1]) in self._json_fields
 
     def _next_of_value(self, value: "_Value") -> list[AnswerEvent] | None:
         held, self._held = self._held, ""
@@ -226,13 +230,13 @@ def _held_back(text: str, line_end: str, mark: str) -> int:
 
 
 def _json_value(text: str) -> str:
-    """Return a value as JSON. A text that is not JSON becomes a string."""
-    stripped = text.strip()
-    stripped = _PYTHON.get(stripped, stripped)
-    scanner = JsonScanner()
-    # A number ends where another character follows it.
-    written = "".join(token.text for token in scanner.tokens(stripped + " "))
-    return written if scanner.is_done and not scanner.unread.strip() else _string(text)
+    """Return a value, in JSON or as Python writes it, as JSON. Any other text becomes a string."""
+    for scanner in (JsonScanner(), LiteralScanner()):
+        # A number ends where another character follows it.
+        written = scanner.push(text.strip() + " ")
+        if scanner.is_done and not scanner.unread.strip():
+            return written
+    return _string(text)
 
 
 def _string(text: str) -> str:

@@ -1,9 +1,10 @@
 """Syntaxes of GLM 4.5 to 4.7: an element for each key and each value."""
 
+import re
 from dataclasses import replace
 
 from models.call_syntax.element_calls import ElementCalls
-from models.call_syntax.element_reader import GLM
+from models.call_syntax.element_reader import Elements
 from models.call_syntax.interface import PromptTexts
 from models.tool_call_parser import CallMarks
 
@@ -24,10 +25,21 @@ To call one, answer with
 <arg_value>value</arg_value>
 </tool_call>"""
 
+_ELEMENTS = Elements(
+    name_start="",
+    name=re.compile(r"([^\s<>{}\"]+)\s*(?=<arg_key>|</tool_call>)"),
+    mention=re.compile(r" [^\s<]+ </"),
+    begun_name=re.compile(r"[^\s<>{}\"]*\s*(?:</?\w*)?"),
+    field_start=KEY,
+    field=re.compile(r"<arg_key>([^<]*)</arg_key>\s*<arg_value>"),
+    field_end=END_OF_VALUE,
+    end=END,
+)
+
 GLM45 = ElementCalls(
     CallMarks((START,)),
     PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True),
-    GLM,
+    _ELEMENTS,
     before=f"{START}<NAME>\n",
     after=END,
     before_value=f"{KEY}<NAME>{END_OF_KEY}\n{VALUE}",

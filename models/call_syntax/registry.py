@@ -11,6 +11,8 @@ from models.call_syntax.cohere import COHERE
 from models.call_syntax.cohere import START as COHERE_START
 from models.call_syntax.deepseek import ALL as DEEPSEEK_CALLS
 from models.call_syntax.deepseek import DEEPSEEK_V3, DEEPSEEK_V31
+from models.call_syntax.dsml import DEEPSEEK_V4, DEEPSEEK_V32, V4, V32
+from models.call_syntax.dsml import WORD as DSML
 from models.call_syntax.functionary import FUNCTIONARY
 from models.call_syntax.gemma4 import GEMMA4
 from models.call_syntax.gemma4 import START as GEMMA4_START
@@ -26,6 +28,9 @@ from models.call_syntax.kimi import ALL as KIMI_CALLS
 from models.call_syntax.kimi import KIMI
 from models.call_syntax.kimi import ONE as KIMI_CALL
 from models.call_syntax.llama3 import LLAMA3
+from models.call_syntax.minicpm5 import MINICPM5
+from models.call_syntax.minimax import MINIMAX_M2
+from models.call_syntax.minimax import START as MINIMAX_START
 from models.call_syntax.mistral import MISTRAL_IDENTIFIED, MISTRAL_LIST, MISTRAL_NAMED
 from models.call_syntax.mistral import START as MISTRAL_START
 from models.call_syntax.pangu import END as PANGU_END
@@ -33,7 +38,7 @@ from models.call_syntax.pangu import PANGU
 from models.call_syntax.pangu import START as PANGU_START
 from models.call_syntax.phi4_mini import PHI4_FUNCTOOLS, PHI4_MINI
 from models.call_syntax.pythonic import LINES_START, LLAMA4, OLMO3, PYTHONIC
-from models.call_syntax.qwen3_coder import QWEN3_CODER
+from models.call_syntax.qwen3_coder import QWEN3_CODER, SEED_OSS, SEED_START
 from models.call_syntax.solar import ONE as SOLAR_CALL
 from models.call_syntax.solar import SOLAR
 from models.harmony_thinking import CHANNEL, START
@@ -90,6 +95,11 @@ FAMILIES: Final = (
     Family("gigachat3", GIGACHAT3, _has("<|role_sep|>", "function call")),
     Family("solar", SOLAR, _has(SOLAR_CALL)),
     Family("pythonic", PYTHONIC, _has("<|header_start|>")),
+    Family("deepseek-v3.2", DEEPSEEK_V32, _has(DSML, f"{V32}>")),
+    Family("deepseek-v4", DEEPSEEK_V4, _has(DSML, f"{V4}>")),
+    Family("seed-oss", SEED_OSS, _has(SEED_START)),
+    Family("minimax-m2", MINIMAX_M2, _has(MINIMAX_START)),
+    Family("minicpm5", MINICPM5, _has('<function name="', '<param name="')),
 )
 """All formats. The first one that recognizes a model is its format, so the order matters."""
 

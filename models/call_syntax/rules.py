@@ -4,6 +4,7 @@ The rules `arguments_N` of a tool follow a comment with the tool's name, by whic
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -72,12 +73,21 @@ def field_rules(
     return f"any_{index}_0?" if names else "", rules
 
 
-def text_rule(end: str, spell: Callable[[str], str]) -> list[str]:
-    """Build the rule `text`: any text up to the first `end`, as in the readers."""
-    spelled = spell(end)
-    if spelled.startswith(_CONTROL):
-        return [f"text: TEXT {spelled}", f"TEXT: {_ANY}"]
-    return [f"text[suffix={spelled}]: {_ANY}"]
+def text_rule(end: str, spell: Callable[[str], str], quote: tuple[str, str] = ("", "")) -> list[str]:
+    """Build the rule `text`: any text up to the first `end`, as in the readers.
+
+    quote: as in `models.call_syntax.element_reader.Elements`.
+    """
+    opening, closing = quote
+    if opening:
+        plain = "([^<](.|\\n)*|<[^!](.|\\n)*)?"
+        quoted = f"quoted[suffix={json.dumps(closing + end)}]: {_ANY}"
+        return [f"text: plain | {json.dumps(opening)} quoted", f"plain[suffix={json.dumps(end)}]: /{plain}/", quoted]
+    before, control, after = spell(end).partition(_CONTROL)
+    if control:
+        kept = re.escape(json.loads(before) if before else "").replace("/", r"\/")
+        return [f"text: TEXT {control}{after}", f"TEXT: /(.|\\n)*{kept}/"]
+    return [f"text[suffix={before}]: {_ANY}"]
 
 
 def any_call(count: int) -> str:

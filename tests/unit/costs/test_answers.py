@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from engine.detokenizer import StopStrings
+from models.call_syntax.element_calls import ElementCalls
 from models.call_syntax.registry import NAMES, syntax_named
 from models.custom_input import CustomInput, arguments_of
 from models.harmony_thinking import CHANNEL, MESSAGE, START
@@ -45,11 +46,16 @@ HEADS: Final = {
     "gigachat3": '<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "f", "arguments": ',
     "gigachat3.1": '<|function_call|>{"name": "f", "arguments": ',
     "solar": "<|tool_calls|><|tool_call:begin|>a1<|tool_call:name|>f<|tool_call:args|>",
+    "seed-oss": "<seed:tool_call>\n<function=f>\n<parameter=a>",
+    "minimax-m2": '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">',
+    "minicpm5": '<function name="f"><param name="a">',
+    "deepseek-v3.2": '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="true">',
+    "deepseek-v4": '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">',
     "openpangu": '[unused11][{"name": "f", "arguments": ',
 }
 """Beginnings of calls, up to the first argument or its value."""
 
-TEXT_VALUES: Final = ("olmo3", "pythonic")
+VALUES: Final = ("olmo3", "pythonic", *(name for name in NAMES if isinstance(syntax_named(name), ElementCalls)))
 """Formats whose heads end before a value, and not before all arguments."""
 
 BODIES: Final = (
@@ -84,7 +90,7 @@ def read_whole(name: str) -> Callable[[str], object]:
 
 def answer(name: str, before: str, text: str) -> Callable[[int], str]:
     """Return a maker of answers with one call in a format."""
-    begun = before.removeprefix('{"a": ') if name in TEXT_VALUES or name.startswith(("glm", "qwen")) else before
+    begun = before.removeprefix('{"a": ') if name in VALUES else before
     return repeated(text, HEADS[name] + begun)
 
 

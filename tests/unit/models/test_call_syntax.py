@@ -23,6 +23,24 @@ SPOKEN = {"llama3": "", "llama4": "", "pythonic": ""}
 
 ARGS = '{"city": "Paris", "days": 2}'
 ROMAN = ARGS.replace("Paris", "Rome")
+
+
+def dsml(block: str) -> str:
+    """Return two calls of DeepSeek V3.2 or V4. block: name of the element around them."""
+    calls = "".join(
+        '<｜DSML｜invoke name="get_weather">\n'
+        f'<｜DSML｜parameter name="city" string="true">{city}</｜DSML｜parameter>\n'
+        '<｜DSML｜parameter name="days" string="false">2</｜DSML｜parameter>\n</｜DSML｜invoke>\n'
+        for city in ("Paris", "Rome")
+    )
+    return f"\n\n<｜DSML｜{block}>\n{calls}</｜DSML｜{block}>"
+
+
+def dsml_call(value: str) -> str:
+    """Return a call of DeepSeek V3.2 or V4 without the element around all calls. value: from its attribute on."""
+    return f'<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" {value}</｜DSML｜parameter></｜DSML｜invoke>'
+
+
 WRITTEN = {
     "mistral": f'[TOOL_CALLS][{{"name": "get_weather", "arguments": {ARGS}, "id": "abc123def"}}, '
     f'{{"name": "get_weather", "arguments": {ROMAN}, "id": "abc123deg"}}]',
@@ -80,10 +98,20 @@ WRITTEN = {
     f"<|tool_call:begin|>a1b2c3d4e6<|tool_call:name|>get_weather<|tool_call:args|>{ROMAN}<|tool_call:end|><|calls|>",
     "openpangu": f'[unused11][{{"name": "get_weather", "arguments": {ARGS}}}, '
     f'{{"name": "get_weather", "arguments": {ROMAN}}}][unused12]',
+    "seed-oss": "<seed:tool_call>\n<function=get_weather>\n<parameter=city>Paris</parameter>\n<parameter=days>2"
+    "</parameter>\n</function>\n</seed:tool_call>\n<seed:tool_call>\n<function=get_weather>\n<parameter=city>Rome"
+    "</parameter>\n<parameter=days>2</parameter>\n</function>\n</seed:tool_call>",
+    "minimax-m2": '\n<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Paris</parameter>\n'
+    '<parameter name="days">2</parameter>\n</invoke>\n<invoke name="get_weather">\n<parameter name="city">Rome'
+    '</parameter>\n<parameter name="days">2</parameter>\n</invoke>\n</minimax:tool_call>',
+    "minicpm5": '<function name="get_weather"><param name="city">Paris</param><param name="days">2</param></function>\n'
+    '<function name="get_weather"><param name="city"><![CDATA[Rome]]></param><param name="days">2</param></function>',
+    "deepseek-v3.2": dsml("function_calls"),
+    "deepseek-v4": dsml("tool_calls"),
 }
 """Two calls of each family, literally as its models write them."""
 
-_ARGUMENT = '"city"|<parameter=|city=|city:|<arg_value>'
+_ARGUMENT = '"city"|<parameter=|(?<=param) name=|(?<=parameter) name=|city=|city:|<arg_value>'
 """The text with which the first argument begins."""
 
 PIECES = (
@@ -174,6 +202,7 @@ def test_cut_calls_show_no_markup_and_keep_arguments(name: str) -> None:
         ("glm-4.7", "<tool_call>f<arg_key>a</arg_key>", " "),
         ("qwen3-coder", "<function=f>", "\n"),
         ("qwen3-coder", "<tool_call>", "\n"),
+        ("minicpm5", '<function name="f"><param name="a"><![CDATA[', "]]"),
         ("kimi-k2", "<|tool_call_begin|>f:0<|tool_call_argument_begin|>{", " "),
         ("harmony", "<|start|>assistant to=functions.", "x"),
     ],
@@ -240,6 +269,14 @@ def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
         ("qwen3-coder", "<function=f><parameter=a>x</parameter></function>", {"a": "x"}),
         ("glm-4.7", "<tool_call>f<arg_key>a</arg_key>\n<arg_value>1_0\n</arg_value></tool_call>", {"a": "1_0\n"}),
         ("glm-4.5", "<tool_call>f\n</tool_call>", {}),
+        ("seed-oss", "<function=f><parameter=a>\nx\n</parameter></function>", {"a": "\nx\n"}),
+        ("minimax-m2", '<invoke name="f"><parameter name="a">x</parameter></invoke>', {"a": "x"}),
+        ("minicpm5", '<function name="f">\n<param name="a"><b></param>\n</function>', {"a": "<b>"}),
+        ("minicpm5", '<function name="f"><param name="a"><![CDATA[]]></param></function>', {"a": ""}),
+        ("minicpm5", '<function name="f"><param name="a"><![CDATA[</param>]]></param></function>', {"a": "</param>"}),
+        ("deepseek-v3.2", dsml_call('string="false">[1, "<"]'), {"a": [1, "<"]}),
+        ("deepseek-v3.2", dsml_call('string="true">1'), {"a": "1"}),
+        ("deepseek-v4", dsml_call(">1"), {"a": "1"}),
         (
             "kimi-k2",
             "<|tool_call_section_begin|><|tool_call_begin|>f:3<|tool_call_argument_begin|>{}<|tool_call_end|>",
@@ -281,6 +318,11 @@ def test_forms_that_models_write_too_are_read(name: str, text: str, arguments: d
         ("gemma4", "The mark <|tool_call> begins a call."),
         ("hermes", "The mark is <tool_call>"),
         ("harmony", "<|start|>assistant to=functions. is a header."),
+        ("minimax-m2", "Calls are between <minimax:tool_call> and </minimax:tool_call>."),
+        ("minimax-m2", 'Write <invoke name="x"> there.'),
+        ("seed-oss", "<seed:tool_call> begins a call."),
+        ("minicpm5", 'Write <function name="x"> first.'),
+        ("deepseek-v3.2", "\n\n<｜DSML｜function_calls> begins all calls."),
     ],
 )
 def test_text_like_a_call_stays_text(name: str, text: str) -> None:
@@ -332,6 +374,7 @@ def test_arguments_after_a_name_without_its_mark_are_read() -> None:
         ("\n12\n", '{"days": 12}'),
         ("12", '{"days": 12}'),
         ("\nTrue\n", '{"days": true}'),
+        ("\n[None, {'a': 'x'}]\n", '{"days": [null, {"a": "x"}]}'),
         ('\n[1, {"a": "</x>"}]\n', '{"days": [1, {"a": "</x>"}]}'),
         ("\nmany\n", '{"days": "many"}'),
         ("\n\n", '{"days": ""}'),

@@ -265,9 +265,14 @@ ONLY_PUBLISHED: Final = {
     "apertus": "Apertus-8B-Instruct",
     "apriel": "Apriel-1.6-15b-Thinker-fixed",
     "cohere": "Cohere2MoE",
+    "deepseek-v3.2": "deepseek-ai-DeepSeek-V3.2",
+    "deepseek-v4": "deepseek-ai-DeepSeek-V4",
     "functionary-v3.1": "meetkai-functionary-medium-v3.1",
     "gigachat3": "GigaChat3-10B-A1.8B",
     "gigachat3.1": "GigaChat3.1-10B-A1.8B",
+    "minicpm5": "openbmb-MiniCPM5-1B",
+    "minimax-m2": "MiniMax-M2",
+    "seed-oss": "ByteDance-Seed-OSS",
     "solar": "upstage-Solar-Open-100B",
 }
 """A template of each tool format that has no short one in `CASES`."""

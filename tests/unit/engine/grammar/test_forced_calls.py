@@ -11,6 +11,7 @@ from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
+from models.call_syntax.element_calls import ElementCalls
 from models.call_syntax.harmony import TURN
 from models.call_syntax.registry import NAMES, syntax_named
 from models.tokenizer import Tokenizer
@@ -19,7 +20,6 @@ from models.tool_format import ToolFormat
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 
 EOS = 2
-ENDING = "</parameter>\n"
 CLOSING = '"}]<\n'
 """Characters that end a value, which a walk prefers."""
 
@@ -52,6 +52,9 @@ class Forced:
         self.how = ToolFormat(name, syntax, self.tokenizer.control_tokens)
         # The prompt ends with the beginning of the turn. Reasoning may come before another one.
         self.prompted = TURN if name == "harmony" else ""
+        # Where text has no quotes, a walk ends it on purpose.
+        ending = syntax.after_value.removeprefix("\n") if isinstance(syntax, ElementCalls) else ""
+        self.ending = self.tokenizer.encode(ending, special=True)
         self.grammars = Grammars(self.tokenizer, self.tokenizer.vocab_size, None)
 
     def mask(self, *, parallel: bool) -> TokenMask:
@@ -82,10 +85,11 @@ class Forced:
 
     def _ending(self, ids: list[int], choices: set[int]) -> set[int]:
         """Return the token that continues the end of a text without quotes, if the walk is in one."""
-        said = self.text(ids)
-        begun = next(size for size in range(len(ENDING) - 1, -1, -1) if said.endswith(ENDING[:size]))
-        byte = self.tokenizer.encode(ENDING[begun], special=False)[0]
-        return {byte} & choices if len(choices) > BYTE_VOCAB // 2 and "<parameter=" in said else set()
+        if len(choices) <= BYTE_VOCAB // 2 or not self.ending:
+            return set()
+        sizes = range(len(self.ending) - 1, 0, -1)
+        begun = next((size for size in sizes if ids[-size:] == self.ending[:size]), 0)
+        return {self.ending[begun]} & choices
 
 
 def allowed(mask: TokenMask) -> set[int]:
@@ -114,6 +118,30 @@ def test_written_calls_satisfy_the_grammar(name: str, *, with_control_tokens: bo
         assert EOS in allowed(mask)
         assert (allowed(mask) == {EOS}) or parallel
         assert forced.how.parser(tools=TOOLS).whole(forced.text(ids)).calls == (calls if parallel else calls[:1])
+
+
+@pytest.mark.parametrize("name", ["minicpm5", "deepseek-v4"])
+@pytest.mark.parametrize("city", ["a <b> </param> & c", "\n", "", "x"])
+def test_texts_with_marks_satisfy_the_grammar(name: str, city: str) -> None:
+    forced = Forced(name, with_control_tokens=True)
+    call = ToolCall("get_weather", json.dumps({**ARGUMENTS, "city": city}, ensure_ascii=False))
+    mask = forced.mask(parallel=False)
+    for id_ in [*forced.tokenizer.encode(forced.how.calls([call]), special=True), EOS]:
+        assert id_ in allowed(mask)
+        mask.accept(id_)
+
+
+@pytest.mark.parametrize("call", ['string="true">many', 'string="false">2'])
+def test_call_may_say_that_its_value_is_a_text(call: str) -> None:
+    forced = Forced("deepseek-v4", with_control_tokens=True)
+    tool = {"name": "f", "parameters": {"properties": {"a": {"type": ["integer", "string"]}}, "required": ["a"]}}
+    form = StructuredOutput("calls", forced.how.grammar([tool], parallel=False))
+    mask = forced.grammars.mask(SamplingParams(form=form), [], "local")
+    assert mask is not None
+    opening, closing = forced.how.syntax.written([ToolCall("f", '{"a": 0}')], str).split('string="false">0')
+    for id_ in [*forced.tokenizer.encode(opening + call + closing, special=True), EOS]:
+        assert id_ in allowed(mask)
+        mask.accept(id_)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -17,7 +17,7 @@ from jinja2 import Template
 
 from models.errors import ChatFormatError
 from models.folder import ModelFolder
-from models.harmony_thinking import EFFORTS, HarmonyThinking, find_harmony_thinking
+from models.harmony_thinking import HarmonyThinking, find_harmony_thinking
 from models.slices import check_length
 from models.template_files import TemplateSources, read_templates
 from models.template_rendering import compile_template, render_template
@@ -268,7 +268,7 @@ class ChatFormat:
             raise ChatFormatError("the model has no chat template; use plain completions")
         told: dict[str, Any] = {} if thinking is None else dict(switches(thinking))
         if thinking is not None and isinstance(self.thinking, HarmonyThinking):
-            told["reasoning_effort"] = EFFORTS[thinking]
+            told |= self.thinking.channels.variables[thinking]
         told |= self._variables
         tools, said = None, messages
         if messages and messages[0].role == "tools":

@@ -1,6 +1,6 @@
-"""Reasoning of gpt-oss: an answer is several messages, each with a header that names its channel and its recipient.
+"""Reasoning in channels: an answer is several messages, each with a header that tells reasoning from calls and text.
 
-Source: https://github.com/openai/harmony. Headers that deviate from it are read as far as they can be.
+Source of gpt-oss's: https://github.com/openai/harmony. Headers that deviate from it are read as far as they can be.
 """
 
 import re
@@ -12,22 +12,82 @@ from models.text_tokenizer import TextTokenizer
 from models.thinking import ThinkingMode
 
 START, CHANNEL, MESSAGE = "<|start|>", "<|channel|>", "<|message|>"
-ENDS: Final = ("<|end|>", "<|return|>", "<|call|>")
-CALL: Final = START + "assistant to=functions.{name}" + CHANNEL + "commentary json" + MESSAGE
-"""Header of a call, in the one form that `models.call_syntax.harmony` reads."""
+SOLAR_START, SOLAR_THOUGHT, SOLAR_CALLS = "<|begin|>", "<|think|>", "<|tool_calls|>"
+_WHOLE: Final = r"(?![^\s<])"
 
-EFFORTS: Final[Mapping[ThinkingMode, str]] = {"slow": "high", "auto": "low"}
-"""Values of the template's variable `reasoning_effort`. Its default is between them."""
 
-_RECIPIENT = re.compile(r"\bto=(?:functions\.)?([^\s<]+)")
-_CHANNEL = re.compile(re.escape(CHANNEL) + r"\s*([a-z]+)")
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Marks and headers of a family's messages.
+
+    starts: marks that begin a header.
+    contents: marks that end a header. The content of the message follows.
+    ends: marks that end a message.
+    thought: matches a part of the header of reasoning. The header includes its marks.
+    call: matches a part of the header of a call. The first group is the recipient.
+    call_header: text in place of that header, in the one form that `models.call_syntax` reads.
+    opening, closing: rest of the header of reasoning and of the answer, where the prompt ends within a header.
+    between: text from the end of a message to the place in the next header where prompts end.
+    variables: variables of the chat template by the mode that they select.
+    """
+
+    starts: tuple[str, ...]
+    contents: tuple[str, ...]
+    ends: tuple[str, ...]
+    thought: re.Pattern[str]
+    call: re.Pattern[str]
+    call_header: str
+    opening: str
+    closing: str
+    between: str
+    variables: Mapping[ThinkingMode, Mapping[str, str]]
+
+
+HARMONY: Final = Channels(
+    starts=(START,),
+    contents=(MESSAGE,),
+    ends=("<|end|>", "<|return|>", "<|call|>"),
+    thought=re.compile(rf"{re.escape(CHANNEL)}\s*analysis(?![a-z])"),
+    call=re.compile(rf"\bto=(?:functions\.)?(?!assistant{_WHOLE})([^\s<]+)"),
+    call_header=f"{START}assistant to=functions.{{name}}{CHANNEL}commentary json{MESSAGE}",
+    opening=f"{CHANNEL}analysis{MESSAGE}",
+    closing=f"{CHANNEL}final{MESSAGE}",
+    between=f"<|end|>{START}assistant",
+    # The template's default is between them.
+    variables={"slow": {"reasoning_effort": "high"}, "auto": {"reasoning_effort": "low"}},
+)
+MUSE: Final = Channels(
+    starts=(START,),
+    contents=(MESSAGE,),
+    ends=("<|eom|>", "<|eot|>"),
+    thought=re.compile(rf"\bto=self{_WHOLE}"),
+    call=re.compile(rf"\bto=(?!(?:self|user){_WHOLE})([^\s<]+)"),
+    call_header=f"{START}assistant to={{name}}{MESSAGE}",
+    opening=f" to=self{MESSAGE}",
+    closing=f" to=user{MESSAGE}",
+    between=f"<|eom|>{START}assistant",
+    variables={"slow": {"reasoning_strength": "high"}, "auto": {"reasoning_strength": "low"}},
+)
+SOLAR: Final = Channels(
+    starts=(SOLAR_START,),
+    contents=(SOLAR_THOUGHT, "<|content|>", SOLAR_CALLS),
+    ends=("<|end|>", "<|calls|>"),
+    thought=re.compile(re.escape(SOLAR_THOUGHT)),
+    call=re.compile(f"({re.escape(SOLAR_CALLS)})"),
+    call_header=SOLAR_CALLS,
+    opening=SOLAR_THOUGHT,
+    closing="<|content|>",
+    between=f"<|end|>{SOLAR_START}assistant",
+    variables={"slow": {"reasoning_effort": "high"}, "off": {"reasoning_effort": "minimal"}},
+)
 
 
 @dataclass(frozen=True, slots=True)
 class HarmonyThinking:
-    """A `Thinking` in the channel "analysis"."""
+    """A `Thinking` in messages of its own."""
 
     tokenizer: TextTokenizer
+    channels: Channels
     suffixes: Mapping[ThinkingMode, str]
     has_headers: bool = True
 
@@ -39,16 +99,16 @@ class HarmonyThinking:
     @property
     def opening_ids(self) -> Sequence[int]:
         """See `Thinking`."""
-        return self.tokenizer.encode(f"{CHANNEL}analysis{MESSAGE}", special=True)
+        return self.tokenizer.encode(self.channels.opening, special=True)
 
     @property
     def closing_ids(self) -> Sequence[int]:
         """See `Thinking`. The header of the answer, where the prompt ends before a header."""
-        return self.tokenizer.encode(f"{CHANNEL}final{MESSAGE}", special=True)
+        return self.tokenizer.encode(self.channels.closing, special=True)
 
     def is_in(self, token_ids: Sequence[int]) -> bool:
         """See `Thinking`."""
-        return self.id_of(CHANNEL) in token_ids
+        return any(self.id_of(mark) in token_ids for mark in self.channels.contents)
 
     def begins(self, token_ids: Sequence[int]) -> bool:
         """See `Thinking`. Every answer begins with a header."""
@@ -56,8 +116,8 @@ class HarmonyThinking:
 
     def opens(self, prompt_ids: Sequence[int]) -> bool:
         """See `Thinking`."""
-        marks = {self.id_of(START), self.id_of(MESSAGE)}
-        return next((id_ for id_ in reversed(prompt_ids) if id_ in marks), None) == self.id_of(START)
+        starts, contents = (set(map(self.id_of, marks)) for marks in (self.channels.starts, self.channels.contents))
+        return next((id_ in starts for id_ in reversed(prompt_ids) if id_ in starts | contents), False)
 
     def id_of(self, mark: str) -> int | None:
         """Return the id of a mark."""
@@ -66,8 +126,11 @@ class HarmonyThinking:
 
 def find_harmony_thinking(template: str, tokenizer: TextTokenizer) -> HarmonyThinking | None:
     """Find the format by the marks of headers, in the template and as control tokens."""
-    is_used = CHANNEL in template and all(mark in tokenizer.control_tokens for mark in (START, CHANNEL, MESSAGE))
-    return HarmonyThinking(tokenizer, dict.fromkeys(EFFORTS, "")) if is_used else None
+    for channels, words in ((HARMONY, (CHANNEL,)), (MUSE, ("to=self",)), (SOLAR, (SOLAR_THOUGHT, SOLAR_CALLS))):
+        marks = {*channels.starts, *channels.contents, *re.findall(r"<\|\w+\|>", channels.opening)}
+        if all(word in template for word in words) and marks <= tokenizer.control_tokens.keys():
+            return HarmonyThinking(tokenizer, channels, dict.fromkeys(channels.variables, ""))
+    return None
 
 
 class HarmonyReader:
@@ -78,13 +141,15 @@ class HarmonyReader:
 
     def __init__(self, thinking: HarmonyThinking, prompt_ids: Sequence[int]) -> None:
         """Start an answer after the prompt, which usually ends within a header."""
-        self._names = {thinking.id_of(mark): mark for mark in (START, CHANNEL, MESSAGE, *ENDS)}
+        self._channels = thinking.channels
+        marks = (*self._channels.starts, *self._channels.contents, *self._channels.ends, CHANNEL)
+        self._names = {id_: mark for mark in marks if (id_ := thinking.id_of(mark)) is not None}
         self._header: str | None = ""
         self._is_thought = False
         self._is_call = False
         self._is_over = False
         self._has_text = False
-        if not thinking.opens(prompt_ids) and thinking.id_of(MESSAGE) in prompt_ids:
+        if not thinking.opens(prompt_ids) and thinking.is_in(prompt_ids):
             self._header = None
 
     @property
@@ -102,12 +167,12 @@ class HarmonyReader:
         mark = self._names.get(token_id)
         if mark is None:
             return self._content(text)
-        if mark in ENDS:
+        if mark in self._channels.ends:
             self._is_over, self._is_thought, self._is_call = True, False, False
-        elif mark == MESSAGE:
-            return self._begin_message(self._header or "")
-        elif mark == START or self._header is None:
-            self._header, self._is_over = "" if mark == START else mark, False
+        elif mark in self._channels.contents:
+            return self._begin_message((self._header or "") + mark)
+        elif mark in self._channels.starts or self._header is None:
+            self._header, self._is_over = mark, False
         else:
             self._header += mark
         return []
@@ -123,12 +188,12 @@ class HarmonyReader:
         return [(text, self._is_thought)] if text and not self._is_over else []
 
     def _begin_message(self, header: str) -> list[tuple[str, bool]]:
-        recipient, channel = _RECIPIENT.search(header), _CHANNEL.search(header)
+        call = self._channels.call.search(header)
         self._header, self._is_over = None, False
-        self._is_call = recipient is not None and recipient[1] != "assistant"
-        self._is_thought = not self._is_call and channel is not None and channel[1] == "analysis"
-        if self._is_call and recipient is not None:
-            return [(CALL.format(name=recipient[1]), False)]
+        self._is_call = call is not None
+        self._is_thought = call is None and self._channels.thought.search(header) is not None
+        if call is not None:
+            return [(self._channels.call_header.format(name=call[1]), False)]
         is_next = self._has_text and not self._is_thought
         self._has_text |= not self._is_thought
         return [("\n\n", False)] if is_next else []

@@ -10,6 +10,7 @@ from models.call_syntax.element_reader import ElementReader, Elements
 from models.call_syntax.fields import may_be_text, properties_of
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
 from models.call_syntax.rules import any_call, comment, json_rule, json_text, repeated, text_rule, with_definitions
+from models.harmony_thinking import Channels
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall, read_object
 
@@ -44,6 +45,7 @@ class ElementCalls:
     call_words: tuple[str, ...] = ()
     ids: CallIds = NUMBERED
     has_bare_text: bool = True
+    channels: Channels | None = None
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. A mark may be the text before the name."""

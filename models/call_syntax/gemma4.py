@@ -59,6 +59,7 @@ class Gemma4:
     ids = NUMBERED
     call_words = (START, "call:")
     has_bare_text = False
+    channels = None
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. Texts have quotes."""

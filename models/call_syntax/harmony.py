@@ -1,14 +1,12 @@
 """Syntax of gpt-oss: a call is a message to a function, and the last message of an answer."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from models.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
 from models.call_syntax.interface import PromptTexts
 from models.call_syntax.json_calls import JsonCalls
-from models.call_syntax.rules import text_rule
 from models.harmony_thinking import CHANNEL, MESSAGE, START
+from models.harmony_thinking import HARMONY as HARMONY_CHANNELS
 from models.tool_call_parser import CallMarks
 
 END = "<|end|>"
@@ -29,17 +27,7 @@ You may call functions. Their signatures:
 To call one, send its arguments as JSON to functions.NAME in the commentary channel."""
 
 
-class HarmonyCalls(JsonCalls):
-    """A `CallSyntax`. A forced call may follow reasoning."""
-
-    def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
-        """See `CallSyntax`. The prompt ends with the beginning of the turn."""
-        thought = f"thought: {spell(f'{CHANNEL}analysis{MESSAGE}')} text"
-        rules = JsonCalls.grammar(self, tools, spell, most)[1:]
-        return ["start: thought? call", *rules, thought, *text_rule(f"{END}{TURN}", spell)]
-
-
-HARMONY = HarmonyCalls(
+HARMONY = JsonCalls(
     CallMarks((f"{TURN} to=functions.",)),
     PromptTexts(INSTRUCTIONS, "tool", "{result}"),
     before=_BEFORE,
@@ -47,6 +35,8 @@ HARMONY = HarmonyCalls(
     opening=TURN,
     between=TURN,
     is_single=True,
+    prompted=TURN,
+    channels=HARMONY_CHANNELS,
     words=(START, CHANNEL, MESSAGE, END),
     make_reader=lambda _: HeadedReader(_HEAD),
 )

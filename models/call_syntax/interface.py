@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from models.harmony_thinking import Channels
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall
 
@@ -78,6 +79,10 @@ class CallSyntax(Protocol):
     @property
     def has_bare_text(self) -> bool:
         """Whether text is written without quotes, so that only the schemas of the tools tell it from other values."""
+
+    @property
+    def channels(self) -> Channels | None:
+        """Channels of an answer, of which one is that of text; None if an answer is one text."""
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """Create a reader of the text after `mark`.

@@ -8,13 +8,16 @@ from typing import Any
 
 from models.call_reader import JsonCallReader
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
-from models.call_syntax.rules import NO_ARGUMENTS, any_call, arguments_text, comment, json_rule, repeated
+from models.call_syntax.rules import NO_ARGUMENTS, any_call, arguments_text, comment, json_rule, repeated, thought_rules
+from models.harmony_thinking import Channels
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall
 
 _PLACE = re.compile("<NAME>|<ID>|<NUMBER>")
 _NUMBERED = re.compile("(<ID>|<NUMBER>)")
 _NUMBER_RULE = " /[0-9]{1,4}/ "
+_IN_JSON = re.compile(r'("(?:[^"\\]|\\.)*"|[{}:,] ?)')
+"""Parts of JSON that a grammar may have to tell from those of another object that begins alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,8 @@ class JsonCalls:
     before, after: text around the arguments of one call.
     spaced: calls that a grammar forces have a space after commas and colons.
     is_single: an answer has one call.
+    prompted: text at the beginning of `opening` with which a prompt ends.
+    channels: as in `CallSyntax`.
     words, ids, call_words: as in `CallSyntax`.
     make_reader: creates a reader of the text after a mark.
     """
@@ -40,6 +45,8 @@ class JsonCalls:
     between: str = ""
     spaced: bool = True
     is_single: bool = False
+    prompted: str = ""
+    channels: Channels | None = None
     words: tuple[str, ...] = ()
     ids: CallIds = NUMBERED
     call_words: tuple[str, ...] = ()
@@ -68,8 +75,9 @@ class JsonCalls:
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`."""
         calls = repeated("call", spell(self.between), 1 if self.is_single else most)
-        start = [spell(self.opening), calls, spell(self.closing)]
-        rules = [f"start: {' '.join(filter(None, start))}", any_call(len(tools))]
+        start = [spell(self.opening.removeprefix(self.prompted)), calls, spell(self.closing)]
+        before, rules = thought_rules(self.channels, spell)
+        rules = [f"start: {before}{' '.join(filter(None, start))}", *rules, any_call(len(tools))]
         for index, tool in enumerate(tools):
             parts = [self._spelled(self.before, tool, spell), f"arguments_{index}"]
             parts.append(self._spelled(self.after, tool, spell))
@@ -86,8 +94,16 @@ class JsonCalls:
     def _spelled(self, text: str, tool: Mapping[str, Any], spell: Callable[[str], str]) -> str:
         pieces, length = _NUMBERED.split(text), len(self.ids.of("", 0))
         patterns = {"<ID>": f" /[a-zA-Z0-9]{{{length}}}/ ", "<NUMBER>": _NUMBER_RULE}
-        spelled = (patterns.get(piece) or spell(piece.replace("<NAME>", self._name(tool["name"]))) for piece in pieces)
-        return "".join(spelled)
+        named = (
+            patterns.get(piece) or self._in_parts(piece.replace("<NAME>", self._name(tool["name"])), spell)
+            for piece in pieces
+        )
+        return "".join(named)
+
+    def _in_parts(self, text: str, spell: Callable[[str], str]) -> str:
+        """Spell a text in the parts of JSON, if a call and the answer in its place may begin alike."""
+        parts = _IN_JSON.split(text) if self.marks.bare else [text]
+        return " ".join(filter(None, map(spell, parts)))
 
     def _name(self, name: str) -> str:
         """Return the name as it stands in the text: escaped where it is between quotes."""

@@ -12,6 +12,7 @@ from models.call_syntax.json_or_other_reader import JsonOrOtherReader
 from models.call_syntax.llama3 import LLAMA3, PARAMETERS
 from models.call_syntax.python_reader import PythonReader
 from models.call_syntax.rules import any_call, field_rules, json_rule, json_text, repeated, with_definitions
+from models.harmony_thinking import Channels
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall, read_object
 
@@ -56,6 +57,7 @@ class PythonCalls:
     ids: CallIds = NUMBERED
     has_bare_text: bool = False
     call_words: tuple[str, ...] = ()
+    channels: Channels | None = None
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. Texts have quotes."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from models.call_syntax.fields import properties_of
+from models.harmony_thinking import Channels
 from models.tool_calls import ToolCall, read_object
 
 NO_ARGUMENTS = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -73,8 +74,10 @@ def field_rules(
     return f"any_{index}_0?" if names else "", rules
 
 
-def text_rule(end: str, spell: Callable[[str], str], quote: tuple[str, str] = ("", "")) -> list[str]:
-    """Build the rule `text`: any text up to the first `end`, as in the readers.
+def text_rule(
+    end: str, spell: Callable[[str], str], quote: tuple[str, str] = ("", ""), *, name: str = "text"
+) -> list[str]:
+    """Build the rule `name`: any text up to the first `end`, as in the readers.
 
     quote: as in `models.call_syntax.element_reader.Elements`.
     """
@@ -82,12 +85,20 @@ def text_rule(end: str, spell: Callable[[str], str], quote: tuple[str, str] = ("
     if opening:
         plain = "([^<](.|\\n)*|<[^!](.|\\n)*)?"
         quoted = f"quoted[suffix={json.dumps(closing + end)}]: {_ANY}"
-        return [f"text: plain | {json.dumps(opening)} quoted", f"plain[suffix={json.dumps(end)}]: /{plain}/", quoted]
+        return [f"{name}: plain | {json.dumps(opening)} quoted", f"plain[suffix={json.dumps(end)}]: /{plain}/", quoted]
     before, control, after = spell(end).partition(_CONTROL)
     if control:
         kept = re.escape(json.loads(before) if before else "").replace("/", r"\/")
-        return [f"text: TEXT {control}{after}", f"TEXT: /(.|\\n)*{kept}/"]
-    return [f"text[suffix={before}]: {_ANY}"]
+        return [f"{name}: {name.upper()} {control}{after}", f"{name.upper()}: /(.|\\n)*{kept}/"]
+    return [f"{name}[suffix={before}]: {_ANY}"]
+
+
+def thought_rules(channels: Channels | None, spell: Callable[[str], str]) -> tuple[str, list[str]]:
+    """Return the expression for reasoning before a call, and the rules for it. Both are empty without channels."""
+    if channels is None:
+        return "", []
+    thought = f"thought: {spell(channels.opening)} thinking"
+    return "thought? ", [thought, *text_rule(channels.between, spell, name="thinking")]
 
 
 def any_call(count: int) -> str:

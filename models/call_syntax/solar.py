@@ -5,16 +5,18 @@ import re
 from models.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
 from models.call_syntax.interface import CallIds, PromptTexts, instructions
 from models.call_syntax.json_calls import JsonCalls
+from models.harmony_thinking import SOLAR as CHANNELS
+from models.harmony_thinking import SOLAR_CALLS, SOLAR_START
 from models.tool_call_parser import CallMarks
 
-ALL, END_OF_ALL = "<|tool_calls|>", "<|calls|>"
+ALL, END_OF_ALL = SOLAR_CALLS, "<|calls|>"
 ONE, NAME, ARGUMENTS, END_OF_ONE = (
     "<|tool_call:begin|>",
     "<|tool_call:name|>",
     "<|tool_call:args|>",
     "<|tool_call:end|>",
 )
-TURN, END_OF_TURN = "<|begin|>assistant", "<|end|>"
+TURN, END_OF_TURN = f"{SOLAR_START}assistant", "<|end|>"
 
 _ID, _NAME = "[a-zA-Z0-9]*", r"([^\s{}<>|]+)"
 _HEAD = Head(
@@ -36,7 +38,8 @@ SOLAR = JsonCalls(
     after=END_OF_ONE,
     opening=ALL,
     closing=END_OF_ALL,
-    words=(ALL, END_OF_ALL, ONE, NAME, ARGUMENTS, END_OF_ONE, "<|begin|>", END_OF_TURN),
+    channels=CHANNELS,
+    words=(END_OF_ALL, ONE, NAME, ARGUMENTS, END_OF_ONE, SOLAR_START, *CHANNELS.contents, END_OF_TURN),
     call_words=(ONE,),
     ids=CallIds("{number:010}", re.compile(rf"{re.escape(ONE)}([a-zA-Z0-9]+){re.escape(NAME)}")),
     make_reader=lambda _: HeadedReader(_HEAD),

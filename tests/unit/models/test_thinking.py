@@ -4,8 +4,9 @@ from pathlib import Path
 import pytest
 from tokenizers import AddedToken
 
+from engine.answer_text import AnswerFormat
 from models.chat_format import ChatFormat, Message
-from models.harmony_thinking import HarmonyReader, HarmonyThinking, HarmonyThoughts
+from models.harmony_thinking import MUSE, SOLAR, HarmonyReader, HarmonyThinking, HarmonyThoughts, find_harmony_thinking
 from models.thinking import GEMMA_START, MARKERS, MarkedThinking, ThinkingMode, Thoughts, find_thinking
 from models.tokenizer import Tokenizer
 from models.written_thinking import APRIEL, GRANITE32, GRANITE33, TAGS, WordMarks, WrittenThinking
@@ -194,6 +195,38 @@ def test_channels_of_an_answer_are_apart(tmp_path: Path, text: str, thought: str
     assert not chat.thinking.opens([*prompt, *chat.thinking.closing_ids])
     opened = HarmonyReader(chat.thinking, [*prompt, *chat.thinking.closing_ids])
     assert opened.push(tokenizer.encode("x", special=False)[0], "x") == [("x", False)]
+
+
+@pytest.mark.parametrize(
+    ("begun", "text", "thought", "rest"),
+    [
+        ("<|begin|>assistant", "<|think|>so<|end|><|begin|>assistant<|content|>Yes<|end|>", "so", "Yes"),
+        ("<|begin|>assistant", "<|content|>Yes", "", "Yes"),
+        ("<|begin|>assistant", "<|think|>so<|end|><|begin|>assistant<|tool_calls|>f<|calls|>", "so", "<|tool_calls|>f"),
+        (
+            "<|start|>assistant",
+            " to=self<|message|>so<|eom|><|start|>assistant to=user<|message|>Yes<|eot|>",
+            "so",
+            "Yes",
+        ),
+        ("<|start|>assistant", " to=selfish<|message|>{}<|eot|>", "", "<|start|>assistant to=selfish<|message|>{}"),
+    ],
+)
+def test_channels_of_solar_and_muse_are_apart(begun: str, text: str, thought: str, rest: str) -> None:
+    library = byte_tokenizer()
+    marks = dict.fromkeys(mark for each in (MUSE, SOLAR) for mark in (*each.starts, *each.contents, *each.ends))
+    library.add_special_tokens([AddedToken(mark, special=True, normalized=False) for mark in marks])
+    tokenizer = Tokenizer(json.loads(library.to_str()), bos_token_id=None, eos_token_ids=())
+    thinking = find_harmony_thinking(
+        "<|think|><|tool_calls|>" if begun == "<|begin|>assistant" else "to=self", tokenizer
+    )
+    assert thinking is not None
+    prompt = tokenizer.encode(begun, special=True)
+    assert thinking.opens(prompt)
+    answer = AnswerFormat(tokenizer.token_bytes, thinking=thinking).begin(prompt)
+    said = [*map(answer.push, tokenizer.encode(text, special=True)), answer.finish()]
+    assert "".join(piece.text for piece in said if piece.is_thought) == thought
+    assert "".join(piece.text for piece in said if not piece.is_thought) == rest
 
 
 @pytest.mark.parametrize(("mode", "effort"), [(None, "medium"), ("auto", "low"), ("slow", "high")])

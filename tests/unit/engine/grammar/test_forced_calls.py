@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken
 
+from engine.answer_text import AnswerFormat
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
 from models.call_syntax.element_calls import ElementCalls
-from models.call_syntax.harmony import TURN
 from models.call_syntax.registry import NAMES, syntax_named
+from models.harmony_thinking import SOLAR, find_harmony_thinking
 from models.tokenizer import Tokenizer
 from models.tool_calls import ToolCall
 from models.tool_format import ToolFormat
@@ -46,12 +47,16 @@ class Forced:
         library = byte_tokenizer()
         syntax = syntax_named(name)
         if with_control_tokens:
-            library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in syntax.words])
+            words = dict.fromkeys((*syntax.words, *SOLAR.contents))
+            library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in words])
         spec = json.loads(library.to_str())
         self.tokenizer = Tokenizer(spec, bos_token_id=1, eos_token_ids=(EOS,))
         self.how = ToolFormat(name, syntax, self.tokenizer.control_tokens)
-        # The prompt ends with the beginning of the turn. Reasoning may come before another one.
-        self.prompted = TURN if name == "harmony" else ""
+        # The prompt ends with the beginning of the turn.
+        self.prompted = getattr(syntax, "prompted", "")
+        thinking = find_harmony_thinking(" ".join((*syntax.words, "to=self")), self.tokenizer)
+        self.turn = [] if thinking is None else self.tokenizer.encode(thinking.channels.starts[0], special=True)
+        self.answers = AnswerFormat.of(self.tokenizer, self.how, thinking)
         # Where text has no quotes, a walk ends it on purpose.
         ending = syntax.after_value.removeprefix("\n") if isinstance(syntax, ElementCalls) else ""
         self.ending = self.tokenizer.encode(ending, special=True)
@@ -64,9 +69,10 @@ class Forced:
         return mask
 
     def text(self, ids: list[int]) -> str:
-        marks = self.how.names_of_marks()
-        said = b"".join(marks.get(id_) or self.tokenizer.token_bytes(id_) for id_ in ids).decode(errors="replace")
-        return self.prompted + (self.prompted + said).split(self.prompted)[-1] if self.prompted else said
+        answer = self.answers.begin(self.turn)
+        pieces = [*map(answer.push, ids), answer.finish()]
+        said = "".join(piece.text for piece in pieces if not piece.is_thought)
+        return said if self.turn else self.prompted + said
 
     def walk(self, seed: int, *, parallel: bool) -> str:
         """Choose allowed tokens until the answer may end, and prefer those that end a value."""

@@ -72,6 +72,14 @@ class ToolFormat:
         """
         return "\n".join(self.syntax.grammar(tools, self._spelled, MAX_CALLS if parallel else 1))
 
+    def before_text(self) -> str | None:
+        """Return the expression of the grammar for what precedes a text in place of calls; None if it has no tokens."""
+        channels = self.syntax.channels
+        if channels is None:
+            return ""
+        has_tokens = all(mark in self.control_ids for mark in (*channels.starts, *channels.contents))
+        return f"thought? {self._spelled(channels.closing)}" if has_tokens else None
+
     def names_of_marks(self) -> dict[int, bytes]:
         """Return the names of the marks that are control tokens, by id, so that the parsed text can include them."""
         words = self.syntax.words

@@ -14,6 +14,8 @@ from models.tool_format import ToolFormat
 
 _COMPACT: Final = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
 """White space of JSON answers, as in `engine.grammar.automaton`."""
+_SPACED: Final = {**_COMPACT, "item_separator": ", ", "key_separator": ": "}
+"""White space of calls that are JSON without a mark."""
 _TYPES: Final = ("null", "boolean", "number", "integer", "array", "object")
 """Types of values that are not text."""
 _IN_LARK: Final = re.compile(r"\\.|/|\n", re.DOTALL)
@@ -25,14 +27,15 @@ def call_or_form(
     """Return the form of an answer that calls some of `functions`, or else has `form`.
 
     The arguments of a call have the names and types of the schema. In the rest of them the model is free, as without a
-    form. None if the two forms cannot be joined: the form is a grammar, a text of the form may begin like a call, texts
-    have marks too (gpt-oss), or there are too many functions.
+    form. None if the two forms cannot be joined: the form is a grammar, or an expression that may match a call, or
+    texts have headers that are no tokens, or there are too many functions.
     """
-    ending = _ending(form)
-    if ending is None or how.name == "harmony" or not _are_apart(form, how):
+    # The objects of a call and of the form may begin alike. With the same white space, no mask has to go back.
+    ending, before = _ending(form, _SPACED if how.syntax.marks.bare else _COMPACT), how.before_text()
+    if ending is None or before is None or not _are_apart(form, how):
         return None
     calls = how.grammar([_shallow(each) for each in functions], parallel=parallel).removeprefix("start: ")
-    rules = ("start: calls | " + CHECKED_RULE, f"calls: {calls}", f"{CHECKED_RULE}: {ending}")
+    rules = (f"start: calls | {before} {CHECKED_RULE}", f"calls: {calls}", f"{CHECKED_RULE}: {ending}")
     joined = StructuredOutput("calls", "\n".join(rules))
     try:
         check_form(form)
@@ -44,15 +47,14 @@ def call_or_form(
 
 
 def _are_apart(form: StructuredOutput, how: ToolFormat) -> bool:
-    """Return whether the first character tells a call from an answer. The masks of the library never go back."""
+    """Return whether an answer of the form hides no call. The masks of the library never go back."""
     marks = how.syntax.marks
-    if marks.bare or form.kind == "lark":
-        return False
-    is_json = form.kind == "json"
-    return all(mark in how.control_ids or (is_json and mark.startswith("<")) for mark in marks.starts)
+    if form.kind == "json":
+        return True
+    return form.kind == "regex" and not marks.bare and all(mark in how.control_ids for mark in marks.starts)
 
 
-def _ending(form: StructuredOutput) -> str | None:
+def _ending(form: StructuredOutput, white_space: Mapping[str, Any]) -> str | None:
     """Return the right side of a rule for `form`; None if there is none."""
     if form.kind == "regex":
         escaped = {"/": r"\/", "\n": r"\n"}
@@ -63,7 +65,7 @@ def _ending(form: StructuredOutput) -> str | None:
         return None
     if schema is True:
         schema = {}
-    return f"%json {json.dumps({**schema, OPTIONS: _COMPACT})}" if isinstance(schema, dict) else None
+    return f"%json {json.dumps({**schema, OPTIONS: white_space})}" if isinstance(schema, dict) else None
 
 
 def _shallow(function: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,9 @@ MOST_LEVELS: Final = 100
 PATTERN_SECONDS: Final = 0.02
 """Seconds for all patterns together."""
 
+_CALL_FIELDS: Final = frozenset(("name", "parameters"))
+"""Fields of a call where calls are JSON without a mark."""
+
 Node = Mapping[str, Any]
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "null": (type(None),),
@@ -40,12 +43,14 @@ class _UncertainError(Exception):
 def verdict(schema: object, text: str, *, may_be_call: bool = False) -> FormVerdict | None:
     """Return whether `text`, a complete answer, conforms to `schema`; "unchecked" where that is uncertain.
 
-    may_be_call: the answer may call tools instead. A text that is not JSON has no verdict then.
+    may_be_call: the answer may call tools instead. A text that is not JSON, or is a call's object, has no verdict then.
     """
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return None if may_be_call else "invalid"
+    if may_be_call and isinstance(value, dict) and value.keys() == _CALL_FIELDS:
+        return None
     try:
         return "valid" if _Check(schema).conforms(value, schema, 0) else "invalid"
     except _UncertainError:

@@ -10,6 +10,7 @@ from app.prompts.tool_offer import ToolOffer
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
 from models.call_syntax.registry import NAMES, syntax_named
+from models.harmony_thinking import HARMONY
 from models.tool_calls import ToolCall
 from models.tool_format import find_tool_format
 from tests.unit.engine.grammar.test_forced_calls import EOS, TOOLS, Forced, allowed, arguments_of
@@ -20,10 +21,13 @@ FORMATS = [(name, has_tokens) for name in NAMES for has_tokens in (True, False)]
 
 
 def is_joined(name: str, *, has_tokens: bool) -> bool:
-    """Return whether the calls of a family begin otherwise than JSON does."""
-    starts, words = syntax_named(name).marks.starts, syntax_named(name).words
-    is_apart = all((has_tokens and start in words) or start.startswith("<") for start in starts)
-    return name != "harmony" and not syntax_named(name).marks.bare and is_apart
+    """Return whether the answer's texts have no headers, or such that are tokens."""
+    return has_tokens or syntax_named(name).channels is None
+
+
+def header_of(name: str) -> str:
+    channels = syntax_named(name).channels
+    return "" if channels is None else channels.closing
 
 
 def says(forced: Forced, form: StructuredOutput, text: str) -> bool:
@@ -44,11 +48,44 @@ def test_answer_is_a_call_or_has_the_form(name: str, *, has_tokens: bool) -> Non
     assert (joined is not None) == is_joined(name, has_tokens=has_tokens)
     if joined is None:
         return
-    call = ToolCall("get_weather", arguments_of(name))
-    assert says(forced, joined, forced.how.calls([call]))
-    assert says(forced, joined, '{"a":1}')
-    assert not says(forced, joined, '{"a":"b"}')
+    call, header = ToolCall("get_weather", arguments_of(name)), header_of(name)
+    space = " " if syntax_named(name).marks.bare else ""
+    assert says(forced, joined, forced.how.calls([call]).removeprefix(forced.prompted))
+    assert says(forced, joined, f'{header}{{"a":{space}1}}')
+    assert not says(forced, joined, f'{header}{{"a":{space}"b"}}')
+    assert not says(forced, joined, f"{header}Hello")
     assert not says(forced, joined, "Hello")
+
+
+@pytest.mark.parametrize("name", ["llama3", "llama4", "pythonic"])
+@pytest.mark.parametrize(
+    ("schema", "answer"),
+    [
+        ({"type": "object"}, '{"name": "get_weather", "parameterz": {}}'),
+        ({"type": "object"}, '{"name": "get_weather", "parameters": {"zip": 1}}'),
+        ({"type": "object"}, '{"name": "get_weathers"}'),
+        ({"type": "object"}, '{"nam": 1}'),
+        ({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}, '{"name": "now"}'),
+        ({"type": "array", "items": {"type": "boolean"}}, "[false]"),
+        ({}, '["get_weather"]'),
+        (True, "null"),
+    ],
+)
+def test_form_may_begin_like_a_call_without_a_mark(name: str, schema: Any, answer: str) -> None:
+    forced = Forced(name, with_control_tokens=True)
+    joined = call_or_form(StructuredOutput("json", json.dumps(schema)), TOOLS, forced.how, parallel=True)
+    assert joined is not None
+    assert says(forced, joined, answer)
+    assert says(forced, joined, forced.how.calls([ToolCall("get_weather", arguments_of(name)), ToolCall("now", "{}")]))
+
+
+def test_answer_in_channels_may_think_before_the_form() -> None:
+    forced = Forced("harmony", with_control_tokens=True)
+    joined = call_or_form(FORM, TOOLS, forced.how, parallel=True)
+    assert joined is not None
+    thought = f"{HARMONY.opening}Well{HARMONY.between}"
+    assert says(forced, joined, f'{thought}{HARMONY.closing}{{"a":1}}')
+    assert says(forced, joined, thought + forced.how.calls([ToolCall("now", "{}")]).removeprefix(forced.prompted))
 
 
 def test_expression_may_stand_in_the_place_of_a_call() -> None:
@@ -97,4 +134,5 @@ def test_answer_with_a_call_has_no_verdict() -> None:
     assert joined is not None
     mask = forced.grammars.mask(SamplingParams(form=joined), [], "local")
     assert mask is not None
-    assert [mask.verdict(text) for text in ("1", "2", "<tool_call>")] == ["invalid", "valid", None]
+    texts = ("1", "2", "<tool_call>", '{"name": "f", "parameters": {}}', '{"name": "f"}')
+    assert [mask.verdict(text) for text in texts] == ["invalid", "valid", None, None, "invalid"]

@@ -299,20 +299,25 @@ class Request:
 
         Such a request is not scheduled while a step in flight produces one of its tokens.
         """
-        return self.mask is not None or self.sampling.has_bad_phrases
+        return self.is_masked or self.sampling.has_bad_phrases
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether a mask restricts the next token."""
+        return self.mask is not None and not self.mask.is_asleep
 
     @property
     def may_be_sampled(self) -> bool:
         """Whether a step that samples the next token may be scheduled."""
         if self.num_drafted or (self.samples_in_flight and self.needs_known_tokens):
             return False
-        return self.mask is None or self.mask.is_ready
+        return self.mask is None or self.mask.is_asleep or self.mask.is_ready
 
     def forced_tokens(self) -> Sequence[int]:
         """Return the tokens that must follow, for the caller to append: there is no choice to sample."""
         # The sampler computes log probabilities and counts tokens for penalties, so it must choose each of them then.
         is_sampled = self.sampling.logprobs is not None or self.sampling.has_penalties
-        forced = () if self.mask is None or is_sampled else self.mask.forced()
+        forced = () if self.mask is None or self.mask.is_asleep or is_sampled else self.mask.forced()
         self.unsent_token_ids.extend(forced)
         return forced
 
@@ -341,6 +346,11 @@ class Request:
     def ignore_steps(self, before: int) -> None:
         """Ignore the results of the steps in flight, whose ids are less than `before`: they read a wrong block."""
         self.ignored_before, self.samples_in_flight, self.num_drafted = before, 0, 0
+
+    def draw_again(self) -> None:
+        """Forget all draws behind the last known token. The KV of that token is computed again."""
+        self.ignore_steps(self.sampled_by + 1)
+        self.num_computed_tokens = min(self.num_computed_tokens, self.num_tokens - 1)
 
     def reset(self) -> None:
         """Count no token as computed, because the request has given up its blocks."""

@@ -36,6 +36,8 @@ class AfterThought:
         every = (1 << vocab_size) - 1
         self._in_thought = (every & ~int.from_bytes(end_words, "little")).to_bytes(-(-vocab_size // 32) * 4, "little")
 
+    is_asleep = False
+
     def accept(self, token_id: int) -> None:
         """See TokenMask."""
         self._may_begin = False

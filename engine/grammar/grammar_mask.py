@@ -44,6 +44,8 @@ class GrammarMask:
         self._position: Future[Position] = Future()
         self._position.set_result(compiled.start)
 
+    is_asleep = False
+
     def accept(self, token_id: int) -> None:
         """See TokenMask."""
         self._fresh.append(token_id)

@@ -25,6 +25,11 @@ class GuardedMask:
         self._ending_ids = ending_ids
         self._has_failed = False
 
+    @property
+    def is_asleep(self) -> bool:
+        """See TokenMask."""
+        return self._ask(lambda: self._mask.is_asleep, otherwise=False)
+
     def accept(self, token_id: int) -> None:
         """See TokenMask."""
         self._ask(lambda: self._mask.accept(token_id), None)

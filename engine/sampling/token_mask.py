@@ -9,10 +9,17 @@ from engine.outputs import FormVerdict
 class TokenMask(Protocol):
     """The tokens that one answer allows next. Used on the scheduler's thread.
 
-    A mask receives every token of the answer once, in order, including tokens from another process. A request with a
-    mask is scheduled only when all its tokens are known: `words` applies after the last accepted token. After a lost
-    step, `words` may be read again.
+    A mask receives every token of the answer once, in order, including tokens from another process. A request whose
+    mask is awake is scheduled only when all its tokens are known: `words` applies after the last accepted token. After
+    a lost step, `words` may be read again.
+
+    While a mask is asleep, every token may come, and tokens are sampled before the mask has seen those before them. The
+    token that wakes the mask is the last one that counts: those drawn behind it are drawn again.
     """
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether every token may come now. Only `accept` wakes a mask; it may fall asleep at any time."""
 
     def accept(self, token_id: int) -> None:
         """Advance by the answer's next token."""

@@ -129,7 +129,7 @@ class RequestStates:
     def suspend(self, request: Request, now: float) -> None:
         """Suspend a request that keeps its blocks while more are loaded: RUNNING -> LOADING."""
         self.running.remove(request)
-        self._forget_in_worker(request)
+        self.forget_in_worker(request)
         request.status = RequestStatus.LOADING
         request.timeline.enter(Phase.LOAD, now)
         self._loading[request.request_id] = request
@@ -157,7 +157,7 @@ class RequestStates:
         """
         self.running.remove(request)
         self._take_blocks(request)
-        self._forget_in_worker(request)
+        self.forget_in_worker(request)
         request.status = RequestStatus.PREEMPTED
         request.tiers_asked, request.restored = False, None
         self._requeue(request, now)
@@ -234,7 +234,7 @@ class RequestStates:
                 self._blocks.free(request)
         if request.keeps_kv:
             self.prefixes.add(request)
-        self._forget_in_worker(request)
+        self.forget_in_worker(request)
         self.deadlines.remove(request)
         if request.siblings:
             request.siblings.remove(request)
@@ -261,7 +261,8 @@ class RequestStates:
         self._blocks.free(request)
         request.reset()
 
-    def _forget_in_worker(self, request: Request) -> None:
+    def forget_in_worker(self, request: Request) -> None:
+        """Have the worker drop a request in the next step. If it is scheduled, the worker receives all its tokens."""
         if request.known_to_worker:
             self._dropped.append(request.request_id)
             request.known_to_worker = False

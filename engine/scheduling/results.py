@@ -37,6 +37,8 @@ class _Taken:
     updates: list[TokenUpdate] = field(default_factory=list)
     reason: FinishReason | None = None
     """Reason to finish; None if the request continues."""
+    woke_mask: bool = False
+    """Whether the last token woke the request's mask, so that no draw behind it counts."""
 
 
 class StepResults:
@@ -82,16 +84,25 @@ class StepResults:
         request, count, token_ids, updates = taken.request, taken.count, taken.token_ids, taken.updates
         request.steps_in_flight -= 1
         request.samples_in_flight -= len(token_ids)
+        num_kept = len(updates)
+        if taken.woke_mask and taken.reason is None:
+            self._draw_again(request, len(token_ids) - num_kept)
         if token_ids and taken.reason is None:
             _append_tokens(taken, request.forced_tokens())
         if request.status is RequestStatus.RUNNING:
             self.num_prefilled += max(0, min(count, request.num_prompt_tokens - request.num_confirmed_tokens))
-            request.confirm(count + max(0, min(len(updates), len(token_ids)) - 1))
+            request.confirm(count + max(0, num_kept - 1))
             published = self._blocks.publish_full(request)
             self._connector.offer(request, published)
         if taken.reason is not None:
             self._states.finish(request.request_id, taken.reason)
         return updates
+
+    def _draw_again(self, request: Request, num_dropped: int) -> None:
+        """Have the worker forget draws made while the mask was asleep, in this step and in those in flight."""
+        if num_dropped or request.samples_in_flight:
+            request.draw_again()
+            self._states.forget_in_worker(request)
 
     def _take_speculated(self, request: Request, speculated: tuple[int, ...], token_ids: tuple[int, ...]) -> None:
         """Count the accepted tokens of a draft as computed. The next step overwrites the KV of the rejected ones."""
@@ -110,12 +121,16 @@ def _append_tokens(taken: _Taken, token_ids: Sequence[int], logprobs: tuple[Toke
     """Append tokens until one finishes the request, or else begin to compute the mask of the next token."""
     request = taken.request
     for index, token_id in enumerate(token_ids):
+        was_masked = request.is_masked
         request.append_token(token_id)
+        taken.woke_mask = request.is_masked and not was_masked
         taken.reason = reason_to_end(request, token_id)
         logprob = logprobs[index] if index < len(logprobs) else None
         taken.updates.append(TokenUpdate(request, token_id, taken.reason, logprob))
         if taken.reason is not None:
             # Discard tokens that later passes sampled after the last one.
             return
+        if taken.woke_mask:
+            break
     if request.mask is not None:
         request.mask.begin()

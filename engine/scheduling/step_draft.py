@@ -69,7 +69,7 @@ class StepDraft:
                 assert self.passes == 1, "a step of several passes cannot contain a request that needs known tokens"
                 assert not request.samples_in_flight, "a token would be sampled before its predecessor is known"
                 self.is_awaited = True
-            if request.mask is not None:
+            if request.mask is not None and request.is_masked:
                 self.masks[request.request_id] = request.mask.words()
             request.samples_in_flight += self.passes
             request.sampled_by = self.step_id

@@ -10,6 +10,7 @@ equals the one computed alone.
 import itertools
 import random
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
@@ -37,7 +38,16 @@ from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.step_cost import StepCost
 from tests.lives import run_lives
-from tests.model.toys import BelievedCost, HalfRight, Slots, ToyMask, ToyStore, ToyWorker, expected_output
+from tests.model.toys import (
+    BelievedCost,
+    HalfRight,
+    SleepingToyMask,
+    Slots,
+    ToyMask,
+    ToyStore,
+    ToyWorker,
+    expected_output,
+)
 from tests.sizes import Size
 
 BLOCK = 4
@@ -46,6 +56,15 @@ WEIGHTS = {"a": 1.0, "b": 3.0}
 POOL_BLOCKS = 12
 MAX_RUNNING = 4
 ROOTS = {tenant: KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, tenant.encode()).root() for tenant in WEIGHTS}
+
+MakeMask = Callable[[], ToyMask | None]
+
+
+def no_mask() -> None:
+    """Leave every token allowed."""
+
+
+MASKS: tuple[MakeMask, ...] = (no_mask, ToyMask, SleepingToyMask)
 
 
 class SchedulerLife(RuleBasedStateMachine):
@@ -117,7 +136,7 @@ class SchedulerLife(RuleBasedStateMachine):
         priority=st.integers(-1, 1),
         timeout=st.one_of(st.just(inf), st.floats(0.01, 10.0)),
         keep_kv=st.booleans(),
-        masked=st.booleans(),
+        make_mask=st.sampled_from(MASKS),
     )
     def add(
         self,
@@ -128,7 +147,7 @@ class SchedulerLife(RuleBasedStateMachine):
         priority: int,
         timeout: float,
         keep_kv: bool,
-        masked: bool = False,
+        make_mask: MakeMask = no_mask,
     ) -> None:
         max_tokens = min(max_tokens, POOL_BLOCKS * BLOCK - len(prompt))
         sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=(3,) if stop else ())
@@ -145,7 +164,7 @@ class SchedulerLife(RuleBasedStateMachine):
             deadline=self.now + timeout,
             start_by=self.now + self.queue_timeout,
             keeps_kv=keep_kv,
-            mask=ToyMask() if masked else None,
+            mask=make_mask(),
         )
         self.scheduler.add_request(request)
         self.live[request.request_id] = request
@@ -156,16 +175,16 @@ class SchedulerLife(RuleBasedStateMachine):
         max_tokens=st.integers(1, 10),
         timeout=st.one_of(st.just(inf), st.floats(0.01, 10.0)),
         keep_kv=st.booleans(),
-        masked=st.booleans(),
+        make_mask=st.sampled_from(MASKS),
     )
     def add_answers(
-        self, count: int, prompt: list[int], max_tokens: int, timeout: float, keep_kv: bool, masked: bool
+        self, count: int, prompt: list[int], max_tokens: int, timeout: float, keep_kv: bool, make_mask: MakeMask
     ) -> None:
         """Request an answer and `count` more answers to the same prompt."""
-        self.add(prompt, max_tokens, False, "a", 0, timeout, keep_kv, masked)
+        self.add(prompt, max_tokens, False, "a", 0, timeout, keep_kv, make_mask)
         first = self.live[next(reversed(self.live))]
         for choice in range(1, count + 1):
-            fork = first.fork(f"r{next(self.ids)}", choice, ToyMask() if masked else None)
+            fork = first.fork(f"r{next(self.ids)}", choice, make_mask())
             self.scheduler.add_request(fork)
             self.live[fork.request_id] = fork
 
@@ -269,7 +288,7 @@ class SchedulerLife(RuleBasedStateMachine):
                 self._ended(self.live.pop(update.request.request_id))
 
     def _ended(self, request: Request) -> None:
-        mask = ToyMask() if request.mask is not None else None
+        mask = type(request.mask)() if isinstance(request.mask, ToyMask) else None
         expected = expected_output(request.prompt_token_ids, request.sampling, VOCAB, mask)
         assert request.output_token_ids == expected
         receipt = request.receipt
@@ -465,7 +484,7 @@ class SchedulerAtRest(SchedulerLife):
         self.run_down()
         for priority in (0, -1):
             self.add([VOCAB - 1] * others, 1, False, "a", priority, inf, keep_kv=False)
-        self.add_answers(answers - 1, [*prompt[:-cut], VOCAB - 1], 3, inf, keep_kv, masked=False)
+        self.add_answers(answers - 1, [*prompt[:-cut], VOCAB - 1], 3, inf, keep_kv, make_mask=no_mask)
         self.refuse(any_step=False)
         for _ in range(min(behind, self.stages)):
             self.schedule()

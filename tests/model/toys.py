@@ -60,8 +60,37 @@ class ToyMask:
     def forced(self) -> tuple[int, ...]:
         return ()
 
+    is_asleep = False
     is_ready = True
     failure: str | None = None
+
+
+class SleepingToyMask(ToyMask):
+    """TokenMask that sleeps until a multiple of three: 0 forces 4 and 5, another one demands an even and an odd id."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._due: list[bytes] = []
+        self._forced: list[int] = []
+
+    @property
+    def is_asleep(self) -> bool:  # type: ignore[override]
+        return not self._due
+
+    def accept(self, token_id: int) -> None:
+        if self._due:
+            assert self._due.pop(0)[0] >> token_id & 1, "the mask received a disallowed token, or missed one"
+            self._forced = self._forced[1:]
+        elif token_id % 3 == 0:
+            self._forced = [] if token_id else [4, 5]
+            self._due = [b"\x55", b"\xaa"] if token_id else [b"\x10", b"\x20"]
+
+    def words(self) -> bytes:
+        assert self._due, "the mask is asleep"
+        return self._due[0]
+
+    def forced(self) -> tuple[int, ...]:
+        return tuple(self._forced)
 
 
 def expected_output(
@@ -73,7 +102,8 @@ def expected_output(
     """
     tokens, produced = list(prompt), list[int]()
     while sampling.max_tokens is None or len(produced) < sampling.max_tokens:
-        produced.append(next_token(tokens, vocab, mask.words() if mask is not None else None, sampling.choice))
+        words = mask.words() if mask is not None and not mask.is_asleep else None
+        produced.append(next_token(tokens, vocab, words, sampling.choice))
         if mask is not None:
             mask.accept(produced[-1])
         tokens.append(produced[-1])

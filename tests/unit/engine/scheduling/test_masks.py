@@ -30,6 +30,7 @@ class EvenAfterOdd:
     def forced(self) -> tuple[int, ...]:
         return ()
 
+    is_asleep = False
     is_ready = True
     failure: str | None = None
 

@@ -120,6 +120,19 @@ class AnswerText:
         self._spelled = spelled
         self.num_thought = 0
 
+    @property
+    def is_thinking(self) -> bool:
+        """Whether the next token belongs to reasoning."""
+        if self._harmony is not None:
+            return self._harmony.is_thinking
+        reader = self._splitter or self._thoughts
+        return reader is not None and reader.inside
+
+    @property
+    def is_between_characters(self) -> bool:
+        """Whether the tokens so far end with a whole character."""
+        return self._detokenizer.is_between_characters
+
     def push(self, token_id: int) -> Said:
         """Return the text that this token completes."""
         return self._as_written(self._read(token_id))

@@ -21,6 +21,7 @@ from engine.config import EngineConfig
 from engine.core import EngineCore, Executor
 from engine.errors import EngineError
 from engine.grammar.grammars import Grammars
+from engine.grammar.thinking_budget import with_budgets
 from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.kv.budget import KVBudget, kv_budget
@@ -103,6 +104,8 @@ def build_llm_engine(
     public = _public_ids(config, loaded.chat_format, progress) if config.public_prompt and config.prefix_cache else ()
     grammars = Grammars(loaded.tokenizer, loaded.vocab_size, loaded.chat_format.thinking)
     closing.callback(grammars.close)
+    tokenizer = loaded.tokenizer
+    answers = AnswerFormat.of(tokenizer, loaded.chat_format.tools, loaded.chat_format.thinking)
     processor = Processor(
         limits,
         loaded.namespace,
@@ -114,8 +117,8 @@ def build_llm_engine(
         queue_policy=config.queue_policy,
         queue_timeout=config.queue_timeout or inf,
         pooling=_pooling(config),
-        encode=partial(loaded.tokenizer.encode, special=False),
-        make_mask=grammars.mask,
+        encode=partial(tokenizer.encode, special=False),
+        make_mask=with_budgets(grammars.mask, answers, tokenizer.encode),
     )
     make_scheduler = partial(_scheduler, config, loaded, clock, trace)
     core = EngineCore(
@@ -125,8 +128,6 @@ def build_llm_engine(
         config.pipeline_parallel_size,
         keeps_blocks=loaded.tiers.keeps_blocks,
     )
-    tokenizer = loaded.tokenizer
-    answers = AnswerFormat.of(tokenizer, loaded.chat_format.tools, loaded.chat_format.thinking)
     outputs = OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes)
     engine = LLMEngine(processor, core, outputs, grammars)
     return engine, tokenizer, loaded.chat_format, loaded.tiers

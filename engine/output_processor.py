@@ -52,7 +52,7 @@ class OutputProcessor:
             StopStrings(sampling.stop, include=sampling.include_stop_str_in_output),
         )
         self._progress[request.request_id] = progress
-        progress.formed = [] if request.mask is not None else None
+        progress.formed = [] if sampling.form is not None else None
         progress.num_resumed = len(request.output_token_ids)
         for token_id in request.output_token_ids:
             progress.num_tokens += 1

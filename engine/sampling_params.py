@@ -36,6 +36,9 @@ class SamplingParams:
     eos_token_ids: the model's own ending ids, resolved; empty with `ignore_eos`.
     max_tokens: None on arrival means up to the end of the window.
     min_tokens: number of tokens before which no stop token is sampled and no stop string honoured.
+    thinking_token_budget: tokens of reasoning after which its end is forced; None for no limit. Models that do not
+        reason ignore it.
+    reasoning_budget_message: text that is forced before that end.
     form: the form of the answer; None for any text.
     skip_special_tokens: leave control tokens out of the text.
     is_read_for_calls: the text is parsed for tool calls, so marks that ordinary tokens spell are broken
@@ -66,6 +69,8 @@ class SamplingParams:
     max_tokens: int | None = None
     min_tokens: int = 0
     ignore_eos: bool = False
+    thinking_token_budget: int | None = None
+    reasoning_budget_message: str = ""
     form: StructuredOutput | None = None
     skip_special_tokens: bool = True
     is_read_for_calls: bool = False

@@ -106,6 +106,11 @@ class HarmonyThinking:
         """See `Thinking`. The header of the answer, where the prompt ends before a header."""
         return self.tokenizer.encode(self.channels.closing, special=True)
 
+    def cutting_ids(self, *, may_call: bool) -> Sequence[int]:
+        """See `Thinking`. A message ends, and the next one begins: up to its header if it may be a call."""
+        begun = self.tokenizer.encode(f"{ENDS[0]}{START}assistant", special=True)
+        return begun if may_call else [*begun, *self.closing_ids]
+
     def is_in(self, token_ids: Sequence[int]) -> bool:
         """See `Thinking`."""
         return any(self.id_of(mark) in token_ids for mark in self.channels.contents)

@@ -53,6 +53,12 @@ class Thinking(Protocol):
     def closing_ids(self) -> Sequence[int]:
         """Tokens that end reasoning."""
 
+    def cutting_ids(self, *, may_call: bool) -> Sequence[int]:
+        """Return the tokens that end reasoning in the middle of it.
+
+        may_call: a call may follow instead of text.
+        """
+
     @property
     def has_headers(self) -> bool:
         """Whether answers have headers that their text lacks, so that text does not become the same ids again."""
@@ -95,6 +101,11 @@ class MarkedThinking:
     @property
     def closing_ids(self) -> Sequence[int]:
         """See `Thinking`."""
+        return [self.end_id]
+
+    def cutting_ids(self, *, may_call: bool) -> Sequence[int]:
+        """See `Thinking`. Text and calls follow the same token."""
+        del may_call
         return [self.end_id]
 
     def is_in(self, token_ids: Sequence[int]) -> bool:

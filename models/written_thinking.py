@@ -67,6 +67,11 @@ class WrittenThinking:
         """See `Thinking`."""
         return self.encode(self.marks.ends[0])
 
+    def cutting_ids(self, *, may_call: bool) -> Sequence[int]:
+        """See `Thinking`. Text and calls follow the same mark."""
+        del may_call
+        return self.closing_ids
+
     def is_in(self, token_ids: Sequence[int]) -> bool:
         """See `Thinking`."""
         text = self.describe(token_ids)

@@ -21,6 +21,8 @@ MAX_BIASED_TOKENS = 1024
 MAX_ALLOWED_TOKENS = 1 << 16
 MAX_BAD_WORDS = 128
 MAX_BAD_WORD_LENGTH = 256
+MAX_BUDGET_MESSAGE = 1024
+"""Characters that are added to thoughts which a budget ends."""
 MAX_MESSAGES = 4096
 """Maximum length of a list of messages, and of any other list of objects without a bound of its own."""
 

@@ -1,7 +1,10 @@
 """Thinking mode of an answer, from the words that several APIs have for it."""
 
+from collections.abc import Callable
+
 from app.host.backend import Backend
 from engine.errors import InvalidRequestError
+from engine.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
 
 EFFORTS: dict[str, tuple[ThinkingMode, ...]] = {
@@ -43,3 +46,14 @@ def preferred_mode(engine: Backend, effort: str | None) -> ThinkingMode | None:
     if effort == "medium" and thinking.modes == ("slow", "auto"):
         return None  # The model's own effort is between the two modes of gpt-oss.
     return next((mode for mode in EFFORTS.get(effort, ("slow",)) if mode in thinking.modes), None)
+
+
+def note_vain_budget(
+    engine: Backend, params: SamplingParams, note: Callable[[str], None], client_field: Callable[[str], str]
+) -> None:
+    """Name a budget of thoughts among the ignored fields if the model does not think.
+
+    note: called with the client's name of the field. client_field: returns that name.
+    """
+    if params.thinking_token_budget is not None and engine.chat_format.thinking is None:
+        note(client_field("thinking_token_budget"))

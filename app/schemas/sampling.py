@@ -12,6 +12,7 @@ from app.domain.bounds import (
     MAX_BAD_WORD_LENGTH,
     MAX_BAD_WORDS,
     MAX_BIASED_TOKENS,
+    MAX_BUDGET_MESSAGE,
     MAX_STOP_LENGTH,
     MAX_STOP_STRINGS,
     MAX_STOP_TOKENS,
@@ -53,6 +54,9 @@ Seed = Annotated[int, Field(ge=-(1 << 63), lt=1 << 63), Whole]
 TokenCount = Annotated[int, Field(ge=1, le=1 << 31), Whole]
 OptionalTokenCount = Annotated[TokenCount | None, BeforeValidator(_none_if_unlimited)]
 """A limit on tokens. -1 means none, as in llama.cpp's server."""
+ThinkingBudget = Annotated[Annotated[int, Field(ge=0, le=1 << 31), Whole] | None, BeforeValidator(_none_if_unlimited)]
+"""Tokens of thoughts. -1 means no limit, as in vLLM and llama.cpp's server."""
+BudgetMessage = Annotated[str, Field(max_length=MAX_BUDGET_MESSAGE)]
 MinTokens = Annotated[int, Field(ge=0, le=1 << 31), Whole]
 TokenId = Annotated[int, Field(ge=0, lt=1 << 31)]
 MinP = Annotated[float, Field(ge=0, le=1)]
@@ -112,6 +116,11 @@ class SamplingFields(RequestModel):
         "window"
     )
     min_tokens: MinTokens | None = optional("number of tokens before which nothing ends the answer")
+    thinking_token_budget: ThinkingBudget = optional(
+        "number of tokens after which the model's thoughts are ended and the answer begins; -1: no limit; no effect on "
+        "models that do not think"
+    )
+    reasoning_budget_message: BudgetMessage | None = optional("text that is added to thoughts which are ended")
     ignore_eos: bool | None = optional("the model's own end tokens do not end the answer")
     skip_special_tokens: bool | None = optional("`false` includes control tokens in the text, by name")
 
@@ -176,6 +185,13 @@ class GenerationRequest(SamplingFields, AnswerRequest):
     """An AnswerRequest that has the sampling fields next to its own."""
 
 
+_OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "repetition_penalty": ("repetition_penalty", "repeat_penalty"),
+    "thinking_token_budget": ("thinking_token_budget", "thinking_budget_tokens", "reasoning_budget_tokens"),
+}
+"""Names in requests of an engine parameter, of which the first one that is set counts."""
+
+
 class OpenAIRequest(GenerationRequest, FormFields):
     """Fields that OpenAI's two generation routes share."""
 
@@ -219,6 +235,8 @@ class OpenAIRequest(GenerationRequest, FormFields):
         "`include_obfuscation` has no effect"
     )
     repeat_penalty: RepetitionPenalty | None = optional("Ollama's and llama.cpp's name of `repetition_penalty`")
+    thinking_budget_tokens: ThinkingBudget = optional("llama.cpp's name of `thinking_token_budget`")
+    reasoning_budget_tokens: ThinkingBudget = optional("llama.cpp's other name of `thinking_token_budget`")
 
     @property
     def marked_share(self) -> float:
@@ -227,8 +245,11 @@ class OpenAIRequest(GenerationRequest, FormFields):
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the sampling parameters, including the form of the answer."""
-        named = self.repeat_penalty if self.repetition_penalty is None else self.repetition_penalty
-        fields = self.model_copy(update={"repetition_penalty": named})
+        named = {
+            name: next((value for each in names if (value := getattr(self, each)) is not None), None)
+            for name, names in _OTHER_NAMES.items()
+        }
+        fields = self.model_copy(update=named)
         params, form = super(OpenAIRequest, fields).sampling_params(defaults), self.answer_form()
         return params if form is None else replace(params, form=form[0])
 
@@ -245,9 +266,10 @@ class OpenAIRequest(GenerationRequest, FormFields):
         The form of the answer may come from one of several fields.
         """
         form = self.answer_form() if engine_param == "form" else None
-        if engine_param == "repetition_penalty" and self.repetition_penalty is None:
-            return "repeat_penalty"
-        return form[1] if form is not None else super().client_field(engine_param)
+        if form is not None:
+            return form[1]
+        names = _OTHER_NAMES.get(engine_param, ())
+        return next((name for name in names if getattr(self, name) is not None), super().client_field(engine_param))
 
     def kept(self, prompt: Sequence[int], window: int) -> Sequence[int]:
         """Return the part of the prompt that `truncate_prompt_tokens` keeps: all of it without the field.

@@ -13,8 +13,10 @@ from starlette.responses import JSONResponse, Response
 
 from app.domain.failures import failure_of
 from app.host.backend import Backend, GenerationStream
+from app.http.request_body import ignored_of
 from app.logs.request_log import log_finished
 from app.prompts.stateless import Remember
+from app.prompts.thinking import note_vain_budget
 from app.prompts.tokenization import LONG_TEXT, apart_if, generate
 from app.schemas.sampling import AnswerRequest
 from app.tenants.gate import gate_of
@@ -72,6 +74,7 @@ async def answer(
     if the answer is incomplete.
     """
     request_id: str = request.state.request_id
+    note_vain_budget(engine, params, ignored_of(request).add, fields.client_field)
     [stream] = await generate(
         gate_of(request),
         engine,

@@ -21,7 +21,7 @@ from app.schemas.cache_mark import Markable, marked_share
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.hosted_tools import HostedTool
 from app.schemas.parsing import CompatibleRequest, RequestModel, by_type, text_or_list
-from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, TokenCount
+from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, ThinkingBudget, TokenCount
 from engine.errors import InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
 from models.chat_format import Message
@@ -155,14 +155,13 @@ class MessageTurn(RequestModel):
 
 
 class ThinkingConfig(RequestModel):
-    """Settings for reasoning: whether the model thinks before it answers, and whether the reasoning is returned.
+    """Settings for reasoning: whether the model thinks before it answers, for how long, and whether that is returned.
 
-    A budget has no effect: `max_tokens` covers reasoning and answer together.
+    budget_tokens: tokens after which the reasoning is ended. Counts with the type "enabled" only.
     """
 
-    ignored: ClassVar[frozenset[str]] = frozenset({"budget_tokens"})
-
     type: Literal["enabled", "adaptive", "disabled"]
+    budget_tokens: ThinkingBudget = None
     display: Literal["summarized", "omitted"] | None = None
 
 
@@ -438,11 +437,21 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the sampling parameters, including the form of the answer."""
-        params, form = super().sampling_params(defaults), self.answer_format
+        fields = self.model_copy(update={"thinking_token_budget": self._budget})
+        params, form = super(MessagesRequest, fields).sampling_params(defaults), self.answer_format
         return params if form is None else replace(params, form=of_schema(form.schema_))
 
     def client_field(self, engine_param: str) -> str:
         """Return the client's name of the field behind an engine parameter, for error messages."""
         form = "tools" if self.answer_format is None else f"{self._name_of_format}.schema"
         names = {"prompt": "messages", "stop": "stop_sequences", "form": form}
+        if self.thinking_token_budget is None:
+            names["thinking_token_budget"] = "thinking.budget_tokens"
         return names.get(engine_param, engine_param)
+
+    @property
+    def _budget(self) -> int | None:
+        """Tokens after which reasoning is ended; None for no limit."""
+        if self.thinking_token_budget is not None or self.thinking is None or self.thinking.type != "enabled":
+            return self.thinking_token_budget
+        return self.thinking.budget_tokens

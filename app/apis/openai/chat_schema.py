@@ -14,7 +14,7 @@ from app.prompts.thinking import preferred_mode, required_mode
 from app.schemas.cache_mark import Breakpoint, Markable, marked_share
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.parsing import RequestModel, by_type, optional, text_or_list
-from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, TopLogprobs
+from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, ThinkingBudget, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 from models.chat_format import Message
@@ -127,6 +127,7 @@ class ThinkingSwitch(RequestModel):
     """A hint that turns thinking on or off, in the form that GLM, DeepSeek, Kimi and LiteLLM have for it."""
 
     type: Literal["enabled", "adaptive", "disabled"]
+    budget_tokens: ThinkingBudget = None
 
     @property
     def effort(self) -> str:
@@ -242,7 +243,7 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
         if self.top_logprobs and not self.logprobs:
             raise InvalidRequestError("top_logprobs needs logprobs to be true", param="top_logprobs")
         limit = self.max_completion_tokens if self.max_completion_tokens is not None else self.max_tokens
-        fields = self.model_copy(update={"max_tokens": limit})
+        fields = self.model_copy(update={"max_tokens": limit, "reasoning_budget_tokens": self._last_budget})
         params = super(ChatCompletionRequest, fields).sampling_params(defaults)
         return replace(params, logprobs=self.top_logprobs or 0) if self.logprobs else params
 
@@ -257,5 +258,15 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
             return "tools"
         if engine_param == "logprobs":
             return "top_logprobs"
-        newer = engine_param == "max_tokens" and self.max_completion_tokens is not None
-        return "max_completion_tokens" if newer else super().client_field(engine_param)
+        if engine_param == "max_tokens" and self.max_completion_tokens is not None:
+            return "max_completion_tokens"
+        name = super().client_field(engine_param)
+        is_switch = name == "thinking_token_budget" and self.thinking_token_budget is None
+        return "thinking.budget_tokens" if is_switch else name
+
+    @property
+    def _last_budget(self) -> int | None:
+        """The budget of thoughts that counts if no other field states one."""
+        if self.reasoning_budget_tokens is None and isinstance(self.thinking, ThinkingSwitch):
+            return self.thinking.budget_tokens if self.thinking.type == "enabled" else None
+        return self.reasoning_budget_tokens

@@ -11,8 +11,10 @@ from starlette.responses import JSONResponse, Response
 from app.apis.openai.serializer import OpenAIShape
 from app.domain.failures import failure_of
 from app.host.backend import Backend, GenerationStream
+from app.http.request_body import ignored_of
 from app.logs.request_log import log_finished
 from app.prompts.stateless import Remember
+from app.prompts.thinking import note_vain_budget
 from app.prompts.tokenization import LONG_TEXT, apart_if, generate
 from app.schemas.sampling import GenerationRequest
 from app.serving.request import Said, abort_all, collect_outputs, ending_in_words, outputs_of
@@ -49,6 +51,7 @@ async def answer_several(
     """
     request_id: str = request.state.request_id
     gate = gate_of(request)
+    note_vain_budget(engine, params, ignored_of(request).add, fields.client_field)
     streams: list[GenerationStream] = []
     try:
         # Queued one after another, so that the requests before a refused one are known.

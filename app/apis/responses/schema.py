@@ -24,6 +24,7 @@ from app.schemas.sampling import (
     SamplingFields,
     Seed,
     Temperature,
+    ThinkingBudget,
     TokenCount,
     TopK,
     TopP,
@@ -162,7 +163,10 @@ class CompactRequest(CompatibleRequest):
 
 
 class ResponseRequest(PromptFields, UrgencyFields):
-    """A request of OpenAI's Responses API, with Ebb's own fields `top_k`, `seed`, `min_tokens` and `ignore_eos`."""
+    """A request of OpenAI's Responses API, with Ebb's own fields.
+
+    These are `top_k`, `seed`, `min_tokens`, `thinking_token_budget` and `ignore_eos`.
+    """
 
     ignored: ClassVar[frozenset[str]] = frozenset(
         {
@@ -198,6 +202,7 @@ class ResponseRequest(PromptFields, UrgencyFields):
     top_k: TopK | None = None
     seed: Seed | None = None
     min_tokens: MinTokens | None = None
+    thinking_token_budget: ThinkingBudget = None
     ignore_eos: bool | None = None
 
     @property

@@ -30,6 +30,7 @@ from app.domain.tool_use import IsResult, MayCall
 from app.host.engine_host import EngineHost
 from app.prompts.stateless import WholePrompts
 from app.prompts.summary import HEAD
+from app.prompts.thinking import note_vain_budget
 from app.prompts.tokenization import LONG_TEXT, apart_if, go_on
 from app.prompts.tool_offer import ToolOffer
 from app.runs.run import Run
@@ -113,6 +114,7 @@ class Responses:
         _check_ended(parent)
         offer, how = fields.offer, engine.chat_format.tools
         sampling = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
+        note_vain_budget(engine, sampling, note, fields.client_field)
         asked = await _asked(parent, fields)
         self._gate.check(engine)
         made = await self._prompts.prompt(

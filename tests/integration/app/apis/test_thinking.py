@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import anthropic
 import pytest
 from anthropic import AsyncAnthropic
@@ -157,6 +158,38 @@ async def test_message_has_its_thinking_in_a_block(claude: AsyncAnthropic) -> No
     assert ([block.type for block in cut.content], cut.stop_reason) == (["thinking"], "max_tokens")
     with pytest.raises(anthropic.BadRequestError, match=r"thinking\.type"):
         await claude.messages.create(model=MODEL, max_tokens=9, messages=HI, thinking={"type": "between_tools"})
+
+
+BUDGETS: list[tuple[str, dict[str, Any]]] = [
+    ("/v1/chat/completions", {"messages": HI, "thinking_token_budget": 3}),
+    ("/v1/chat/completions", {"messages": HI, "reasoning_budget_tokens": 3}),
+    ("/v1/chat/completions", {"messages": HI, "thinking": {"type": "enabled", "budget_tokens": 3}}),
+    ("/v1/messages", {"messages": HI, "thinking": {"type": "enabled", "budget_tokens": 3}}),
+    ("/v1/responses", {"input": "Hi", "thinking_token_budget": 3}),
+]
+
+
+@pytest.mark.parametrize(("path", "fields"), BUDGETS)
+async def test_thoughts_end_at_the_budget_on_every_route(
+    path: str, fields: dict[str, Any], api: RunningServer[AsyncLLMEngine]
+) -> None:
+    limit = "max_output_tokens" if path == "/v1/responses" else "max_tokens"
+    async with aiohttp.ClientSession(api.url) as http:
+        answer = await http.post(path, json={"model": MODEL, limit: 30, "temperature": 0, **fields})
+        assert answer.status == 200
+        assert "X-Ebb-Ignored" not in answer.headers
+        body = await answer.json()
+    if path == "/v1/messages":
+        thought = body["content"][0]["thinking"]
+    elif path == "/v1/responses":
+        thought = body["output"][0]["content"][0]["text"]
+        assert body["usage"]["output_tokens_details"]["reasoning_tokens"] == 3
+    else:
+        thought = body["choices"][0]["message"]["reasoning_content"]
+        assert body["usage"]["completion_tokens_details"]["reasoning_tokens"] == 3
+    assert thought
+    assert THOUGHT.startswith(thought)
+    assert thought != THOUGHT
 
 
 @row("anthropic", "messages.create(messages=[..., answer, ...], thinking=...)", "thoughts that are sent back, whatever "

@@ -21,6 +21,18 @@ async def test_response_names_ignored_fields(http: aiohttp.ClientSession, caplog
     assert [record.__dict__["facts"] for record in caplog.records] == [{"fields": "colour, ChatMessage.mood"}] * 2
 
 
+async def test_budget_of_model_that_does_not_think_is_named(http: aiohttp.ClientSession) -> None:
+    said, budget = {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]}, {"budget_tokens": 1024}
+    for path, fields, name in (
+        ("/v1/chat/completions", {"thinking_token_budget": 5}, "thinking_token_budget"),
+        ("/v1/chat/completions", {"n": 2, "thinking_budget_tokens": 5}, "thinking_budget_tokens"),
+        ("/v1/messages", {"max_tokens": 5, "thinking": {"type": "enabled", **budget}}, "thinking.budget_tokens"),
+    ):
+        for stream in (False, True):
+            response = await http.post(path, json={**said, **fields, "stream": stream})
+            assert (response.status, response.headers["X-Ebb-Ignored"]) == (200, name)
+
+
 async def test_refusal_names_ignored_fields_too(http: aiohttp.ClientSession) -> None:
     response = await http.post("/v1/chat/completions", json=CHAT | {"top_k": "many"})
     assert (response.status, response.headers["X-Ebb-Ignored"]) == (400, "colour, ChatMessage.mood")

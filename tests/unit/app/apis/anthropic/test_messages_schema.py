@@ -197,3 +197,18 @@ def test_sampling_fields_reach_the_engine() -> None:
 def test_engine_errors_use_field_names_of_client() -> None:
     names = ("prompt", "stop", "max_tokens")
     assert [messages().client_field(name) for name in names] == ["messages", "stop_sequences", "max_tokens"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "budget", "name"),
+    [
+        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, 1024, "thinking.budget_tokens"),
+        ({"thinking": {"type": "enabled", "budget_tokens": 9}, "thinking_token_budget": 3}, 3, "thinking_token_budget"),
+        ({"thinking": {"type": "adaptive", "budget_tokens": 9}}, None, "thinking.budget_tokens"),
+        ({"thinking": {"type": "enabled"}}, None, "thinking.budget_tokens"),
+    ],
+)
+def test_budget_counts_for_enabled_thinking(fields: dict[str, Any], budget: int | None, name: str) -> None:
+    request = messages(**fields)
+    assert request.sampling_params().thinking_token_budget == budget
+    assert request.client_field("thinking_token_budget") == name

@@ -189,7 +189,7 @@ class Processor:
         return renewed
 
     def _mask(self, sampling: SamplingParams, prompt: Sequence[int], tenant: str) -> TokenMask | None:
-        mask = self._make_mask(sampling, prompt, tenant)
+        mask = self._make_mask(sampling, prompt, tenant) if sampling.max_tokens else None
         return GuardedMask(mask, sampling.eos_token_ids) if mask is not None else None
 
     def keys_of_prefix(self, token_ids: Sequence[int], tenant: str) -> list[BlockKey]:

@@ -278,7 +278,8 @@ class Request:
     def most_tokens(self) -> int | None:
         """Tokens of the answer that this engine produces at most, with those it began with; None for no limit."""
         limits = [limit for limit in (self.sampling.max_tokens, self.moves_at) if limit is not None]
-        return min(limits, default=None)
+        # The last step of a prompt samples a token even if none is wanted.
+        return max(1, min(limits)) if limits else None
 
     @property
     def will_reach_most_tokens(self) -> bool:

@@ -34,7 +34,8 @@ class SamplingParams:
     stop: at most 16 non-empty strings, never part of the text unless `include_stop_str_in_output` is set.
     stop_token_ids: ids that end the answer.
     eos_token_ids: the model's own ending ids, resolved; empty with `ignore_eos`.
-    max_tokens: None on arrival means up to the end of the window.
+    max_tokens: None on arrival means up to the end of the window. 0 computes the prompt alone: the request ends without
+        a token, and other requests find the KV of its prompt.
     min_tokens: number of tokens before which no stop token is sampled and no stop string honoured.
     thinking_token_budget: tokens of reasoning after which its end is forced; None for no limit. Models that do not
         reason ignore it.

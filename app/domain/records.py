@@ -89,6 +89,11 @@ class Message:
     rating_note: str | None = None
     merged: int | None = None
 
+    @property
+    def is_prompt_alone(self) -> bool:
+        """Whether this is the answer, without any text, to a prompt that was only to be computed."""
+        return self.params is not None and self.params.get("max_tokens") == 0
+
     @cached_property
     def said(self) -> Parsed:
         """Texts and tool calls parsed from the content, without an end that could still become either.

@@ -32,10 +32,10 @@ class TokenTrail:
         """Return this trail with the tokens of `node` added, or only those if `node` starts a prompt."""
         before = TokenTrail() if node.tokens.starts_prompt else self
         ids = before.ids + node.tokens.ids
-        if node.role != "assistant" or not node.tokens.ids:
+        if node.role != "assistant" or not ids:
             return TokenTrail(ids, before.ends)
-        # The KV of an answer's last token is never computed.
-        return TokenTrail(ids, (*before.ends, len(ids) // ID_BYTES - 1))
+        # The KV of an answer's last token is never computed. Before an answer without tokens, all of the prompt may be.
+        return TokenTrail(ids, (*before.ends, len(ids) // ID_BYTES - bool(node.tokens.ids)))
 
 
 def trails_of(nodes: Iterable[TokenNode]) -> list[TokenTrail]:

@@ -60,6 +60,8 @@ def _status(run: Run, last: RequestOutput) -> MessageStatus:
     match last.finish_reason:
         case "stop":
             return "complete"
+        case "length" if run.answer.is_prompt_alone:
+            return "complete"
         case "abort" if run.cancelled:
             return "cancelled"
         case _:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.domain.token_trails import TokenNode
+from app.storage.answer_prompts import prompt_nodes
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
@@ -20,7 +21,11 @@ PATH = """
       UNION ALL SELECT message.id, message.parent_id FROM path JOIN message ON message.id = path.parent_id)
 """
 PATH_NODES = f"{PATH} SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM path)"
-PATH_NEXT_PREFIXES = f"{PATH} {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM path)"
+PATH_PROMPTS = f"""
+    {PATH} {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM path)
+    UNION ALL {prompt_nodes("SELECT id FROM path")}
+"""
+"""Prompts that are stored with messages of the path. The id of each ends with that of its message."""
 
 _HAS_NO_USE = """
     NOT EXISTS (SELECT 1 FROM response WHERE message_id = message.id)
@@ -72,16 +77,18 @@ async def remove_path_end(
     """
     given = {"id": message_id}
     path = await database.read_as(node_of, PATH_NODES, given, tenant=tenant)
-    ahead = await database.read_as(node_of, PATH_NEXT_PREFIXES, given, tenant=tenant)
+    prompts = await database.read_as(node_of, PATH_PROMPTS, given, tenant=tenant)
     removed, end = set[str](), message_id
-    async with leaving([*path, *ahead], tenant) as departure:
+    async with leaving([*path, *prompts], tenant) as departure:
         while True:
             batch = await database.write_batch(partial(_remove_batch, message_id=end), tenant=tenant)
             removed.update(batch.removed)
             if batch.above is None:
                 break
             end = batch.above
-        departure.nodes = [*path, *(node for node in ahead if node.parent_id in removed)] if removed else []
+        departure.nodes = (
+            [*path, *(node for node in prompts if node.id.partition("_")[2] in removed)] if removed else []
+        )
     return list(departure.nodes)
 
 

@@ -289,7 +289,7 @@ class PredictingRouter:
 
     def _choose(self, prompt: RoutedPrompt) -> "_Choice":
         found = self._index.find(prompt.names, self._table.num_rows)
-        expected = min(self._mean_tokens, prompt.max_tokens or self._mean_tokens)
+        expected = self._mean_tokens if prompt.max_tokens is None else min(self._mean_tokens, prompt.max_tokens)
         need = Need(prompt.num_tokens, prompt.num_answers, expected)
         work, first, whole = self._table.predict(self._clock(), need, found.device, found.near, found.below)
         if self._num_specialists:

@@ -26,7 +26,7 @@ def check_sampling(params: SamplingParams, vocab_size: int) -> None:
         ),
         ("bad_words", all(params.bad_words), "must not contain an empty string"),
         ("seed", params.seed is None or -(2**63) <= params.seed < 2**64, "must be a 64-bit integer"),
-        ("max_tokens", params.max_tokens is None or params.max_tokens >= 1, "must be 1 or more"),
+        ("max_tokens", params.max_tokens is None or params.max_tokens >= 0, "must be 0 or more"),
         ("min_tokens", params.min_tokens >= 0, "must be 0 or more"),
         ("thinking_token_budget", (params.thinking_token_budget or 0) >= 0, "must be 0 or more"),
         ("stop", len(params.stop) <= MAX_STOP_STRINGS, f"must have at most {MAX_STOP_STRINGS} strings"),

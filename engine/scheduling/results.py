@@ -120,6 +120,11 @@ class StepResults:
 def _append_tokens(taken: _Taken, token_ids: Sequence[int], logprobs: tuple[TokenLogprobs, ...] = ()) -> None:
     """Append tokens until one finishes the request, or else begin to compute the mask of the next token."""
     request = taken.request
+    if token_ids and request.sampling.max_tokens == 0:
+        # The prompt is computed, and its one sample is dropped.
+        taken.reason = "length"
+        taken.updates.append(TokenUpdate(request, None, taken.reason))
+        return
     for index, token_id in enumerate(token_ids):
         was_masked = request.is_masked
         request.append_token(token_id)

@@ -294,7 +294,8 @@ class FakeEngine:
             raise PromptTooLongError("the prompt is too long", param="prompt", num_tokens=num_tokens, maximum=WINDOW)
         if len(self._live) >= self.config.max_waiting:
             raise OverloadedError("too many requests are waiting", retry_after=3)
-        max_tokens, seed = min(params.max_tokens or room, room), 7 if params.seed is None else params.seed
+        max_tokens = room if params.max_tokens is None else min(params.max_tokens, room)
+        seed = 7 if params.seed is None else params.seed
         resolved = replace(params, max_tokens=max_tokens, seed=seed)
         stream = FakeStream(
             f"{request.request_id}-{len(self.requests)}",
@@ -430,6 +431,8 @@ class FakeEngine:
         count = len(stream.produced)
         if FAILING.encode() in bytes(i for i in stream.prompt if i < 256) and (count == 3 or stream.params.pooling):
             self._finish(stream, "", (), "error", "The model failed on this request")
+        elif stream.params.max_tokens == 0:
+            self._finish(stream, "", (), "length")
         elif stream.params.pooling is not None:
             self._finish(stream, "", (), "stop", embedding=fake_embedding(stream.prompt))
         elif count >= ANSWER_WORDS and not stream.params.ignore_eos:

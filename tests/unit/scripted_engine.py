@@ -12,7 +12,9 @@ class ScriptedEngine(FakeEngine):
 
     def _step(self, stream: FakeStream) -> None:
         count = len(stream.produced)
-        if count == len(self.said):
+        if stream.params.max_tokens == 0:
+            self._finish(stream, "", (), "length")
+        elif count == len(self.said):
             self._finish(stream, "", (END,), "stop")
         else:
             self._say(stream, self.said[count], ord(self.said[count]))

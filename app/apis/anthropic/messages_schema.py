@@ -21,7 +21,7 @@ from app.schemas.cache_mark import Markable, marked_share
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.hosted_tools import HostedTool
 from app.schemas.parsing import CompatibleRequest, RequestModel, by_type, text_or_list
-from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, ThinkingBudget, TokenCount
+from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, ThinkingBudget, Whole
 from engine.errors import InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
 from models.chat_format import Message
@@ -416,6 +416,10 @@ def _said(role: str, blocks: Sequence[RequestModel], undescribed: Undescribed) -
     return results if results and not text else [*results, Message(role, text, calls)]
 
 
+MaxTokens = Annotated[int, Field(ge=0, le=1 << 31), Whole]
+"""A limit of the answer. 0 computes the prompt, and generates nothing."""
+
+
 class MessagesRequest(CountTokensRequest, GenerationRequest):
     """A request of Anthropic's Messages API, with Ebb's own sampling and urgency fields."""
 
@@ -432,7 +436,7 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
         "diagnostics": ({}, {"previous_message_id": None}),
     }
 
-    max_tokens: TokenCount
+    max_tokens: MaxTokens
     stop: StopStrings | None = Field(default=None, alias="stop_sequences")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:

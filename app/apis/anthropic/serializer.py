@@ -35,7 +35,8 @@ signature proves nothing: reasoning is never part of a later prompt, so forging 
 class MessageHead(TypedDict):
     """Facts about an answer that are known before its first token.
 
-    max_tokens: the number that the client asked for, which may be more than the context window leaves.
+    max_tokens: the number that the client asked for, which may be more than the context window leaves. An answer of 0
+        has no block.
     lines: volatile lines that were treated in the prompt, for the receipt.
     """
 
@@ -99,7 +100,7 @@ class MessageShape:
     def ending(self, last: RequestOutput) -> bytes:
         """Return the end of the last block, the stop reason with the final usage, and the end of the message."""
         return (
-            (self._at("text") if self._index < 0 else b"")
+            (self._at("text") if self._index < 0 and self._max_tokens else b"")
             + self._end_of_block()
             + typed_frame({"type": "message_delta", "delta": self._stop(last), "usage": self._usage(last)})
             + typed_frame({"type": "message_stop"})
@@ -141,7 +142,7 @@ class MessageShape:
 
     def whole(self, answer: RequestOutput) -> dict[str, Any]:
         """Return the response body."""
-        content = self._content(answer) or [_text_block("")]
+        content = self._content(answer) or [_text_block("")] * bool(self._max_tokens)
         return {**self._head, "content": content, **self._stop(answer), "usage": self._usage(answer)}
 
     def _content(self, answer: RequestOutput) -> list[dict[str, Any]]:

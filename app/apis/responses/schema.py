@@ -109,6 +109,17 @@ class ResponseStreamOptions(RequestModel):
     include_obfuscation: bool | None = None
 
 
+class CacheOptions(RequestModel):
+    """Options for the prompt cache. `mode` and `ttl` have no effect: every prompt is kept as long as it is worth it.
+
+    prewarm: compute the prompt, and generate nothing.
+    """
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"mode", "ttl"})
+
+    prewarm: bool | None = None
+
+
 class PromptFields(CompatibleRequest):
     """The fields that determine a prompt."""
 
@@ -174,7 +185,6 @@ class ResponseRequest(PromptFields, UrgencyFields):
             "service_tier",
             "safety_identifier",
             "prompt_cache_retention",
-            "prompt_cache_options",
             "max_tool_calls",
             "moderation",
             "top_logprobs",
@@ -191,11 +201,13 @@ class ResponseRequest(PromptFields, UrgencyFields):
     include: list[Includable] | None = None
     store: bool | None = None
     background: bool | None = None
+    generate: bool | None = None
     stream: bool | None = None
     stream_options: ResponseStreamOptions | None = None
     max_output_tokens: TokenCount | None = None
     metadata: Metadata | None = None
     prompt_cache_key: CacheKey | None = None
+    prompt_cache_options: CacheOptions | None = None
     text: TextFields | None = None
     temperature: Temperature | None = None
     top_p: TopP | None = None
@@ -210,10 +222,18 @@ class ResponseRequest(PromptFields, UrgencyFields):
         """Whether the response is stored, which is the default."""
         return self.store is not False
 
+    @property
+    def is_prompt_alone(self) -> bool:
+        """Whether the prompt is computed and nothing is generated."""
+        options = self.prompt_cache_options
+        return self.generate is False or (options is not None and bool(options.prewarm))
+
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the sampling parameters, including the form of the answer."""
         shared = {name: getattr(self, name) for name in SamplingFields.model_fields if name in type(self).model_fields}
         params = SamplingFields(**shared, max_tokens=self.max_output_tokens).sampling_params(defaults)
+        if self.is_prompt_alone:
+            params = replace(params, max_tokens=0, min_tokens=0)
         form = self._form
         return params if form is None else replace(params, form=form)
 

@@ -51,8 +51,11 @@ def output_json(answer: Message) -> list[dict[str, Any]]:
 
 
 def has_output(answer: Message) -> bool:
-    """Return whether an answer has items other than its reasoning. A complete answer has one, even without any text."""
-    return answer.status == "complete" or bool(answer.said.parts)
+    """Return whether an answer has items other than its reasoning.
+
+    A complete answer has one, even without any text, unless nothing was to be generated.
+    """
+    return (answer.status == "complete" and not answer.is_prompt_alone) or bool(answer.said.parts)
 
 
 def items_json(message: Message) -> list[dict[str, Any]]:

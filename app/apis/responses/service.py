@@ -125,7 +125,9 @@ class Responses:
             max_tokens=fields.max_output_tokens,
             stop=go_on if fields.background else stop,
         )
-        new = (*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens))
+        is_alone = fields.is_prompt_alone
+        # Messages after a prompt without an answer are rendered together with its own.
+        new = asked if is_alone else [*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens)]
         record = ResponseRecord(
             model=engine.model_name,
             background=bool(fields.background),
@@ -144,13 +146,14 @@ class Responses:
             sampling=with_seed(sampling),
             urgency=fields.urgency(),
             is_marked=fields.prompt_cache_key is not None,
-            new=new,
+            new=tuple(new),
             check_head=parent.is_named,
-            moves_head=parent.is_named,
+            moves_head=parent.is_named and not is_alone,
+            has_own_prompt=is_alone,
             is_kept=fields.is_stored,
             makes_conversation=parent.is_new,
             response=record,
-            remember=made.remember,
+            remember=None if is_alone else made.remember,
             tool_use=_may_call(how, offer) if offer.is_made else None,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
@@ -305,11 +308,15 @@ class Responses:
                 f"There is no response {response_id}", param="previous_response_id", code="previous_response_not_found"
             ) from None
         conversation = await self._store.conversations.get(previous.answer.conversation_id)
-        return ResponseParent(conversation, await self._store.messages.path(previous.answer.id))
+        return ResponseParent(conversation, await self._path(previous.answer.id))
 
     async def _in_conversation(self, conversation_id: str) -> ResponseParent:
         conversation = await self._store.conversations.get(conversation_id)
-        return ResponseParent(conversation, await self._store.messages.path(conversation.head_id), is_named=True)
+        return ResponseParent(conversation, await self._path(conversation.head_id), is_named=True)
+
+    async def _path(self, message_id: str | None) -> list[Message]:
+        """Return the path to a message, without the answers of prompts for which nothing was generated."""
+        return [each for each in await self._store.messages.path(message_id) if not each.is_prompt_alone]
 
 
 def _check_ended(parent: ResponseParent) -> None:

@@ -7,6 +7,7 @@ import pytest
 from engine.llm import LLM
 from engine.outputs import KVReceipt, Usage
 from engine.sampling_params import SamplingParams
+from engine.structured_output import StructuredOutput
 from tests.integration.engine_rig import BLOCK, answer, engine_config, fill_device
 
 PROMPT = [1000 + (at * 7919) % 20000 for at in range(6 * BLOCK + 1)]
@@ -54,6 +55,16 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
         assert from_redis.kv.phases.load > 0
     for usage in (first, on_device, from_cpu, from_redis):
         check_phases(usage)
+
+
+def test_prompt_without_an_answer_is_found_by_the_next(shallow_model: Path, tmp_path: Path) -> None:
+    form = StructuredOutput("regex", "[a-z]+")
+    with LLM(engine_config(shallow_model, tmp_path / "state", redis_url="off")) as llm:
+        [alone] = llm.generate([PROMPT], SamplingParams(max_tokens=0, presence_penalty=1.0, form=form))
+        assert (alone.text, alone.token_ids, alone.finish_reason) == ("", (), "length")
+        assert (alone.usage.kv.computed, alone.usage.completion_tokens) == (len(PROMPT), 0)
+        check_phases(alone.usage)
+        assert answer(llm, PROMPT, 2).usage.kv.cached == len(PROMPT) - 1
 
 
 def test_follower_of_a_prefix_waits_in_the_queue_without_loads(shallow_model: Path, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def processor() -> Processor:
         (SamplingParams(top_p=1.1), "top_p"),
         (SamplingParams(top_k=-1), "top_k"),
         (SamplingParams(seed=1 << 64), "seed"),
-        (SamplingParams(max_tokens=0), "max_tokens"),
+        (SamplingParams(max_tokens=-1), "max_tokens"),
         (SamplingParams(min_tokens=-1), "min_tokens"),
         (SamplingParams(min_tokens=9, max_tokens=8), "min_tokens"),
         (SamplingParams(min_tokens=46, max_tokens=1000), "min_tokens"),

@@ -20,6 +20,19 @@ def test_long_prompt_is_computed_in_chunks() -> None:
     assert request.output_token_ids == expected_output(range(20), request.sampling, VOCAB)
 
 
+def test_prompt_without_an_answer_ends_with_its_blocks_kept() -> None:
+    rig = Rig(max_tokens_per_step=8, decode_passes=4)
+    alone = rig.add(range(20), max_tokens=0)
+    updates = []
+    while rig.scheduler.has_unfinished_requests():
+        updates += rig.step()[1]
+    assert [(each.token_id, each.finish_reason) for each in updates] == [(None, "length")]
+    assert alone.output_token_ids == []
+    following = rig.add(range(20), max_tokens=2)
+    output, _ = rig.step()
+    assert output.num_scheduled_tokens == {following.request_id: 1}, "a prompt's last token is always computed"
+
+
 def test_decodes_precede_chunk_of_long_prompt() -> None:
     rig = Rig(max_tokens_per_step=8)
     talking = rig.add(range(4), max_tokens=10)

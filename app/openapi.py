@@ -116,7 +116,14 @@ from app.schemas.response_bodies.places import Places, Warming
 from app.schemas.response_bodies.presets import Preset, Presets
 from app.schemas.response_bodies.prompt_size import PromptSize, Summary, SummaryDelta, SummaryError
 from app.schemas.response_bodies.reuse_report import ReuseReport
-from app.schemas.response_bodies.run_events import RunDelta, RunDone, RunError, RunOpening, RunSnapshot
+from app.schemas.response_bodies.run_events import (
+    RunDelta,
+    RunDone,
+    RunError,
+    RunOpening,
+    RunProgress,
+    RunSnapshot,
+)
 from app.schemas.response_bodies.saved_prompts import SavedPrompt, SavedPrompts
 from app.schemas.response_bodies.search import Found
 from app.schemas.response_bodies.shares import NewShare, Shares
@@ -196,6 +203,7 @@ _VERSIONED: Final = ("If-Match",)
 _RUN: Final[Mapping[str, type[Any]]] = {
     "run": RunOpening,
     "snapshot": RunSnapshot,
+    "progress": RunProgress,
     "delta": RunDelta,
     "done": RunDone,
     "error": RunError,

@@ -12,7 +12,7 @@ from app.domain.token_history import pack_ids, unpack_ids
 from app.host.backend import Backend, GenerationStream
 from app.host.engine_host import EngineHost
 from app.prompts.turn_prompt import PromptMaker
-from app.runs.run import Run
+from app.runs.run import PROGRESS_SECONDS, Run
 from app.runs.run_log import OPENING, RunLog, opening_event
 from app.runs.service import RunRegistry
 from app.storage.run_records import RunRecord
@@ -106,7 +106,7 @@ class Continuation:
         params = replace(
             params_from_json(answer.params), max_tokens=len(produced) + limit if limit is not None else None
         )
-        request = GenerateRequest(prompt_ids, params, run_id, produced=produced)
+        request = GenerateRequest(prompt_ids, params, run_id, produced=produced, progress_every=PROGRESS_SECONDS)
         try:
             [stream] = await self._gate.generate(engine, request)
         except InvalidRequestError as error:

@@ -28,7 +28,7 @@ from app.prompts.tokenization import generate
 from app.prompts.turn_prompt import Prompt, PromptMaker
 from app.runs.pending_cancel import CancelPendingError
 from app.runs.reuse_report import reuse_report
-from app.runs.run import Run
+from app.runs.run import PROGRESS_SECONDS, Run
 from app.runs.run_log import RunLog, opening_event
 from app.runs.service import RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params
@@ -309,6 +309,7 @@ class Turns:
                 run_id,
                 urgency=draft.urgency,
                 num_marked=len(draft.prompt.ids) if draft.is_marked else 0,
+                progress_every=draft.progress_every,
             ),
             rename=rename,
         )
@@ -364,6 +365,7 @@ class TurnDraft:
     is_marked: whether the client marked the prompt for caching.
     left_out: messages at the beginning of the conversation that the prompt lacks.
     merged: answers that the new one merges.
+    progress_every: as in `GenerateRequest`.
     """
 
     conversation: Conversation
@@ -387,6 +389,7 @@ class TurnDraft:
     is_marked: bool = False
     left_out: int = 0
     merged: int = 0
+    progress_every: float | None = PROGRESS_SECONDS
 
     def answer(self, run_id: str, params: SamplingParams) -> Message:
         """Make the answer in progress. `params` are the parameters that the engine resolved."""

@@ -34,7 +34,8 @@ async def create_response(request: Request) -> Response:
         rules = services.prompts.rules
         services.next_prefixes.after(run, fields.instructions, fields.offer.messages, rules)
     if fields.stream:
-        return streamed(services.runs, record, run, is_stored=fields.is_stored)
+        shown = fields.shows_progress
+        return streamed(services.runs, record, run, is_stored=fields.is_stored, shows_progress=shown)
     if fields.background:
         return JSONResponse(response_json(record, run.answer_so_far))
     return await collect_response(request, services.runs, record, run, is_stored=fields.is_stored)

@@ -21,7 +21,7 @@ from app.domain.token_history import ID_BYTES, unpack_ids
 from app.host.backend import Backend, GenerationStream
 from app.host.engine_host import EngineHost
 from app.runs.place_log import PlaceLog
-from app.runs.run import Run
+from app.runs.run import PROGRESS_SECONDS, Run
 from app.runs.run_log import RunLog, opening_event
 from app.runs.service import RunRegistry
 from app.runs.unstored_ends import REFUSALS
@@ -230,6 +230,7 @@ class Resumption:
             # A copy: the run's own list grows while the engine reads the request.
             tuple(run.token_ids),
             on_place=partial(self._places.note, run.id, len(run.token_ids)),
+            progress_every=PROGRESS_SECONDS,
         )
         stream = await _admitted(engine, request, run)
         if stream is not None:

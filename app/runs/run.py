@@ -4,6 +4,7 @@ import asyncio
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from app.domain.records import Message
 from app.domain.token_history import pack_ids
@@ -13,6 +14,9 @@ from app.runs.run_log import RunLog
 from app.storage.run_records import RunProgress
 from engine.errors import EbbError
 from engine.outputs import RequestOutput, Reuse
+
+PROGRESS_SECONDS: Final = 0.5
+"""Seconds before the first report of a prompt's progress, and between two. Shorter prompts have none."""
 
 
 @dataclass(slots=True, eq=False)
@@ -67,6 +71,8 @@ class Run:
 
     def on_output(self, output: RequestOutput) -> None:
         """Append the engine's output to the log."""
+        for progress in output.progress:
+            self.log.report(progress)
         self.token_ids.extend(output.token_ids)
         if output.reasoning:
             # Text in the same output took at least one more token.

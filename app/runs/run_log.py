@@ -5,7 +5,8 @@ therefore means the same however the text is cut into deltas, even after another
 ends the run.
 
 The log keeps the text of every delta and no state per cursor, so slow followers cost nothing. A follower that returns
-gets the text it missed as one event under the last number. This module touches neither sockets nor the engine.
+gets the text it missed as one event under the last number. Reports of the prompt's progress have no number: a follower
+gets the newest one, until a delta comes. This module touches neither sockets nor the engine.
 """
 
 import asyncio
@@ -19,12 +20,22 @@ from typing import Any
 
 from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message
+from app.runs.prompt_progress import progress_body
 from app.schemas.response_bodies.conversations import conversation_body
 from app.schemas.response_bodies.messages import Message as MessageBody
 from app.schemas.response_bodies.messages import message_body
-from app.schemas.response_bodies.run_events import OpeningRecords, RunDone, RunError, RunEvent, RunOpening, RunSnapshot
+from app.schemas.response_bodies.run_events import (
+    OpeningRecords,
+    RunDone,
+    RunError,
+    RunEvent,
+    RunOpening,
+    RunProgress,
+    RunSnapshot,
+)
 from app.transport.direct_writer import DirectWriter
-from app.transport.sse import encode_json, event_frame, farewell_frame
+from app.transport.sse import encode_json, event_frame, farewell_frame, named_frame
+from engine.outputs import PromptProgress
 
 OPENING = 1
 MAX_DIGITS = 15
@@ -64,7 +75,8 @@ class RunLog:
         for delta in deltas:
             self._numbers.append(delta.number)
             self._said.add(delta.text, is_thought=delta.is_thought)
-        self._inherited_until = self._last_delta
+        self._inherited_until = self._reported_after = self._last_delta
+        self._reports: list[PromptProgress] = []
         self._end: _End | None = None
         self._last_number = 0
         self._interrupted = False
@@ -115,6 +127,16 @@ class RunLog:
         if self._waiting:
             self._notify()
 
+    def report(self, progress: PromptProgress) -> None:
+        """Add a report of the prompt's progress. Call before any text is appended."""
+        self._reports.append(progress)
+        self._wake_all()
+
+    @property
+    def _is_reading(self) -> bool:
+        """Whether the prompt is still being computed, as far as the log knows."""
+        return self._last_delta == self._reported_after and self._end is None
+
     def close(self, answer: Message, num_tokens: int, error: Mapping[str, Any] | None = None) -> None:
         """Append the event that ends the run of `answer`, which has `num_tokens` tokens.
 
@@ -122,6 +144,7 @@ class RunLog:
         """
         self._end = _End(answer, error)
         self._last_number = max(num_tokens + 1, self._last_delta) + 1
+        self._reports.clear()
         self._notify()
 
     def interrupt(self) -> None:
@@ -157,6 +180,16 @@ class RunLog:
             else:
                 await self._change()
 
+    async def reports(self) -> AsyncGenerator[PromptProgress, None]:
+        """Yield the reports of the prompt's progress as they come, until there is text or the run ends."""
+        told = 0
+        while told < len(self._reports) or (self._is_reading and not self._interrupted):
+            if told < len(self._reports):
+                told += 1
+                yield self._reports[told - 1]
+            else:
+                await self._change()
+
     async def follow(self, after: int | None, writer: DirectWriter | None = None) -> AsyncGenerator[bytes, None]:
         """Yield the frames of all events after number `after` as they come.
 
@@ -168,6 +201,7 @@ class RunLog:
             yield self._snapshot(seen)
         else:
             seen = after
+        told = 0
         while True:
             if seen == 0:
                 seen = OPENING
@@ -182,6 +216,9 @@ class RunLog:
             elif self._interrupted:
                 yield farewell_frame()
                 return
+            elif self._is_reading and told < len(self._reports):
+                told = len(self._reports)
+                yield self._progress(self._reports[-1])
             else:
                 seen = await self._change(seen, writer)
 
@@ -223,6 +260,10 @@ class RunLog:
         data: RunSnapshot = {**self._event(number), "message": so_far}
         return self._frame("snapshot", data)
 
+    def _progress(self, progress: PromptProgress) -> bytes:
+        data: RunProgress = {**self._event(self._last_delta), **progress_body(progress)}
+        return named_frame("progress", data)
+
     def _closing(self, end: "_End") -> bytes:
         event, message = self._event(self._last_number), message_body(end.answer)
         if end.error is None:
@@ -263,6 +304,13 @@ class RunLog:
                 follower.writer.write(frame)
                 self._waiting.append(follower)
             else:
+                follower.change.set_result(None)
+
+    def _wake_all(self) -> None:
+        """Wake the waiting followers, although there is no new event."""
+        waiting, self._waiting = self._waiting, []
+        for follower in waiting:
+            if not follower.change.done():
                 follower.change.set_result(None)
 
 

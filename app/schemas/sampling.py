@@ -176,6 +176,11 @@ class AnswerRequest(UrgencyFields, CompatibleRequest):
         """Share of the prompt, from its beginning, that the client marked for caching: 0 to 1."""
         return 0.0
 
+    @property
+    def progress_every(self) -> float | None:
+        """See `GenerateRequest`."""
+        return None
+
     def client_field(self, engine_param: str) -> str:
         """Return the client's name of the field behind an engine parameter, for error messages."""
         return engine_param
@@ -227,6 +232,9 @@ class OpenAIRequest(GenerationRequest, FormFields):
         "number of answers to each prompt, which is computed once; at most `--max-answers` (16)"
     )
     return_token_ids: bool | None = optional("adds `prompt_token_ids` and `token_ids`, as in vLLM")
+    return_progress: bool | None = optional(
+        "as in llama.cpp: a stream has [the progress of the prompt](#progress-of-the-prompt) before its text"
+    )
     truncate_prompt_tokens: PromptLength | None = optional(
         "keeps this number of last tokens of the prompt; -1: as many as leave room for `max_tokens` in the window"
     )
@@ -242,6 +250,11 @@ class OpenAIRequest(GenerationRequest, FormFields):
     def marked_share(self) -> float:
         """See AnswerRequest."""
         return 1.0 if self.prompt_cache_key is not None else 0.0
+
+    @property
+    def progress_every(self) -> float | None:
+        """See AnswerRequest."""
+        return 0.0 if self.stream and self.return_progress else None
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the sampling parameters, including the form of the answer."""

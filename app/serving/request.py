@@ -84,6 +84,7 @@ async def answer(
             request_id,
             urgency=fields.urgency(),
             num_marked=round(fields.marked_share * len(prompt)),
+            progress_every=fields.progress_every,
         ),
         rename=fields.client_field,
     )

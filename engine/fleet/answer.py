@@ -231,6 +231,8 @@ class RemoteAnswer:
         if len(self._tokens) > len(self._request.produced):
             # The outputs so far had them.
             params, progress_every = replace(params, prompt_logprobs=None), None
+        elif self._choice:
+            progress_every = None
         return replace(
             self._request,
             params=params,

@@ -139,6 +139,7 @@ class FakeStream:
     outputs: asyncio.Queue[RequestOutput] = field(default_factory=asyncio.Queue)
     on_place: Callable[[], None] | None = None
     num_marked: int = 0
+    progress_every: float | None = None
 
     on_output: Callable[[RequestOutput], bool] | None = None
 
@@ -307,6 +308,7 @@ class FakeEngine:
             list(produced),
         )
         stream.on_place, stream.num_marked = request.on_place, request.num_marked
+        stream.progress_every = request.progress_every
         stream.text = stream.text_before = text_of([token_id for token_id in produced if token_id != END])
         self.requests.append(stream)
         self._live[stream.request_id] = stream

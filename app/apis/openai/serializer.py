@@ -10,6 +10,7 @@ from app.apis.openai.logprobs import ChatLogprobs, TextLogprobs, joined_logprobs
 from app.domain.ids import new_id
 from app.http.error_responses import error_body
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
+from app.runs.prompt_progress import llama_progress
 from app.runs.usage import combined_usage, openai_usage, usage_of_answers
 from app.schemas.response_bodies.usage import TokenUsage
 from app.schemas.sampling import OpenAIRequest
@@ -116,9 +117,9 @@ class OpenAIShape(ABC):
     def step(self, output: RequestOutput) -> bytes:
         """Return a chunk of reasoning, a chunk of text, both, or nothing."""
         self._count(output)
-        frame = b""
+        frame = self._progress_chunks(output)
         if output.reasoning:
-            frame = self._chunk([self._choice(self._thought(output.reasoning), None)])
+            frame += self._chunk([self._choice(self._thought(output.reasoning), None)])
         if (logprobs := self._logprobs_of(output)) is not None:
             frame += self._chunk([self._choice(self._content(output.text), None, logprobs)])
         elif output.text and self._details is not None:
@@ -126,6 +127,12 @@ class OpenAIShape(ABC):
         elif output.text:
             frame += self._text_chunk.encode(output.text)
         return frame
+
+    def _progress_chunks(self, output: RequestOutput) -> bytes:
+        """Return a chunk for each report of the prompt's progress since its computation began, in llama.cpp's shape."""
+        reports = [llama_progress(each) for each in output.progress if each.state == "computing"]
+        choice = {"index": self._index, **self._unbegun(), "finish_reason": None}
+        return b"".join(self._chunk([choice], prompt_progress=each) for each in reports)
 
     def ending(self, last: RequestOutput) -> bytes:
         """Return the finish reason, the usage if it was asked for, and the [DONE] frame."""
@@ -224,6 +231,10 @@ class OpenAIShape(ABC):
         """Return the fields of a text chunk."""
 
     @abstractmethod
+    def _unbegun(self) -> dict[str, Any]:
+        """Return the fields of a chunk before the first text."""
+
+    @abstractmethod
     def _thought(self, text: str) -> dict[str, Any]:
         """Return the fields of a reasoning chunk."""
 
@@ -285,6 +296,9 @@ class ChatShape(OpenAIShape):
     def _content(self, text: str) -> dict[str, Any]:
         return {"delta": {"content": text}}
 
+    def _unbegun(self) -> dict[str, Any]:
+        return {"delta": {"role": "assistant", "content": None}}
+
     def _thought(self, text: str) -> dict[str, Any]:
         return {"delta": {"reasoning_content": text}}
 
@@ -342,9 +356,12 @@ class TextShape(OpenAIShape):
     def step(self, output: RequestOutput) -> bytes:
         """Return the chunks of a step, the first along with an echoed prompt."""
         if self._echo_is_due and self._echo is not None:
+            if not (output.token_ids or output.finished):
+                return self._progress_chunks(output)
             self._count(output)
             logprobs = self._logprobs_of(output)
-            return self._chunk([self._choice(self._content(self._echo.text + output.text), None, logprobs)])
+            echoed = self._chunk([self._choice(self._content(self._echo.text + output.text), None, logprobs)])
+            return self._progress_chunks(output) + echoed
         return super().step(output)
 
     def _logprobs_of(self, output: RequestOutput) -> dict[str, Any] | None:
@@ -360,6 +377,9 @@ class TextShape(OpenAIShape):
 
     def _content(self, text: str) -> dict[str, Any]:
         return {"text": text}
+
+    def _unbegun(self) -> dict[str, Any]:
+        return {"text": "", "logprobs": None}
 
     def _thought(self, text: str) -> dict[str, Any]:
         return {"text": text}

@@ -28,8 +28,10 @@ from app.domain.records import Message
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import ID_BYTES
 from app.domain.tool_use import MayCall
+from app.runs.prompt_progress import llama_progress
 from app.transport.sse import numbered_frame
 from engine.errors import EbbError
+from engine.outputs import PromptProgress
 from models.tool_calls import AnswerEvent, ArgumentsPiece, TextPiece
 
 BEFORE_THE_FIRST = -1
@@ -47,7 +49,11 @@ RESTARTING = {"type": "error", "code": "server_restart", "message": "The server 
 class ResponseEvents:
     """The events of one response, for one connection."""
 
-    def __init__(self, record: ResponseRecord, source: ResponseSource, *, is_stored: bool = True) -> None:
+    def __init__(
+        self, record: ResponseRecord, source: ResponseSource, *, is_stored: bool = True, shows_progress: bool = False
+    ) -> None:
+        """Prepare the stream. shows_progress: report the progress of the prompt before the first token."""
+        self._shows_progress = shows_progress
         self._record = record
         self._source = source
         self._is_stored = is_stored
@@ -65,6 +71,10 @@ class ResponseEvents:
         self._after = after
         if opening := _numbered(self._opening(), 0, after):
             yield opening
+        if self._shows_progress:
+            async for progress in self._source.log.reports():
+                if progress.state == "computing":
+                    yield self._progress(progress)
         # Read from the first delta on, even if the client has seen it: each event depends on the ones before.
         async for deltas in self._source.log.news(0):
             if said := b"".join(self._said(delta, after) for delta in deltas):
@@ -74,6 +84,12 @@ class ResponseEvents:
             yield self._interruption(RESTARTING)
         elif closing := self._closing(after):
             yield closing
+
+    def _progress(self, progress: PromptProgress) -> bytes:
+        """Encode a report of the prompt's progress. The types of the clients' SDKs have no event of its own for it."""
+        response = self._response(begun(self._source.answer))
+        shown = {"response": response, "prompt_progress": llama_progress(progress)}
+        return numbered_frame({"type": "response.in_progress", **shown, "sequence_number": IN_PROGRESS})
 
     def failure(self, error: EbbError) -> bytes:
         """Encode the event that ends an interrupted stream."""

@@ -174,9 +174,9 @@ class CompactRequest(CompatibleRequest):
 
 
 class ResponseRequest(PromptFields, UrgencyFields):
-    """A request of OpenAI's Responses API, with Ebb's own fields.
+    """A request of OpenAI's Responses API, with llama.cpp's field `return_progress` and Ebb's own fields.
 
-    These are `top_k`, `seed`, `min_tokens`, `thinking_token_budget` and `ignore_eos`.
+    The latter are `top_k`, `seed`, `min_tokens`, `thinking_token_budget` and `ignore_eos`.
     """
 
     ignored: ClassVar[frozenset[str]] = frozenset(
@@ -208,6 +208,7 @@ class ResponseRequest(PromptFields, UrgencyFields):
     metadata: Metadata | None = None
     prompt_cache_key: CacheKey | None = None
     prompt_cache_options: CacheOptions | None = None
+    return_progress: bool | None = None
     text: TextFields | None = None
     temperature: Temperature | None = None
     top_p: TopP | None = None
@@ -236,6 +237,11 @@ class ResponseRequest(PromptFields, UrgencyFields):
             params = replace(params, max_tokens=0, min_tokens=0)
         form = self._form
         return params if form is None else replace(params, form=form)
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether the stream reports the progress of the prompt."""
+        return bool(self.stream and self.return_progress)
 
     def repeated_fields(self) -> dict[str, Any]:
         """Return the request's tools and text format as the response repeats them, keyed by `ResponseRecord` fields."""

@@ -155,6 +155,7 @@ class Responses:
             response=record,
             remember=None if is_alone else made.remember,
             tool_use=_may_call(how, offer) if offer.is_made else None,
+            progress_every=0.0 if fields.shows_progress else None,
         )
         return record, await self._turns.start(engine, draft, rename=fields.client_field)
 

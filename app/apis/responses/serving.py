@@ -31,10 +31,11 @@ def event_stream(events: ResponseEvents, after: int, on_close: Callable[[], None
     )
 
 
-def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool) -> Response:
+def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool, shows_progress: bool) -> Response:
     """Answer with the events of the response `record`.
 
     is_stored: whether the response can be retrieved later. Otherwise its run is forgotten when the connection ends.
+    shows_progress: as in `ResponseEvents`.
     """
 
     def on_close() -> None:
@@ -43,7 +44,8 @@ def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: 
         if not is_stored:
             runs.forget(run)
 
-    return event_stream(ResponseEvents(record, run, is_stored=is_stored), BEFORE_THE_FIRST, on_close)
+    events = ResponseEvents(record, run, is_stored=is_stored, shows_progress=shows_progress)
+    return event_stream(events, BEFORE_THE_FIRST, on_close)
 
 
 async def collect_response(

@@ -1,12 +1,15 @@
 """Data of the events of a run."""
 
-from typing import Annotated, NotRequired
+from collections.abc import Mapping
+from typing import Annotated, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from app.schemas.response_bodies.by_tier import ByTier
 from app.schemas.response_bodies.conversations import Conversation
 from app.schemas.response_bodies.messages import Message, StoredError
+from cache_tiers.tier import TierId
 
 
 class RunEvent(TypedDict):
@@ -42,6 +45,27 @@ class RunDelta(RunEvent):
 
     text: str
     reasoning: NotRequired[Annotated[str | None, Field(default=None)]]
+
+
+class PromptProgress(TypedDict):
+    """How far a prompt is computed.
+
+    state: waiting for a turn, loading from the tiers, or computing.
+    total: number of the prompt's tokens, and of the answer's that another process generated.
+    done: number of them that are computed or were found. `reused` and `computed` add up to it.
+    seconds_left: estimated time until the first token; null while the speed is unknown.
+    """
+
+    state: Literal["waiting", "loading", "computing"]
+    total: int
+    done: int
+    reused: Annotated[Mapping[TierId, int], ByTier("FoundTokens", int, "Tokens that were not computed, by tier.")]
+    computed: int
+    seconds_left: float | None
+
+
+class RunProgress(RunEvent, PromptProgress):
+    """Data of the event `progress`. The event has no id, and its number is that of the event before."""
 
 
 class RunDone(RunEvent):

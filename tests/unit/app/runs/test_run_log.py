@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.runs.run_log import RunLog
 from app.transport.sse import farewell_frame
+from engine.outputs import PromptProgress
 
 ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
 
@@ -247,3 +249,69 @@ async def test_reasoning_and_text_stay_apart_in_any_order() -> None:
     assert [delta.is_thought for delta in log.deltas_from(0)] == [True, True, False, False, True, False]
     _, _, data = await next_frame(log.follow(3))
     assert (data["text"], data["reasoning"]) == ("It is 4", " wait")
+
+
+def progress(done: int) -> PromptProgress:
+    return PromptProgress(80, done, Counter(device=done), "computing", 1.0, None)
+
+
+async def told(frames: AsyncIterator[bytes]) -> tuple[str, int, int | None]:
+    """Return the kind of the next event, its number, and the tokens that it reports."""
+    async with asyncio.timeout(20):
+        lines = dict(line.split(": ", 1) for line in (await anext(frames)).decode().strip().split("\n"))
+    data = json.loads(lines["data"])
+    return lines["event"], data["sequence_number"], data.get("done")
+
+
+async def test_follower_gets_newest_report_until_a_delta_comes() -> None:
+    log = new_log(deltas=[Delta(2, "a"), Delta(3, "b")])
+    frames = log.follow(0)
+    assert await told(frames) == ("run", 1, None)
+    assert await told(frames) == ("delta", 3, None)
+    log.report(progress(10))
+    log.report(progress(20))
+    assert await told(frames) == ("progress", 3, 20)
+    waiting = asyncio.create_task(told(frames))
+    await asyncio.sleep(0)
+    log.report(progress(40))
+    assert await waiting == ("progress", 3, 40)
+    late = log.follow(None)
+    assert [(await told(late))[0] for _ in range(2)] == ["snapshot", "progress"]
+    log.report(progress(60))
+    log.append("c", 3)
+    assert await told(frames) == ("delta", 4, None)
+    end(log)
+    assert [kind for _, kind, _ in await drained(frames)] == ["done"]
+
+
+async def test_ready_connection_gets_deltas_after_reports() -> None:
+    log, writer = new_log(), Writer()
+    frames = log.follow(1, writer)
+    waiting = asyncio.create_task(told(frames))
+    await asyncio.sleep(0)
+    log.report(progress(10))
+    assert await waiting == ("progress", 1, 10)
+    reading = asyncio.create_task(anext(frames))
+    await asyncio.sleep(0)
+    say(log, "a", "b")
+    assert [parsed(frame)[2]["text"] for frame in writer.written] == ["a", "b"]
+    end(log)
+    assert parsed(await reading)[1] == "done"
+
+
+async def test_all_reports_can_be_read_until_text_or_the_end() -> None:
+    log = new_log()
+    log.report(progress(10))
+    reports = log.reports()
+    assert (await anext(reports)).done == 10
+    log.report(progress(20))
+    log.report(progress(80))
+    say(log, "a")
+    async with asyncio.timeout(20):
+        assert [report.done async for report in reports] == [20, 80]
+        silent = new_log()
+        say(silent, "a")
+        assert [report async for report in silent.reports()] == []
+        ended = new_log()
+        end(ended)
+        assert [report async for report in ended.reports()] == []

@@ -302,7 +302,9 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         events={"delta": SummaryDelta, "done": Summary, "error": SummaryError},
     ),
     "POST /api/conversations/{id}/fork": Operation(MessageChoice, answer=Conversation, status=201),
-    "DELETE /api/messages/{id}": Operation(headers=_VERSIONED, answer=Conversation),
+    "DELETE /api/messages/{id}": Operation(
+        query={"alone": _SWITCH, "permanently": _SWITCH}, headers=_VERSIONED, answer=Conversation
+    ),
     "POST /api/messages/{id}/restore": Operation(answer=Conversation),
     "POST /api/conversations/{id}/warm": Operation(answer=Warming, status=202),
     "DELETE /api/conversations/{id}/warm": Operation(answers=(), status=204),

@@ -152,7 +152,7 @@ class Services:
 
         auth_policy: which clients must present a key.
         response_days: age at which stored responses expire; 0 keeps them forever.
-        deleted_days: time for which deleted conversations can be restored; 0 means ten minutes.
+        deleted_days: time for which deleted conversations and messages can be restored; 0 means ten minutes.
         tenant_weights: each tenant's share of the memory for remembered answers.
         prefix_rules: rules for the beginning of the prompts of API clients.
         accounts: logins of people; None if keys are the only way to log in.

@@ -3,8 +3,7 @@
 shown --delete--> hidden --UNDO_SECONDS later--> hidden without KV --`deleted_days` later--> removed
   ^-----restore-----/------------restore-------------/
 
-A deleted message is removed UNDO_SECONDS later, with its KV. Prefixes that other conversations share keep their KV
-(app/conversations/kv_erasure.py).
+Prefixes that other conversations and branches share keep their KV (app/conversations/kv_erasure.py).
 
 Both times must pass on the system clock and in serving time, so that setting the clock forward removes nothing early.
 Pending removals are in the store, and another process continues them after a restart. Nothing is removed without an
@@ -59,7 +58,7 @@ class Deletions:
         """Prepare the deletions.
 
         response_days: age at which stored responses expire; 0 keeps them forever.
-        deleted_days: time for which deleted conversations can be restored; 0 means UNDO_SECONDS.
+        deleted_days: time for which deleted conversations and messages can be restored; 0 means UNDO_SECONDS.
         leads: whether this server removes what is due, as one of several servers does for all.
         """
         self._leads = leads
@@ -87,7 +86,7 @@ class Deletions:
 
     @property
     def seconds_kept(self) -> float:
-        """Shortest time from the deletion of a conversation to its removal."""
+        """Shortest time from a deletion to the removal."""
         return max(UNDO_SECONDS, self._deleted_days * DAY)
 
     def begin(self) -> None:
@@ -153,15 +152,30 @@ class Deletions:
         """Restore a hidden conversation. Raises NotFoundError once it is removed."""
         return await self._store.deletions.show_conversation(conversation_id)
 
-    async def delete_message(self, message_id: str, expected: Versions = None) -> Conversation:
+    async def delete_message(
+        self, message_id: str, expected: Versions = None, *, alone: bool = False, permanently: bool = False
+    ) -> Conversation:
         """Hide a message and all that follow it, and cancel their runs.
 
-        Raises NotFoundError, VersionMismatchError.
+        alone: hide the question of the message with its answers only, as `DeletionStore.hide_message` does.
+        permanently: begin their removal, even if they are hidden already.
+
+        Raises as `DeletionStore.hide_message`.
         """
-        conversation, run_ids = await self._store.deletions.hide_message(message_id, expected)
-        for run_id in run_ids:
-            await self._runs.cancel(run_id, self._store.tenant)
-        self._runs.forget_prefixes(self._store.tenant)
+        deletions = self._store.deletions
+        try:
+            conversation, run_ids = await deletions.hide_message(message_id, expected, alone=alone)
+        except NotFoundError:
+            if not permanently:
+                raise
+        else:
+            for run_id in run_ids:
+                await self._runs.cancel(run_id, self._store.tenant)
+            self._runs.forget_prefixes(self._store.tenant)
+            if not permanently:
+                return conversation
+        conversation = await deletions.mark_message(message_id)
+        self._is_due.set()
         return conversation
 
     async def restore_message(self, message_id: str) -> Conversation:
@@ -171,10 +185,9 @@ class Deletions:
         """
         return await self._store.deletions.show_message(message_id)
 
-    async def remove(self, *, conversations_until: float, messages_until: float) -> None:
-        """Permanently remove conversations and messages that were hidden by the given times, for all tenants."""
-        remove_oldest, leaving = self._store.deletions.remove_oldest, self._erasure.leaving
-        while (removed := await remove_oldest(conversations_until, messages_until, leaving)) is not None:
+    async def remove(self, until: float) -> None:
+        """Permanently remove conversations and messages that were hidden by the time `until`, for all tenants."""
+        while (removed := await self._store.deletions.remove_oldest(until, self._erasure.leaving)) is not None:
             self._forget(removed)
 
     async def remove_temporary(self, until: float) -> None:
@@ -183,10 +196,11 @@ class Deletions:
             self._forget(removed)
 
     async def erase_hidden(self, until: float) -> None:
-        """Erase the KV of conversations that were hidden by the time `until`, for all tenants."""
-        next_with_kv, leaving = self._store.recently_deleted.next_with_kv, self._erasure.leaving
-        while (hidden := await next_with_kv(until, leaving)) is not None:
-            self._forget(hidden)
+        """Erase the KV of conversations and messages that were hidden by the time `until`, for all tenants."""
+        deleted, leaving = self._store.recently_deleted, self._erasure.leaving
+        for next_with_kv in (deleted.next_with_kv, deleted.next_branch_with_kv):
+            while (hidden := await next_with_kv(until, leaving)) is not None:
+                self._forget(hidden)
 
     async def remove_expired(self, until: float) -> None:
         """Remove all tenants' responses that were created by the time `until`, and complete deletions of responses."""
@@ -200,7 +214,7 @@ class Deletions:
         """
         passed = await self._store.served.tick(elapsed, time.time(), window=UNDO_SECONDS)
         undone_until = min(passed, time.time() - UNDO_SECONDS)
-        await self.remove(conversations_until=await self._kept_until(undone_until), messages_until=undone_until)
+        await self.remove(await self._kept_until(undone_until))
         await self.remove_temporary(await self._days_ago(TEMPORARY_DAYS))
         await self.erase_hidden(undone_until)
         await self.remove_expired(await self._responses_expire())
@@ -215,7 +229,7 @@ class Deletions:
             self._runs.forget_prefixes(removed.tenant)
 
     async def _kept_until(self, undone_until: float) -> float:
-        """Return the time of deletion up to which conversations are removed."""
+        """Return the time of deletion up to which conversations and messages are removed."""
         days = self._deleted_days
         return min(undone_until, await self._days_ago(days) if days else math.inf)
 

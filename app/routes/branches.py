@@ -8,12 +8,14 @@ from starlette.routing import Route
 
 from app.domain.ids import new_id
 from app.http.large_json import json_in_parts
+from app.http.query_params import flag
 from app.http.request_body import read_body
 from app.routes.versioned import changed, expected_versions, version_headers
 from app.schemas.conversations import EditedAnswer, MessageChoice, RatingFields
 from app.schemas.response_bodies import conversations as bodies
 from app.services import services_of
 from app.storage.tree import Outline
+from engine.errors import InvalidRequestError
 
 
 async def get_tree(request: Request) -> Response:
@@ -69,10 +71,17 @@ async def rate_answer(request: Request) -> Response:
 
 
 async def delete_message(request: Request) -> Response:
-    """Hide a message and everything below it. The branch can be restored for ten minutes."""
+    """Hide a message and everything below it, or one turn alone. They can be restored for some days."""
+    alone, permanently = flag(request, "alone"), flag(request, "permanently")
+    if alone and permanently:
+        raise InvalidRequestError("A turn that is deleted alone can be removed permanently afterwards", param="alone")
+    services = services_of(request)
+    await services.runs.settle()
     return changed(
         request,
-        await services_of(request).deletions.delete_message(request.path_params["id"], expected_versions(request)),
+        await services.deletions.delete_message(
+            request.path_params["id"], expected_versions(request), alone=alone, permanently=permanently
+        ),
     )
 
 

@@ -4,7 +4,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.conversations.deletions import UNDO_SECONDS
 from app.domain.bounds import MAX_PAGE
 from app.http.large_json import LargeJSONResponse
 from app.http.query_params import source_of, whole_number
@@ -41,7 +40,8 @@ async def list_deleted(request: Request) -> Response:
 
 async def list_deleted_messages(request: Request) -> Response:
     """List the messages that were deleted in conversations that are still there: the last deleted one first."""
-    found = await services_of(request).store.recently_deleted.messages(
+    services = services_of(request)
+    found = await services.store.recently_deleted.messages(
         limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE)
     )
     data: list[DeletedMessage] = [
@@ -52,7 +52,7 @@ async def list_deleted_messages(request: Request) -> Response:
             "conversation_id": each.conversation_id,
             "title": each.title,
             "deleted_at": each.deleted_at,
-            "removed_at": each.deleted_at + UNDO_SECONDS,
+            "removed_at": each.deleted_at + services.deletions.seconds_kept,
         }
         for each in found
     ]

@@ -9,6 +9,7 @@ from app.domain.records import Conversation, Message
 from app.domain.token_trails import TokenNode
 from app.storage.connection import Connection
 from app.storage.database import Database
+from app.storage.lone_turns import copy_what_follows, turn_of
 from app.storage.recently_deleted import COMPLETE, KEPT, RESTORABLE, hide_shown
 from app.storage.removals import Leaving, Removal, Removed, mark, mark_hidden, next_removal, remove, without_kv
 from app.storage.rows import children_below, message_of, no_conversation, no_message
@@ -73,21 +74,29 @@ class DeletionStore:
         """Restore conversations in one transaction. Returns the ids of those that were still there."""
         return await self._database.write(lambda connection: _done_for(ids, partial(self._show, connection)))
 
-    async def hide_message(self, message_id: str, expected: Versions = None) -> tuple[Conversation, list[str]]:
+    async def hide_message(
+        self, message_id: str, expected: Versions = None, *, alone: bool = False
+    ) -> tuple[Conversation, list[str]]:
         """Hide a message and everything below it. Returns its conversation, and the ids of the runs of hidden answers.
 
         If the head is hidden, the newest leaf below the message's parent becomes the head.
 
-        Raises NotFoundError, VersionMismatchError.
+        alone: hide the question of the message with its answers, and put copies in place of what follows. If the head
+            follows, its copy becomes the head.
+
+        Raises NotFoundError, VersionMismatchError; with `alone`, ConflictError and LimitReachedError, too.
         """
 
         def update(connection: Connection) -> tuple[Conversation, list[str]]:
             message = _shown_message(connection, self._tenant, message_id)
             conversation = about_to_change(connection, self._tenant, message.conversation_id, expected)
-            hide = HIDE_BRANCH.format(children=children_below(connection.dialect))
-            hidden = connection.fetch_all(hide, (message_id, time.time(), message_id))
-            runs = [row["run_id"] for row in hidden if row["run_id"] is not None]
             head = conversation.head_id
+            if alone:
+                message = turn_of(connection, self._tenant, message)
+                head = copy_what_follows(connection, self._tenant, message).get(head or "", head)
+            hide = HIDE_BRANCH.format(children=children_below(connection.dialect))
+            hidden = connection.fetch_all(hide, (message.id, time.time(), message.id))
+            runs = [row["run_id"] for row in hidden if row["run_id"] is not None]
             if connection.fetch_one("SELECT 1 FROM shown_message WHERE id = ?", (head,)) is None:
                 head = newest_leaf(connection, conversation.id, message.parent_id)
             return move_head(connection, conversation, head), runs
@@ -150,6 +159,18 @@ class DeletionStore:
 
         await self._database.write(begin)
 
+    async def mark_message(self, message_id: str) -> Conversation:
+        """Begin the removal of a hidden message and all that was hidden with it. Raises NotFoundError."""
+
+        def begin(connection: Connection) -> Conversation:
+            row = connection.fetch_one(f"{OWN_MESSAGE} AND deleted_with = message.id", (message_id, self._tenant))
+            if row is None:
+                raise no_message(message_id)
+            mark(connection, Removal(self._tenant, row["conversation_id"], message_id))
+            return about_to_change(connection, self._tenant, row["conversation_id"])
+
+        return await self._database.write(begin)
+
     async def mark_deleted(self) -> int:
         """Begin the removal of all deleted conversations of the tenant, and return their number."""
         return len(await self._mark_all(RESTORABLE))
@@ -203,19 +224,17 @@ class DeletionStore:
         )
         return about_to_change(connection, self._tenant, conversation_id)
 
-    async def remove_oldest(
-        self, conversations_until: float, messages_until: float, leaving: Leaving = without_kv
-    ) -> Removed | None:
+    async def remove_oldest(self, until: float, leaving: Leaving = without_kv) -> Removed | None:
         """Remove the content of one deletion of any tenant for good.
 
-        A removal that has begun comes first, then conversations that were hidden at or before `conversations_until`,
-        then messages that were hidden at or before `messages_until`. Returns None if there is nothing to remove.
+        A removal that has begun comes first, then conversations and messages that were hidden at or before `until`.
+        Returns None if there is nothing to remove.
         """
 
         def begin(connection: Connection) -> Removal | None:
             if (begun := next_removal(connection)) is not None:
                 return begun
-            for sql, until in ((OLDEST_CONVERSATION, conversations_until), (OLDEST_BRANCH, messages_until)):
+            for sql in (OLDEST_CONVERSATION, OLDEST_BRANCH):
                 if (row := connection.fetch_one(sql, (until,))) is not None:
                     mark(connection, removal := Removal(*row))
                     return removal

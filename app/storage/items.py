@@ -14,13 +14,10 @@ from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.next_prefixes import forget_next_prefixes
-from app.storage.removals import CONVERSATION_NODES, Leaving, without_kv
-from app.storage.rows import children_below, insert_message, no_conversation, node_of
+from app.storage.removals import CONVERSATION_NODES, Leaving, disown, without_kv
+from app.storage.rows import insert_message, no_conversation, node_of
 from app.storage.server_clock import act_at
 from engine.errors import ConflictError, NotFoundError
-
-REMOVED_ABOVE = "removed above"
-"""The `prompt_key` of messages below a removed one. No prompt has this key."""
 
 
 class NewItem(NamedTuple):
@@ -82,7 +79,7 @@ class ItemStore:
             forget_next_prefixes(connection, conversation_id)
             forget_answer_prompts(connection, conversation_id)
             parent_id = found[0]["parent_id"]
-            _disown(connection, message_id)
+            disown(connection, message_id)
             connection.execute("UPDATE message SET parent_id = ? WHERE parent_id = ?", (parent_id, message_id))
             connection.execute("DELETE FROM message WHERE id = ?", (message_id,))
             _move_head(connection, conversation_id, parent_id if head["id"] == message_id else head["id"])
@@ -116,18 +113,4 @@ def _move_head(connection: Connection, conversation_id: str, message_id: str | N
     connection.execute(
         "UPDATE conversation SET head_id = ?, updated_at = ?, version = version + 1 WHERE id = ?",
         (message_id, at, conversation_id),
-    )
-
-
-def _disown(connection: Connection, message_id: str) -> None:
-    """Clear the token ids of all messages below `message_id`.
-
-    The ids come from prompts that contained this message, so they cannot be reused and would reveal its text.
-    """
-    connection.execute(
-        "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE parent_id = ? "
-        f"UNION ALL SELECT message.id FROM below {children_below(connection.dialect)}) "
-        "UPDATE message SET token_ids = ?, starts_prompt = FALSE, prompt_key = ? "
-        "WHERE id IN (SELECT id FROM below) AND prompt_key <> ''",
-        (message_id, b"", REMOVED_ABOVE),
     )

@@ -6,10 +6,19 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.domain.records import Conversation, ConversationSource, Role
+from app.storage.answer_prompts import forget_merging_prompts
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.removals import CONVERSATION_NODES, Leaving, Removed, without_kv
-from app.storage.rows import conversation_of, node_of, owned_among
+from app.storage.removals import (
+    BRANCH_AND_ABOVE,
+    CONVERSATION_NODES,
+    REMOVED_ABOVE,
+    Leaving,
+    Removed,
+    disown,
+    without_kv,
+)
+from app.storage.rows import children_below, conversation_of, node_of, owned_among
 
 HIDE_BATCH = 500
 """Maximum number of conversations that one transaction hides."""
@@ -36,6 +45,14 @@ DELETED_MESSAGES = """
       AND NOT temporary AND parent.deleted_with IS NULL
       AND message.id NOT IN (SELECT message_id FROM removal WHERE message_id IS NOT NULL)
     ORDER BY message.deleted_at DESC, message.id DESC LIMIT ?
+"""
+
+# A branch whose removal has begun loses its KV with it.
+BRANCH_WITH_KV = """
+    SELECT tenant, deleted_with FROM message JOIN conversation ON conversation.id = conversation_id
+    WHERE deleted_with IS NOT NULL AND message.deleted_at <= ? AND prompt_key NOT IN ('', ?)
+      AND deleted_with NOT IN (SELECT message_id FROM removal WHERE message_id IS NOT NULL)
+    LIMIT 1
 """
 
 DeletedPosition = tuple[float, str]
@@ -77,7 +94,10 @@ class DeletedMessage:
 
 
 class RecentlyDeletedStore:
-    """The deleted conversations and messages of a tenant. `next_with_kv` covers all tenants."""
+    """The deleted conversations and messages of a tenant.
+
+    `next_with_kv` and `next_branch_with_kv` cover all tenants.
+    """
 
     def __init__(self, database: Database, tenant: str) -> None:
         self._database = database
@@ -130,6 +150,39 @@ class RecentlyDeletedStore:
             if not await self._database.write(lambda connection: connection.execute(take, (conversation_id, until))):
                 departure.nodes = []
         return Removed(tenant, list(departure.nodes))
+
+    async def next_branch_with_kv(self, until: float, leaving: Leaving = without_kv) -> Removed | None:
+        """Clear the tokens of a branch that was deleted at or before `until`, and return them with those above it.
+
+        The branch is returned once, without tokens if it was restored while they were read. Returns None if there is
+        none.
+        """
+        found = await self._database.read(BRANCH_WITH_KV, (until, REMOVED_ABOVE))
+        if not found:
+            return None
+        [[tenant, message_id]] = found
+        query = BRANCH_AND_ABOVE.format(children=children_below(self._database.dialect))
+        nodes = await self._database.read_as(node_of, query, {"id": message_id}, tenant=tenant)
+        async with leaving(nodes, tenant) as departure:
+            if not await self._database.write(partial(_clear_branch, message_id=message_id)):
+                departure.nodes = []
+        return Removed(tenant, list(departure.nodes))
+
+
+def _clear_branch(connection: Connection, message_id: str) -> bool:
+    """Clear all tokens of a deleted branch. Returns False if the branch is not deleted any more."""
+    if connection.fetch_one("SELECT 1 FROM message WHERE id = ? AND deleted_with = id", (message_id,)) is None:
+        return False
+    forget_merging_prompts(connection, message_id)
+    for table in ("next_prefix", "answer_prompt"):
+        connection.execute(
+            "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE id = ? "
+            f"UNION ALL SELECT message.id FROM below {children_below(connection.dialect)}) "
+            f"DELETE FROM {table} WHERE message_id IN (SELECT id FROM below)",
+            (message_id,),
+        )
+    disown(connection, message_id)
+    return True
 
 
 async def hide_shown(database: Database, tenant: str, source: ConversationSource | None = None) -> list[str]:

@@ -19,6 +19,9 @@ from app.storage.rows import children_below, node_of, owned_among
 
 BATCH_MESSAGES = 25
 
+REMOVED_ABOVE = "removed above"
+"""The `prompt_key` of messages whose token ids were cleared. No prompt has this key."""
+
 NODE_COLUMNS = "id, parent_id, role, token_ids, prompt_key, starts_prompt"
 CONVERSATION_NODES = f"""
     SELECT {NODE_COLUMNS} FROM message WHERE conversation_id = :id
@@ -120,6 +123,20 @@ def mark_hidden(connection: Connection, tenant: str, ids: Sequence[str]) -> list
         (*ids, tenant),
     )
     return [row["conversation_id"] for row in rows]
+
+
+def disown(connection: Connection, message_id: str) -> None:
+    """Clear the token ids of a message that leaves its conversation, and of all messages below it.
+
+    The ids of those below come from prompts that contained this message, so they would reveal its text.
+    """
+    connection.execute(
+        "WITH RECURSIVE below(id) AS (SELECT id FROM message WHERE id = ? "
+        f"UNION ALL SELECT message.id FROM below {children_below(connection.dialect)}) "
+        "UPDATE message SET token_ids = ?, starts_prompt = FALSE, prompt_key = ? "
+        "WHERE id IN (SELECT id FROM below) AND prompt_key <> ''",
+        (message_id, b"", REMOVED_ABOVE),
+    )
 
 
 def next_removal(connection: Connection) -> Removal | None:

@@ -34,7 +34,7 @@ class AnswerSettings:
         30,
         integer(0, 36_500),
         "DAYS",
-        "days of serving for which a deleted conversation can be restored; `0`: ten minutes",
+        "days of serving for which a deleted conversation or message can be restored; `0`: ten minutes",
     )
     share_links: bool = setting(
         False, switch, "", "let people make [links](docs/api-conversations.md#links) that show a chat to anyone"

@@ -17,7 +17,7 @@ from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.connection import Connection
-from engine.errors import NotFoundError
+from engine.errors import ConflictError, NotFoundError
 from engine.trail import Trail
 from tests.unit.fake_engine import FakeEngine
 
@@ -74,7 +74,7 @@ def common(one: list[int], other: list[int]) -> int:
 
 async def removed(services: Services, until: float) -> None:
     """Remove what was deleted by the time `until`."""
-    await services.deletions.remove(conversations_until=until, messages_until=until)
+    await services.deletions.remove(until)
 
 
 async def test_deleted_conversation_keeps_its_kv_during_undo_period(services: Services, engine: FakeEngine) -> None:
@@ -363,5 +363,76 @@ async def test_deleted_messages_are_listed_while_they_can_be_restored(services: 
     assert await listed(limit=10) == []
     await services.deletions.restore_conversation(conversation_id)
     assert await listed(limit=10) == [answer]
-    await services.deletions.remove(conversations_until=0, messages_until=time.time())
+    await services.deletions.remove(time.time())
     assert await listed(limit=10) == []
+
+
+async def test_deleted_message_loses_kv_and_is_kept_for_days(tmp_path: Path, engine: FakeEngine) -> None:
+    async with serving(tmp_path, engine, deleted_days=30) as services:
+        conversation, first = await chat(services, "one")
+        last = await ask(services, conversation, "two " * 20)
+        ids = await ids_of(services, last.id)
+        await services.deletions.delete_message(last.parent_id or "")
+        await services.deletions.erase_hidden(time.time())
+        [trail] = await engine.until_erased(1)
+        assert trail.token_ids == ids
+        assert trail.num_shared >= len(await ids_of(services, first.id)), "the messages above keep their KV"
+        await services.deletions.erase_hidden(time.time())
+        await services.deletions.remove_due(2 * UNDO_SECONDS)
+        assert len(engine.erased) == 1
+        assert (await services.deletions.restore_message(last.parent_id or "")).head_id == last.id
+        assert (await ask(services, conversation, "three")).usage is not None
+
+
+async def test_deleted_message_can_be_removed_at_once(services: Services, engine: FakeEngine) -> None:
+    conversation, answer = await chat(services, "one", "two")
+    ids, question = await ids_of(services, answer.id), answer.parent_id or ""
+    services.deletions.begin()
+    await services.deletions.delete_message(question)
+    changed = await services.deletions.delete_message(question, permanently=True)
+    assert changed.id == conversation
+    assert (await engine.until_erased(1))[0].token_ids == ids
+    for permanently in (False, True):
+        with pytest.raises(NotFoundError):
+            await services.deletions.delete_message(question, permanently=permanently)
+
+
+async def test_turn_is_deleted_alone_and_restored(services: Services) -> None:
+    conversation, last = await chat(services, "one", "two", "three")
+    path = await services.store.messages.path(last.id)
+    other = await ask(services, conversation, "another three", parent_id=path[3].id)
+    for deleted in (path[2], path[3]):
+        changed = await services.deletions.delete_message(deleted.id, alone=True)
+        kept = await services.store.messages.path(changed.head_id or "")
+        assert [each.content for each in kept] == ["one", path[1].content, "another three", other.content]
+        versions = await services.store.tree.siblings(conversation, [path[1].id])
+        assert len(versions[path[1].id]) == 2, "the other version of what follows stays, too"
+        [listed] = await services.store.recently_deleted.messages(limit=10)
+        assert (listed.id, listed.beginning) == (path[2].id, "two")
+        assert (await ask(services, conversation, "four")).usage is not None
+        restored = await services.deletions.restore_message(path[2].id)
+        assert restored.head_id == other.id
+        for copied in (await services.store.tree.siblings(conversation, [path[1].id]))[path[1].id]:
+            if copied != path[2].id:
+                await services.deletions.delete_message(copied, permanently=True)
+
+
+async def test_first_turn_is_deleted_alone_below_left_out_messages(services: Services) -> None:
+    conversation, _ = await chat(services, "one", "two")
+    last = await ask(services, conversation, "three", left_out=4)
+    path = await services.store.messages.path(last.id)
+    changed = await services.deletions.delete_message(path[0].id, alone=True)
+    kept = await services.store.messages.path(changed.head_id or "")
+    assert [(each.content, each.left_out) for each in kept if each.role == "user"] == [("two", None), ("three", 2)]
+    assert kept[0].parent_id is None
+
+
+async def test_turn_is_not_deleted_alone_while_its_chat_answers(services: Services, engine: FakeEngine) -> None:
+    conversation, first = await chat(services, "one")
+    engine.hold()
+    run = await services.turns.ask(conversation, NewMessage(content="two"))
+    with pytest.raises(ConflictError):
+        await services.deletions.delete_message(first.id, alone=True)
+    engine.allow(None)
+    await run.ended.wait()
+    assert (await services.deletions.delete_message(first.id, alone=True)).head_id not in (None, run.answer.id)

@@ -202,7 +202,7 @@ async def test_chats_removed_together_keep_no_kv_of_each_other(tmp_path: Path) -
     async with serving(tmp_path, engine) as services:
         await services.deletions.delete_conversations([await chat(services, "one") for _ in range(2)])
         assert await services.deletions.remove_deleted() == 2
-        await services.deletions.remove(conversations_until=0.0, messages_until=0.0)
+        await services.deletions.remove(0.0)
         assert [trail.num_shared for trail in await engine.until_erased(2)] == [0, 0]
 
 
@@ -225,5 +225,5 @@ async def test_few_deletions_are_compared_at_once(tmp_path: Path, monkeypatch: p
             await services.deletions.delete_conversation(last, permanently=True)
         answers.set()
         await engine.until_erased(len(first))
-        await services.deletions.remove(conversations_until=0.0, messages_until=0.0)
+        await services.deletions.remove(0.0)
         await engine.until_erased(len(first) + 1)

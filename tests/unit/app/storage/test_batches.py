@@ -119,11 +119,11 @@ async def test_branch_is_removed_in_batches_with_nothing_above(
     path = await store.messages.path(conversation.head_id)
     await store.deletions.hide_message(path[10].id)
     transactions.clear()
-    removed = await store.deletions.remove_oldest(LATER, LATER)
+    removed = await store.deletions.remove_oldest(LATER)
     assert removed is not None
     assert (len(removed.nodes), await count(store, "message")) == (350, 10)
     assert max(changed for changed, _ in transactions) == removals.BATCH_MESSAGES
-    assert await store.deletions.remove_oldest(LATER, LATER) is None
+    assert await store.deletions.remove_oldest(LATER) is None
 
 
 async def test_begun_removal_is_ended_by_the_next_process(tmp_path: Path) -> None:
@@ -137,14 +137,14 @@ async def test_begun_removal_is_ended_by_the_next_process(tmp_path: Path) -> Non
         await store.deletions.show_message(other.id)
     await store.close()
     again = await Store.open(tmp_path / "conversations.db")
-    assert await again.deletions.remove_oldest(0.0, 0.0) is not None
-    assert await again.deletions.remove_oldest(0.0, 0.0) is None
+    assert await again.deletions.remove_oldest(0.0) is not None
+    assert await again.deletions.remove_oldest(0.0) is None
     assert [each.id for each in await again.messages.all_of(conversation.id)] == [question.id, answer.id]
     await again.deletions.hide_conversation(conversation.id)
     await again.database.write(lambda each: mark(each, Removal(again.tenant, conversation.id, None)))
     with pytest.raises(NotFoundError):
         await again.deletions.show_conversation(conversation.id)
-    assert await again.deletions.remove_oldest(0.0, 0.0) is not None
+    assert await again.deletions.remove_oldest(0.0) is not None
     assert await count(again, "conversation") == 0
     await again.close()
 
@@ -187,7 +187,7 @@ async def test_import_that_fails_leaves_nothing(store: Store, monkeypatch: pytes
         await store.imports.add(file, duplicates=False)
     assert (await store.conversations.page()).conversations == []
     assert await store.search.messages("tide", limit=5) == []
-    while await store.deletions.remove_oldest(0.0, 0.0):
+    while await store.deletions.remove_oldest(0.0):
         pass
     assert [await count(store, table) for table in ("conversation", "message", "staged", "searchable")] == [0] * 4
 
@@ -202,13 +202,13 @@ async def test_import_cut_by_the_end_of_its_process_is_removed(tmp_path: Path) -
         connection.execute("INSERT INTO staged(conversation_id, import_id) VALUES (?, 'import')", (conversation.id,))
 
     await store.database.write(as_while_importing)
-    assert await store.deletions.remove_oldest(LATER, LATER) is None, "an import that is being written is not deleted"
+    assert await store.deletions.remove_oldest(LATER) is None, "an import that is being written is not deleted"
     with pytest.raises(NotFoundError):
         await store.deletions.show_conversation(conversation.id)
     await store.close()
     again = await Store.open(tmp_path / "conversations.db")
     await again.imports.discard_former()
-    assert await again.deletions.remove_oldest(0.0, 0.0) is not None
+    assert await again.deletions.remove_oldest(0.0) is not None
     assert await count(again, "message") == 0
     await again.close()
 
@@ -218,7 +218,7 @@ async def test_two_imports_of_one_file_at_once_add_it_once(store: Store) -> None
     taken = await asyncio.gather(*(store.imports.add(file, duplicates=False) for file in files))
     assert sorted(map(len, taken)) == [0, 1]
     assert len((await store.conversations.page()).conversations) == 1
-    assert await store.deletions.remove_oldest(0.0, 0.0) is not None
+    assert await store.deletions.remove_oldest(0.0) is not None
 
 
 async def test_import_beyond_the_limit_is_refused_as_a_whole(store: Store) -> None:

@@ -71,13 +71,13 @@ async def test_stored_bytes_follow_every_change(store: Store) -> None:
     await store.tree.fork(conversation.id, again.id)
     await check(store)
     await store.deletions.hide_message(again.id)
-    await store.deletions.remove_oldest(1e12, 1e12)
+    await store.deletions.remove_oldest(1e12)
     await check(store)
     fork = await store.tree.fork(conversation.id, answer.id)
     before = await check(store)
     await store.deletions.hide_message(other.id)
     assert await check(store) == before, "deleted messages count until they are removed"
-    await store.deletions.remove_oldest(1e12, 1e12)
+    await store.deletions.remove_oldest(1e12)
     assert await check(store) < before
     responded = message(fork, "assistant", "", None)
     asked = message(fork, "user", "three")
@@ -133,7 +133,7 @@ async def test_bytes_beyond_the_limit_are_refused(store: Store) -> None:
     assert len((await store.conversations.get(conversation.id)).system_prompt or "") == 0
     bob = store.of("bob")
     await bob.conversations.create({"system_prompt": large})
-    while await store.deletions.remove_oldest(0.0, 0.0):
+    while await store.deletions.remove_oldest(0.0):
         pass
     await turn(store, conversation, "small")
 

@@ -134,7 +134,7 @@ async def test_index_matches_tables_after_changes_and_vacuum(store: Store, path:
     fork = await store.tree.fork(one, (await store.conversations.get(one)).head_id or "")
     await store.deletions.remove_conversation(other)
     await store.deletions.hide_message(fork.head_id or "")
-    await store.deletions.remove_oldest(1e12, 1e12)
+    await store.deletions.remove_oldest(1e12)
     await store.close()
     with sqlite3.connect(path) as connection:
         connection.execute("VACUUM")

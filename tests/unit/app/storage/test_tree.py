@@ -286,14 +286,14 @@ async def test_hidden_messages_are_removed_and_returned_with_tokens(store: Store
     gone = await answered(store, other, "three")
     await store.deletions.hide_message(below[0].id)
     await store.deletions.hide_conversation(other.id)
-    assert await store.deletions.remove_oldest(0.0, 0.0) is None
-    first, second = [await store.deletions.remove_oldest(1e12, 1e12) for _ in range(2)]
+    assert await store.deletions.remove_oldest(0.0) is None
+    first, second = [await store.deletions.remove_oldest(1e12) for _ in range(2)]
     assert first is not None
     assert second is not None
     assert {node.id for node in first.nodes} == {each.id for each in gone}
     assert {node.id for node in second.nodes} == {each.id for each in (question, answer, *below)}
     assert {node.id: node.tokens for node in second.nodes}[answer.id] == answer.tokens
-    assert await store.deletions.remove_oldest(1e12, 1e12) is None
+    assert await store.deletions.remove_oldest(1e12) is None
     for attempt in (
         store.deletions.show_conversation(other.id),
         store.deletions.show_message(below[0].id),
@@ -314,7 +314,7 @@ async def test_removed_answer_is_returned_with_its_own_prompt(store: Store, conv
     assert fork.head_id is not None
     assert await store.messages.own_prompt(fork.head_id) == pack_ids([5, 6])
     await store.deletions.hide_message(answer.id)
-    removed = await store.deletions.remove_oldest(1e12, 1e12)
+    removed = await store.deletions.remove_oldest(1e12)
     assert removed is not None
     assert TokenTrail(pack_ids([5, 6, 7, 8]), (3,)) in trails_of(removed.nodes)
     again = message(conversation, "assistant", "", question)
@@ -330,7 +330,7 @@ async def test_removed_answer_is_quoted_by_no_prompt(store: Store, conversation:
     for each in (merging, other):
         await store.runs.begin(Turn(answer=each, run=record(each), own_prompt=pack_ids([5, 6])))
     await store.deletions.hide_message(quoted.id)
-    removed = await store.deletions.remove_oldest(1e12, 1e12)
+    removed = await store.deletions.remove_oldest(1e12)
     assert removed is not None
     assert pack_ids([5, 6, 1, 2, 3]) in [trail.ids for trail in trails_of(removed.nodes)]
     assert await store.messages.own_prompt(merging.id) is None

@@ -3,6 +3,7 @@
 from playwright.async_api import expect
 
 from tests.e2e.chat_page import ChatPage
+from tests.e2e.showcase import long_chat
 
 
 async def open_deleted(chat: ChatPage) -> None:
@@ -55,10 +56,15 @@ async def test_all_chats_can_be_deleted_and_found_again(chat: ChatPage) -> None:
     await chat.button("Delete all").click()
 
     await expect(chat.chats).to_have_count(0)
-    await chat.button("Show").click()
+    await chat.button("Undo").click()
     for number in range(2):
-        await chat.button(f"Restore “One of all {number}”").click()
         await expect(chat.chats.get_by_text(f"One of all {number}", exact=True)).to_be_attached()
+
+    for conversation in kept:
+        await chat.page.request.delete(f"/api/conversations/{conversation}")
+    await open_deleted(chat)
+    await chat.button("Restore all").click()
+    await expect(chat.page.get_by_text("No recently deleted chats.")).to_be_visible()
     for conversation in kept:
         await chat.stored(conversation)
 
@@ -73,9 +79,37 @@ async def test_deleted_message_is_restored_after_its_notice_is_gone(chat: ChatPa
     await expect(chat.questions).to_have_count(0)
 
     await open_deleted(chat)
-    await expect(chat.page.get_by_role("dialog").get_by_text("10 minutes left · Still here")).to_be_visible()
+    await expect(chat.page.get_by_role("dialog").get_by_text("30 days left · Still here")).to_be_visible()
     await chat.button("Restore “Remember the anchor.”").click()
 
     await expect(chat.button("Restore “Remember the anchor.”")).to_have_count(0)
     await chat.page.keyboard.press("Escape")
     await expect(chat.questions).to_have_text("Remember the anchor.")
+
+    await chat.page.request.delete(f"/api/messages/{question['id']}")
+    await open_deleted(chat)
+    await chat.button("Delete for good: “Remember the anchor.”").click()
+    await chat.button("Delete for good").last.click()
+    await expect(chat.button("Restore “Remember the anchor.”")).to_have_count(0)
+    assert (await chat.page.request.post(f"/api/messages/{question['id']}/restore")).status == 404
+
+
+async def test_one_turn_is_deleted_alone_with_undo(chat: ChatPage) -> None:
+    await chat.open_imported(long_chat("Three turns", 6))
+    whole = [f"Message **{number}** of the log." for number in (0, 2, 4)]
+    await expect(chat.questions).to_have_text(whole)
+    menu = chat.page.get_by_role("menuitem")
+    last = chat.answers.nth(2).get_by_role("button", name="More about this answer")
+    await last.click()
+    await expect(menu.last).to_have_text("Delete this answer")
+    await chat.page.keyboard.press("Escape")
+
+    await chat.answers.nth(1).get_by_role("button", name="More about this answer").click()
+    await expect(menu.last).to_have_text("Delete this and everything after")
+    await menu.get_by_text("Delete this question and its answer").click()
+
+    await expect(chat.questions).to_have_text([whole[0], whole[2]])
+    await expect(chat.page.get_by_text("The question and its answer were deleted.")).to_be_visible()
+    await chat.button("Undo").click()
+    await expect(chat.questions).to_have_text(whole)
+    await expect(chat.page.get_by_text("Version 1 of")).to_have_count(0)

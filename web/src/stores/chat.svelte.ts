@@ -157,9 +157,31 @@ export class Chat {
     signal?.throwIfAborted();
   }
 
-  /** Delete a message and everything after it, and show the branch that the server chooses. Rejects like the API. */
-  async remove(messageId: string): Promise<void> {
+  /**
+   * Delete a message and everything after it, and show the branch that the server chooses. Return the function that
+   * restores them. Both reject like the API.
+   */
+  async remove(messageId: string): Promise<() => Promise<void>> {
     await this.reshape(async () => this.onConversation(await this.api.deleteMessage(messageId), "changed"));
+    return () => this.restore(messageId);
+  }
+
+  /**
+   * Delete the question of a message with its answers alone: copies of the messages that follow are shown. Return the
+   * function that restores the turn, and drops the copies unless the chat has changed. Both reject like the API.
+   */
+  async removeTurn({ key }: ShownMessage): Promise<() => Promise<void>> {
+    const shown = this.messages.findIndex((message) => message.key === key);
+    const at = this.messages[shown]!.role === "assistant" && this.messages[shown - 1]?.role === "user" ? shown - 1 : shown;
+    const { id } = this.messages[at]!;
+    await this.reshape(async () => this.onConversation(await this.api.deleteMessage(id, true), "changed"));
+    const [first, last] = [this.messages[at]?.id, this.messages.at(-1)?.id];
+    return async () => {
+      const changed = this.messages.at(-1)?.id !== last;
+      await this.restore(id);
+      if (first !== undefined && !changed) this.onConversation(await this.api.eraseMessage(first), "changed");
+      await this.refresh();
+    };
   }
 
   /** Restore a deleted message, and show it if the chat is still open and idle. Rejects like the API. */

@@ -125,12 +125,20 @@ export class Conversations {
     return this.load();
   }
 
-  /** Delete all conversations, archived ones too, and return their number. Rejects like the API. */
-  async removeAll(): Promise<number> {
+  /**
+   * Delete all conversations, archived ones too. Return their number, and a function that lists those that can be restored.
+   * Both reject like the API.
+   */
+  async removeAll(): Promise<{ count: number; removed: () => Promise<string[]> }> {
+    const before = await this.api.lastDeletion();
     const count = await this.api.deleteAllConversations();
     this.onChange();
     await this.load();
-    return count;
+    const removed = async () => {
+      const deleted = await this.api.deletedConversations();
+      return deleted.filter(({ deleted_at }) => deleted_at > before).map(({ id }) => id);
+    };
+    return { count, removed };
   }
 
   /** Restore a deleted conversation. Rejects like the API. */

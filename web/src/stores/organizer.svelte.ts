@@ -83,6 +83,27 @@ export class Organizer {
     };
   }
 
+  /**
+   * Change the folder and the tags of chats. Return the function that gives each chat back what it had. Both reject like
+   * the API.
+   */
+  async organize(chats: readonly Conversation[], changes: BulkChanges): Promise<() => Promise<void>> {
+    await this.change(chats.map(({ id }) => id), changes);
+    const former = new Map<string, string[]>();
+    for (const { id, folder_id, tags } of chats) {
+      const back: BulkChanges = {
+        add_tags: changes.remove_tags?.filter((tag) => tags.includes(tag)) ?? [],
+        remove_tags: changes.add_tags?.filter((tag) => !tags.includes(tag)) ?? [],
+        ...("folder_id" in changes && { folder_id: folder_id ?? null }),
+      };
+      const key = JSON.stringify(back);
+      former.set(key, [...(former.get(key) ?? []), id]);
+    }
+    return async () => {
+      for (const [back, ids] of former) await this.change(ids, JSON.parse(back) as BulkChanges);
+    };
+  }
+
   /** Change, delete or restore chats, and reread the list. Rejects like the API. */
   async change(ids: readonly string[], changes: BulkChanges): Promise<void> {
     for (let at = 0; at < ids.length; at += MAX_BULK) {

@@ -65,6 +65,19 @@ describe("the organized list", () => {
     expect(changed).toHaveBeenCalledExactlyOnceWith(["new", "old"], { folder_id: "g" });
   });
 
+  it("gives each chat its former folder and tags again", async () => {
+    const changed = vi.spyOn(api, "changeConversations").mockResolvedValue({ changed: [], missing: [] });
+    const chats = conversations.list.filter(({ id }) => id === "filed" || id === "free");
+    const undo = await organizer.organize(chats, { folder_id: "g", add_tags: ["a"], remove_tags: ["b"] });
+    expect(changed).toHaveBeenCalledExactlyOnceWith(["filed", "free"], { folder_id: "g", add_tags: ["a"], remove_tags: ["b"] });
+    changed.mockClear();
+    await undo();
+    expect(changed.mock.calls).toEqual([
+      [["filed"], { add_tags: ["b"], remove_tags: ["a"], folder_id: "f" }],
+      [["free"], { add_tags: ["b"], remove_tags: [], folder_id: null }],
+    ]);
+  });
+
   it("changes many chats in several requests", async () => {
     const request = vi.spyOn(api, "changeConversations").mockResolvedValue({ changed: [], missing: [] });
     const ids = Array.from({ length: 501 }, (_, index) => `${index}`);

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Uitgevee: ${time} · ${left}`,
     left: (days) => plural(days, { one: `${days} dag oor`, other: `${days} dae oor` }),
     leftToday: "minder as ’n dag oor",
-    leftMinutes: (minutes) => plural(minutes, { one: `${minutes} minuut oor`, other: `${minutes} minute oor` }),
     messages: "Uitgeveede boodskappe",
     restore: "Herstel",
     restoreOf: (title) => `Herstel “${title}”`,
+    restoreAll: "Herstel alles",
     erase: "Vee permanent uit",
     eraseOf: (title) => `Vee permanent uit: “${title}”`,
     eraseAll: "Vee alles permanent uit",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Alle kletse, ook dié in die argief, skuif na “Onlangs uitgevee”. Jy kan hulle daar herstel.",
     allAction: "Vee almal uit",
     allMoved: (count) => plural(count, { one: `${count} klets is uitgevee.`, other: `${count} kletse is uitgevee.` }),
-    show: "Wys",
   },
 
   import: {

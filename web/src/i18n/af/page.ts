@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Meer oor hierdie vraag",
     remove: "Vee dit en alles daarna uit",
     removed: "Die vraag en alles daarna is uitgevee.",
+    removeTurn: "Vee hierdie vraag en sy antwoord uit",
+    removedTurn: "Die vraag en sy antwoord is uitgevee.",
     notRemoved: "Die vraag is nie uitgevee nie.",
     notRestored: "Die vraag is nie herstel nie.",
   },

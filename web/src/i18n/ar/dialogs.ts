@@ -15,10 +15,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `وقت الحذف: ${time} · ${left}`,
     left: (days) => plural(days, { zero: `بقي ${days} يوم`, one: "بقي يوم واحد", two: "بقي يومان", few: `بقيت ${days} أيام`, many: `بقي ${days} يومًا`, other: `بقي ${days} يوم` }),
     leftToday: "بقي أقل من يوم",
-    leftMinutes: (minutes) => plural(minutes, { zero: `بقيت ${minutes} دقيقة`, one: "بقيت دقيقة واحدة", two: "بقيت دقيقتان", few: `بقيت ${minutes} دقائق`, many: `بقيت ${minutes} دقيقة`, other: `بقيت ${minutes} دقيقة` }),
     messages: "الرسائل المحذوفة",
     restore: "استعادة",
     restoreOf: (title) => `استعادة «${title}»`,
+    restoreAll: "استعادة الكل",
     erase: "حذف نهائي",
     eraseOf: (title) => `حذف نهائي: «${title}»`,
     eraseAll: "حذف الكل نهائيًا",
@@ -29,7 +29,6 @@ export const texts: DialogTexts = {
     allText: "تنتقل جميع الدردشات، بما فيها المؤرشفة، إلى «المحذوفة مؤخرًا». يمكنك استعادتها من هناك.",
     allAction: "حذف الكل",
     allMoved: (count) => `تم حذف ${chats(count)}.`,
-    show: "عرض",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "خيارات أخرى لهذا السؤال",
     remove: "حذف هذا وكل ما يليه",
     removed: "حُذف السؤال وكل ما تلاه.",
+    removeTurn: "حذف هذا السؤال وإجابته",
+    removedTurn: "حُذف السؤال وإجابته.",
     notRemoved: "لم يُحذف السؤال.",
     notRestored: "لم يُستعَد السؤال.",
   },

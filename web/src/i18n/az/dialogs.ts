@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Silinib: ${time} · ${left}`,
     left: (days) => `${days} gün qalıb`,
     leftToday: "bir gündən az qalıb",
-    leftMinutes: (minutes) => `${minutes} dəqiqə qalıb`,
     messages: "Silinmiş mesajlar",
     restore: "Bərpa et",
     restoreOf: (title) => `Bərpa et: “${title}”`,
+    restoreAll: "Hamısını bərpa et",
     erase: "Həmişəlik sil",
     eraseOf: (title) => `Həmişəlik sil: “${title}”`,
     eraseAll: "Hamısını həmişəlik sil",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "Arxivdəkilər də daxil olmaqla bütün söhbətlər “Son silinənlər” bölməsinə köçürülür. Onları oradan bərpa edə bilərsiniz.",
     allAction: "Hamısını sil",
     allMoved: (count) => `${count} söhbət silindi.`,
-    show: "Göstər",
   },
 
   import: {

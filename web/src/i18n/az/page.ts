@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "Bu sual üçün digər seçimlər",
     remove: "Bunu və sonrakıları sil",
     removed: "Sual və ondan sonra gələn hər şey silindi.",
+    removeTurn: "Bu sualı və cavabını sil",
+    removedTurn: "Sual və cavabı silindi.",
     notRemoved: "Sual silinmədi.",
     notRestored: "Sual bərpa edilmədi.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Выдалены: ${time} · ${left}`,
     left: (days) => plural(days, { one: `застаўся ${days} дзень`, few: `засталося ${days} дні`, other: `засталося ${days} дзён` }),
     leftToday: "засталося менш за дзень",
-    leftMinutes: (minutes) => plural(minutes, { one: `засталася ${minutes} хвіліна`, few: `засталося ${minutes} хвіліны`, other: `засталося ${minutes} хвілін` }),
     messages: "Выдаленыя паведамленні",
     restore: "Аднавіць",
     restoreOf: (title) => `Аднавіць «${title}»`,
+    restoreAll: "Аднавіць усё",
     erase: "Выдаліць назаўсёды",
     eraseOf: (title) => `Выдаліць назаўсёды: «${title}»`,
     eraseAll: "Выдаліць усё назаўсёды",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Усе чаты, у тым ліку архіўныя, трапяць у «Нядаўна выдаленыя». Адтуль іх можна аднавіць.",
     allAction: "Выдаліць усе",
     allMoved: (count) => plural(count, { one: `Выдалены ${count} чат.`, few: `Выдалены ${count} чаты.`, other: `Выдалена ${count} чатаў.` }),
-    show: "Паказаць",
   },
 
   import: {

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Изтрит: ${time} · ${left}`,
     left: (days) => plural(days, { one: "остава 1 ден", other: `остават ${days} дни` }),
     leftToday: "остава по-малко от ден",
-    leftMinutes: (minutes) => plural(minutes, { one: "остава 1 минута", other: `остават ${minutes} минути` }),
     messages: "Изтрити съобщения",
     restore: "Възстановяване",
     restoreOf: (title) => `Възстановяване на „${title}“`,
+    restoreAll: "Възстановяване на всички",
     erase: "Изтриване завинаги",
     eraseOf: (title) => `Изтриване завинаги: „${title}“`,
     eraseAll: "Изтриване на всички завинаги",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Всички чатове, включително архивираните, се преместват в „Наскоро изтрити“. Можете да ги възстановите оттам.",
     allAction: "Изтриване на всички",
     allMoved: (count) => plural(count, { one: "Изтрит е 1 чат.", other: `Изтрити са ${count} чата.` }),
-    show: "Показване",
   },
 
   import: {

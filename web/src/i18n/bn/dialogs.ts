@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `মোছা হয়েছে: ${time} · ${left}`,
     left: (days) => `${days} দিন বাকি`,
     leftToday: "এক দিনেরও কম বাকি",
-    leftMinutes: (minutes) => `${minutes} মিনিট বাকি`,
     messages: "মোছা মেসেজ",
     restore: "ফিরিয়ে আনুন",
     restoreOf: (title) => `“${title}” ফিরিয়ে আনুন`,
+    restoreAll: "সব ফিরিয়ে আনুন",
     erase: "চিরতরে মুছুন",
     eraseOf: (title) => `“${title}” চিরতরে মুছুন`,
     eraseAll: "সব চিরতরে মুছুন",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "আর্কাইভ করা চ্যাটসহ সব চ্যাট “সম্প্রতি মোছা”-তে যাবে। সেখান থেকে ফিরিয়ে আনতে পারবেন।",
     allAction: "সব মুছুন",
     allMoved: (count) => `${count}টি চ্যাট মোছা হয়েছে।`,
-    show: "দেখান",
   },
 
   import: {

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Suprimit: ${time} · ${left}`,
     left: (days) => plural(days, { one: `queda ${days} dia`, other: `queden ${days} dies` }),
     leftToday: "queda menys d’un dia",
-    leftMinutes: (minutes) => plural(minutes, { one: `queda ${minutes} minut`, other: `queden ${minutes} minuts` }),
     messages: "Missatges suprimits",
     restore: "Restaura",
     restoreOf: (title) => `Restaura «${title}»`,
+    restoreAll: "Restaura-ho tot",
     erase: "Suprimeix definitivament",
     eraseOf: (title) => `Suprimeix definitivament: «${title}»`,
     eraseAll: "Suprimeix-ho tot definitivament",
@@ -29,7 +29,6 @@ export const texts: DialogTexts = {
     allText: "Tots els xats, també els arxivats, passen a «Suprimits recentment». Des d’allà els pots restaurar.",
     allAction: "Suprimeix-los tots",
     allMoved: (count) => plural(count, { one: `S’ha suprimit ${count} xat.`, other: `S’han suprimit ${count} xats.` }),
-    show: "Mostra",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Més accions d’aquesta pregunta",
     remove: "Suprimeix això i tot el que segueix",
     removed: "S’ha suprimit la pregunta i tot el que la seguia.",
+    removeTurn: "Suprimeix aquesta pregunta i la seva resposta",
+    removedTurn: "S’han suprimit la pregunta i la seva resposta.",
     notRemoved: "No s’ha suprimit la pregunta.",
     notRestored: "No s’ha restaurat la pregunta.",
   },

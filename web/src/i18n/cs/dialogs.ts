@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Smazáno: ${time} · ${left}`,
     left: (days) => plural(days, { one: "zbývá 1 den", few: `zbývají ${days} dny`, other: `zbývá ${days} dní` }),
     leftToday: "zbývá méně než den",
-    leftMinutes: (minutes) => plural(minutes, { one: "zbývá 1 minuta", few: `zbývají ${minutes} minuty`, other: `zbývá ${minutes} minut` }),
     messages: "Smazané zprávy",
     restore: "Obnovit",
     restoreOf: (title) => `Obnovit „${title}“`,
+    restoreAll: "Obnovit vše",
     erase: "Smazat trvale",
     eraseOf: (title) => `Smazat trvale: „${title}“`,
     eraseAll: "Smazat vše trvale",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Všechny chaty včetně archivovaných se přesunou do Nedávno smazaných. Odtud je můžete obnovit.",
     allAction: "Smazat vše",
     allMoved: (count) => plural(count, { one: "Byl smazán 1 chat.", few: `Byly smazány ${count} chaty.`, other: `Bylo smazáno ${count} chatů.` }),
-    show: "Zobrazit",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Více k této otázce",
     remove: "Smazat toto a vše následující",
     removed: "Otázka byla smazána se vším, co následovalo.",
+    removeTurn: "Smazat tuto otázku a odpověď na ni",
+    removedTurn: "Otázka a odpověď na ni byly smazány.",
     notRemoved: "Otázka nebyla smazána.",
     notRestored: "Otázka nebyla obnovena.",
   },

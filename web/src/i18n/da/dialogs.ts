@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Slettet: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 dag tilbage", other: `${days} dage tilbage` }),
     leftToday: "mindre end en dag tilbage",
-    leftMinutes: (minutes) => plural(minutes, { one: "1 minut tilbage", other: `${minutes} minutter tilbage` }),
     messages: "Slettede beskeder",
     restore: "Gendan",
     restoreOf: (title) => `Gendan ”${title}”`,
+    restoreAll: "Gendan alle",
     erase: "Slet permanent",
     eraseOf: (title) => `Slet permanent: ”${title}”`,
     eraseAll: "Slet alle permanent",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Alle chats, også arkiverede, flyttes til ”Slettet for nylig”. Du kan gendanne dem derfra.",
     allAction: "Slet alle",
     allMoved: (count) => plural(count, { one: "1 chat blev slettet.", other: `${count} chats blev slettet.` }),
-    show: "Vis",
   },
 
   import: {

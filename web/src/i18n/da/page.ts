@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Mere om spørgsmålet",
     remove: "Slet dette og alt derefter",
     removed: "Spørgsmålet blev slettet sammen med alt det, der fulgte efter.",
+    removeTurn: "Slet dette spørgsmål og svaret",
+    removedTurn: "Spørgsmålet og svaret blev slettet.",
     notRemoved: "Spørgsmålet blev ikke slettet.",
     notRestored: "Spørgsmålet blev ikke gendannet.",
   },

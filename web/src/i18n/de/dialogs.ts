@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Gelöscht ${time} · ${left}`,
     left: (days) => plural(days, { one: "noch 1 Tag", other: `noch ${days} Tage` }),
     leftToday: "noch weniger als ein Tag",
-    leftMinutes: (minutes) => plural(minutes, { one: "noch 1 Minute", other: `noch ${minutes} Minuten` }),
     messages: "Gelöschte Nachrichten",
     restore: "Wiederherstellen",
     restoreOf: (title) => `„${title}“ wiederherstellen`,
+    restoreAll: "Alle wiederherstellen",
     erase: "Endgültig löschen",
     eraseOf: (title) => `Endgültig löschen: „${title}“`,
     eraseAll: "Alle endgültig löschen",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Alle Chats, auch archivierte, kommen in „Zuletzt gelöscht“. Dort kannst du sie wiederherstellen.",
     allAction: "Alle löschen",
     allMoved: (count) => plural(count, { one: "1 Chat wurde gelöscht.", other: `${count} Chats wurden gelöscht.` }),
-    show: "Anzeigen",
   },
 
   import: {

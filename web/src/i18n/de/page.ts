@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Mehr zu dieser Frage",
     remove: "Ab hier alles löschen",
     removed: "Die Frage wurde gelöscht, mit allem, was danach kam.",
+    removeTurn: "Diese Frage und ihre Antwort löschen",
+    removedTurn: "Die Frage und ihre Antwort wurden gelöscht.",
     notRemoved: "Die Frage wurde nicht gelöscht.",
     notRestored: "Die Frage wurde nicht wiederhergestellt.",
   },

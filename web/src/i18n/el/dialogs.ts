@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Διαγράφηκε: ${time} · ${left}`,
     left: (days) => plural(days, { one: "απομένει 1 ημέρα", other: `απομένουν ${days} ημέρες` }),
     leftToday: "απομένει λιγότερο από μία ημέρα",
-    leftMinutes: (minutes) => plural(minutes, { one: "απομένει 1 λεπτό", other: `απομένουν ${minutes} λεπτά` }),
     messages: "Διαγραμμένα μηνύματα",
     restore: "Επαναφορά",
     restoreOf: (title) => `Επαναφορά: «${title}»`,
+    restoreAll: "Επαναφορά όλων",
     erase: "Οριστική διαγραφή",
     eraseOf: (title) => `Οριστική διαγραφή: «${title}»`,
     eraseAll: "Οριστική διαγραφή όλων",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Όλες οι συνομιλίες, και οι αρχειοθετημένες, μεταφέρονται στα «Διαγραμμένα πρόσφατα». Από εκεί μπορείτε να τις επαναφέρετε.",
     allAction: "Διαγραφή όλων",
     allMoved: (count) => plural(count, { one: "Διαγράφηκε 1 συνομιλία.", other: `Διαγράφηκαν ${count} συνομιλίες.` }),
-    show: "Εμφάνιση",
   },
 
   import: {

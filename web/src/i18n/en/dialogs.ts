@@ -6,10 +6,10 @@ export const texts = {
     when: (time: string, left: string) => `Deleted ${time} · ${left}`,
     left: (days: number) => (days === 1 ? "1 day left" : `${days} days left`),
     leftToday: "less than a day left",
-    leftMinutes: (minutes: number) => (minutes === 1 ? "1 minute left" : `${minutes} minutes left`),
     messages: "Deleted messages",
     restore: "Restore",
     restoreOf: (title: string) => `Restore “${title}”`,
+    restoreAll: "Restore all",
     erase: "Delete for good",
     eraseOf: (title: string) => `Delete for good: “${title}”`,
     eraseAll: "Delete all for good",
@@ -20,7 +20,6 @@ export const texts = {
     allText: "All chats, including archived ones, move to Recently deleted. You can restore them from there.",
     allAction: "Delete all",
     allMoved: (count: number) => (count === 1 ? "1 chat was deleted." : `${count} chats were deleted.`),
-    show: "Show",
   },
 
   import: {

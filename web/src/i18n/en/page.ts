@@ -220,6 +220,8 @@ export const texts = {
     more: "More about this question",
     remove: "Delete this and everything after",
     removed: "The question was deleted, with everything that followed it.",
+    removeTurn: "Delete this question and its answer",
+    removedTurn: "The question and its answer were deleted.",
     notRemoved: "The question was not deleted.",
     notRestored: "The question was not restored.",
   },

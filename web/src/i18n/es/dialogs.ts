@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Eliminado: ${time} · ${left}`,
     left: (days) => plural(days, { one: `queda ${days} día`, other: `quedan ${days} días` }),
     leftToday: "queda menos de un día",
-    leftMinutes: (minutes) => plural(minutes, { one: `queda ${minutes} minuto`, other: `quedan ${minutes} minutos` }),
     messages: "Mensajes eliminados",
     restore: "Restaurar",
     restoreOf: (title) => `Restaurar «${title}»`,
+    restoreAll: "Restaurar todo",
     erase: "Eliminar definitivamente",
     eraseOf: (title) => `Eliminar definitivamente: «${title}»`,
     eraseAll: "Eliminar todo definitivamente",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Todos los chats, también los archivados, pasan a «Eliminados recientemente». Allí puedes restaurarlos.",
     allAction: "Eliminar todos",
     allMoved: (count) => plural(count, { one: `Se ha eliminado ${count} chat.`, other: `Se han eliminado ${count} chats.` }),
-    show: "Mostrar",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Más acciones de esta pregunta",
     remove: "Eliminar esto y todo lo posterior",
     removed: "Se ha eliminado la pregunta y todo lo que la seguía.",
+    removeTurn: "Eliminar esta pregunta y su respuesta",
+    removedTurn: "Se han eliminado la pregunta y su respuesta.",
     notRemoved: "No se ha eliminado la pregunta.",
     notRestored: "No se ha restaurado la pregunta.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Kustutatud: ${time} · ${left}`,
     left: (days) => plural(days, { one: "jäänud 1 päev", other: `jäänud ${days} päeva` }),
     leftToday: "jäänud alla päeva",
-    leftMinutes: (minutes) => plural(minutes, { one: "jäänud 1 minut", other: `jäänud ${minutes} minutit` }),
     messages: "Kustutatud sõnumid",
     restore: "Taasta",
     restoreOf: (title) => `Taasta „${title}“`,
+    restoreAll: "Taasta kõik",
     erase: "Kustuta jäädavalt",
     eraseOf: (title) => `Kustuta jäädavalt: „${title}“`,
     eraseAll: "Kustuta kõik jäädavalt",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Kõik vestlused, ka arhiivitud, liiguvad hiljuti kustutatute hulka. Sealt saad need taastada.",
     allAction: "Kustuta kõik",
     allMoved: (count) => plural(count, { one: "1 vestlus kustutati.", other: `${count} vestlust kustutati.` }),
-    show: "Näita",
   },
 
   import: {

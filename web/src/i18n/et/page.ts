@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Rohkem selle küsimuse kohta",
     remove: "Kustuta see ja kõik järgnev",
     removed: "Küsimus kustutati koos kõige sellele järgnenuga.",
+    removeTurn: "Kustuta see küsimus ja selle vastus",
+    removedTurn: "Küsimus ja selle vastus kustutati.",
     notRemoved: "Küsimust ei kustutatud.",
     notRestored: "Küsimust ei taastatud.",
   },

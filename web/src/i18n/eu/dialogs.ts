@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Ezabatuta: ${time} · ${left}`,
     left: (days) => plural(days, { one: `egun ${days} geratzen da`, other: `${days} egun geratzen dira` }),
     leftToday: "egun bat baino gutxiago geratzen da",
-    leftMinutes: (minutes) => plural(minutes, { one: `minutu ${minutes} geratzen da`, other: `${minutes} minutu geratzen dira` }),
     messages: "Ezabatutako mezuak",
     restore: "Leheneratu",
     restoreOf: (title) => `Leheneratu “${title}”`,
+    restoreAll: "Leheneratu dena",
     erase: "Ezabatu betiko",
     eraseOf: (title) => `Ezabatu betiko: “${title}”`,
     eraseAll: "Ezabatu dena betiko",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Txat guztiak, artxibatutakoak barne, “Duela gutxi ezabatuak” atalera joango dira. Handik leheneratu ditzakezu.",
     allAction: "Ezabatu guztiak",
     allMoved: (count) => plural(count, { one: `Txat ${count} ezabatu da.`, other: `${count} txat ezabatu dira.` }),
-    show: "Erakutsi",
   },
 
   import: {

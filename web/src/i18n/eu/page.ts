@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Galdera honen ekintza gehiago",
     remove: "Ezabatu hau eta ondorengo guztia",
     removed: "Galdera eta ondoren zetorren guztia ezabatu dira.",
+    removeTurn: "Ezabatu galdera hau eta haren erantzuna",
+    removedTurn: "Galdera eta haren erantzuna ezabatu dira.",
     notRemoved: "Ez da galdera ezabatu.",
     notRestored: "Ez da galdera leheneratu.",
   },

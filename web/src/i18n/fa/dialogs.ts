@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `زمان حذف: ${time} · ${left}`,
     left: (days) => `${days} روز مانده`,
     leftToday: "کمتر از یک روز مانده",
-    leftMinutes: (minutes) => `${minutes} دقیقه مانده`,
     messages: "پیام‌های حذف‌شده",
     restore: "بازیابی",
     restoreOf: (title) => `بازیابی «${title}»`,
+    restoreAll: "بازیابی همه",
     erase: "حذف برای همیشه",
     eraseOf: (title) => `حذف برای همیشه: «${title}»`,
     eraseAll: "حذف همه برای همیشه",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "همهٔ گفتگوها، حتی بایگانی‌شده‌ها، به «اخیراً حذف‌شده» می‌روند. از آنجا می‌توانید آن‌ها را بازیابی کنید.",
     allAction: "حذف همه",
     allMoved: (count) => `${count} گفتگو حذف شد.`,
-    show: "نمایش",
   },
 
   import: {

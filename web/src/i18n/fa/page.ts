@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "گزینه‌های بیشتر برای این پرسش",
     remove: "حذف این و همهٔ موارد پس از آن",
     removed: "پرسش و همهٔ آنچه پس از آن بود حذف شد.",
+    removeTurn: "حذف این پرسش و پاسخ آن",
+    removedTurn: "پرسش و پاسخ آن حذف شد.",
     notRemoved: "پرسش حذف نشد.",
     notRestored: "پرسش بازیابی نشد.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Poistettu: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 päivä jäljellä", other: `${days} päivää jäljellä` }),
     leftToday: "alle päivä jäljellä",
-    leftMinutes: (minutes) => plural(minutes, { one: "1 minuutti jäljellä", other: `${minutes} minuuttia jäljellä` }),
     messages: "Poistetut viestit",
     restore: "Palauta",
     restoreOf: (title) => `Palauta ”${title}”`,
+    restoreAll: "Palauta kaikki",
     erase: "Poista pysyvästi",
     eraseOf: (title) => `Poista pysyvästi: ”${title}”`,
     eraseAll: "Poista kaikki pysyvästi",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Kaikki keskustelut, myös arkistoidut, siirretään Äskettäin poistettuihin. Voit palauttaa ne sieltä.",
     allAction: "Poista kaikki",
     allMoved: (count) => plural(count, { one: "1 keskustelu poistettiin.", other: `${count} keskustelua poistettiin.` }),
-    show: "Näytä",
   },
 
   import: {

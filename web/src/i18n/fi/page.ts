@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Lisää tästä kysymyksestä",
     remove: "Poista tämä ja kaikki sen jälkeinen",
     removed: "Kysymys ja kaikki sen jälkeinen poistettiin.",
+    removeTurn: "Poista tämä kysymys ja sen vastaus",
+    removedTurn: "Kysymys ja sen vastaus poistettiin.",
     notRemoved: "Kysymystä ei poistettu.",
     notRestored: "Kysymystä ei palautettu.",
   },

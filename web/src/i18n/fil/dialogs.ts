@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Na-delete: ${time} · ${left}`,
     left: (days) => `${days} araw na lang`,
     leftToday: "wala pang isang araw ang natitira",
-    leftMinutes: (minutes) => `${minutes} minuto na lang`,
     messages: "Mga na-delete na mensahe",
     restore: "I-restore",
     restoreOf: (title) => `I-restore ang “${title}”`,
+    restoreAll: "I-restore lahat",
     erase: "Permanenteng i-delete",
     eraseOf: (title) => `Permanenteng i-delete: “${title}”`,
     eraseAll: "Permanenteng i-delete lahat",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "Ililipat sa “Kamakailang na-delete” ang lahat ng chat, pati ang mga naka-archive. Puwede mong i-restore ang mga ito mula roon.",
     allAction: "I-delete lahat",
     allMoved: (count) => `Na-delete ang ${count} chat.`,
-    show: "Ipakita",
   },
 
   import: {

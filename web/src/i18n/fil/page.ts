@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "Higit pa para sa tanong na ito",
     remove: "I-delete ito at ang lahat ng kasunod",
     removed: "Na-delete ang tanong at ang lahat ng kasunod nito.",
+    removeTurn: "I-delete ang tanong na ito at ang sagot dito",
+    removedTurn: "Na-delete ang tanong at ang sagot dito.",
     notRemoved: "Hindi na-delete ang tanong.",
     notRestored: "Hindi na-restore ang tanong.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Supprimée : ${time} · ${left}`,
     left: (days) => plural(days, { one: `il reste ${days} jour`, other: `il reste ${days} jours` }),
     leftToday: "il reste moins d’un jour",
-    leftMinutes: (minutes) => plural(minutes, { one: `il reste ${minutes} minute`, other: `il reste ${minutes} minutes` }),
     messages: "Messages supprimés",
     restore: "Restaurer",
     restoreOf: (title) => `Restaurer « ${title} »`,
+    restoreAll: "Tout restaurer",
     erase: "Supprimer définitivement",
     eraseOf: (title) => `Supprimer définitivement : « ${title} »`,
     eraseAll: "Tout supprimer définitivement",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Toutes les conversations, même archivées, passent dans « Supprimées récemment ». Vous pouvez les y restaurer.",
     allAction: "Tout supprimer",
     allMoved: (count) => plural(count, { one: `${count} conversation a été supprimée.`, other: `${count} conversations ont été supprimées.` }),
-    show: "Afficher",
   },
 
   import: {

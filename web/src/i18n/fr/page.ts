@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Plus d’actions pour cette question",
     remove: "Supprimer la question et toute la suite",
     removed: "La question a été supprimée, avec tout ce qui la suivait.",
+    removeTurn: "Supprimer cette question et sa réponse",
+    removedTurn: "La question et sa réponse ont été supprimées.",
     notRemoved: "La question n’a pas été supprimée.",
     notRestored: "La question n’a pas été restaurée.",
   },

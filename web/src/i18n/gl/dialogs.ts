@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Eliminado: ${time} · ${left}`,
     left: (days) => plural(days, { one: `queda ${days} día`, other: `quedan ${days} días` }),
     leftToday: "queda menos dun día",
-    leftMinutes: (minutes) => plural(minutes, { one: `queda ${minutes} minuto`, other: `quedan ${minutes} minutos` }),
     messages: "Mensaxes eliminadas",
     restore: "Restaurar",
     restoreOf: (title) => `Restaurar «${title}»`,
+    restoreAll: "Restaurar todo",
     erase: "Eliminar definitivamente",
     eraseOf: (title) => `Eliminar definitivamente: «${title}»`,
     eraseAll: "Eliminar todo definitivamente",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Todos os chats, tamén os arquivados, pasan a «Eliminados recentemente». Podes restauralos desde alí.",
     allAction: "Eliminar todos",
     allMoved: (count) => plural(count, { one: `Eliminouse ${count} chat.`, other: `Elimináronse ${count} chats.` }),
-    show: "Mostrar",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Máis accións desta pregunta",
     remove: "Eliminar isto e todo o que segue",
     removed: "Eliminouse a pregunta e todo o que a seguía.",
+    removeTurn: "Eliminar esta pregunta e a súa resposta",
+    removedTurn: "Elimináronse a pregunta e a súa resposta.",
     notRemoved: "Non se eliminou a pregunta.",
     notRestored: "Non se restaurou a pregunta.",
   },

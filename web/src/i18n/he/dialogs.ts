@@ -14,10 +14,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `זמן המחיקה: ${time} · ${left}`,
     left: (days) => plural(days, { one: "נשאר יום אחד", two: "נשארו יומיים", other: `נשארו ${days} ימים` }),
     leftToday: "נשאר פחות מיום",
-    leftMinutes: (minutes) => plural(minutes, { one: "נשארה דקה אחת", two: "נשארו שתי דקות", other: `נשארו ${minutes} דקות` }),
     messages: "הודעות שנמחקו",
     restore: "שחזור",
     restoreOf: (title) => `שחזור ״${title}״`,
+    restoreAll: "שחזור הכול",
     erase: "מחיקה לצמיתות",
     eraseOf: (title) => `מחיקה לצמיתות: ״${title}״`,
     eraseAll: "מחיקת הכול לצמיתות",
@@ -28,7 +28,6 @@ export const texts: DialogTexts = {
     allText: "כל הצ׳אטים, גם אלה שבארכיון, יעברו אל ״נמחקו לאחרונה״. אפשר לשחזר אותם משם.",
     allAction: "מחיקת הכול",
     allMoved: (count) => plural(count, { one: "צ׳אט אחד נמחק.", two: "שני צ׳אטים נמחקו.", other: `${count} צ׳אטים נמחקו.` }),
-    show: "הצגה",
   },
 
   import: {

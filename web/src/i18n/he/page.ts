@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "אפשרויות נוספות לשאלה הזו",
     remove: "מחיקת השאלה וכל מה שאחריה",
     removed: "השאלה נמחקה, עם כל מה שבא אחריה.",
+    removeTurn: "מחיקת השאלה הזו והתשובה עליה",
+    removedTurn: "השאלה והתשובה עליה נמחקו.",
     notRemoved: "השאלה לא נמחקה.",
     notRestored: "השאלה לא שוחזרה.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `मिटाई गई: ${time} · ${left}`,
     left: (days) => `${days} दिन बाकी`,
     leftToday: "एक दिन से कम बाकी",
-    leftMinutes: (minutes) => `${minutes} मिनट बाकी`,
     messages: "मिटाए गए मैसेज",
     restore: "वापस लाएँ",
     restoreOf: (title) => `“${title}” वापस लाएँ`,
+    restoreAll: "सभी वापस लाएँ",
     erase: "हमेशा के लिए मिटाएँ",
     eraseOf: (title) => `“${title}” हमेशा के लिए मिटाएँ`,
     eraseAll: "सभी हमेशा के लिए मिटाएँ",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "सभी चैट, आर्काइव की गई भी, “हाल ही में मिटाई गई” में चली जाएँगी। आप उन्हें वहाँ से वापस ला सकते हैं।",
     allAction: "सभी मिटाएँ",
     allMoved: (count) => plural(count, { one: `${count} चैट मिटाई गई।`, other: `${count} चैट मिटाई गईं।` }),
-    show: "दिखाएँ",
   },
 
   import: {

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Izbrisano: ${time} · ${left}`,
     left: (days) => plural(days, { one: `preostao je ${days} dan`, few: `preostala su ${days} dana`, other: `preostalo je ${days} dana` }),
     leftToday: "preostalo je manje od dana",
-    leftMinutes: (minutes) => plural(minutes, { one: `preostala je ${minutes} minuta`, few: `preostale su ${minutes} minute`, other: `preostalo je ${minutes} minuta` }),
     messages: "Izbrisane poruke",
     restore: "Vrati",
     restoreOf: (title) => `Vrati „${title}”`,
+    restoreAll: "Vrati sve",
     erase: "Trajno izbriši",
     eraseOf: (title) => `Trajno izbriši: „${title}”`,
     eraseAll: "Trajno izbriši sve",
@@ -31,7 +31,6 @@ export const texts: DialogTexts = {
     allAction: "Izbriši sve",
     allMoved: (count) =>
       plural(count, { one: `Izbrisan je ${count} razgovor.`, few: `Izbrisana su ${count} razgovora.`, other: `Izbrisano je ${count} razgovora.` }),
-    show: "Prikaži",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Više o ovom pitanju",
     remove: "Izbriši ovo i sve nakon toga",
     removed: "Pitanje je izbrisano, sa svime što je slijedilo.",
+    removeTurn: "Izbriši ovo pitanje i odgovor na njega",
+    removedTurn: "Pitanje i odgovor na njega su izbrisani.",
     notRemoved: "Pitanje nije izbrisano.",
     notRestored: "Pitanje nije vraćeno.",
   },

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Törölve: ${time} · ${left}`,
     left: (days) => `még ${days} nap`,
     leftToday: "kevesebb mint egy nap",
-    leftMinutes: (minutes) => `még ${minutes} perc`,
     messages: "Törölt üzenetek",
     restore: "Visszaállítás",
     restoreOf: (title) => `„${title}” visszaállítása`,
+    restoreAll: "Összes visszaállítása",
     erase: "Végleges törlés",
     eraseOf: (title) => `Végleges törlés: „${title}”`,
     eraseAll: "Összes végleges törlése",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "Minden csevegés, az archiváltak is, a Nemrég töröltek közé kerül. Onnan visszaállíthatod őket.",
     allAction: "Összes törlése",
     allMoved: (count) => `${count} csevegés törölve.`,
-    show: "Megjelenítés",
   },
 
   import: {

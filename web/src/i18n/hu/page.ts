@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "További műveletek ezzel a kérdéssel",
     remove: "Törlés innentől",
     removed: "A kérdés törölve, mindennel együtt, ami utána jött.",
+    removeTurn: "A kérdés és a válasz törlése",
+    removedTurn: "A kérdés és a válasz törölve.",
     notRemoved: "A kérdést nem sikerült törölni.",
     notRestored: "A kérdést nem sikerült visszaállítani.",
   },

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Dihapus ${time} · ${left}`,
     left: (days) => `tersisa ${days} hari`,
     leftToday: "tersisa kurang dari sehari",
-    leftMinutes: (minutes) => `tersisa ${minutes} menit`,
     messages: "Pesan yang dihapus",
     restore: "Pulihkan",
     restoreOf: (title) => `Pulihkan “${title}”`,
+    restoreAll: "Pulihkan semua",
     erase: "Hapus permanen",
     eraseOf: (title) => `Hapus permanen: “${title}”`,
     eraseAll: "Hapus permanen semua",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "Semua obrolan, termasuk yang diarsipkan, dipindahkan ke “Baru dihapus”. Anda bisa memulihkannya dari sana.",
     allAction: "Hapus semua",
     allMoved: (count) => `${count} obrolan dihapus.`,
-    show: "Tampilkan",
   },
 
   import: {

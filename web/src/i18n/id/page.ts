@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "Opsi lain untuk pertanyaan ini",
     remove: "Hapus ini dan semua setelahnya",
     removed: "Pertanyaan dihapus beserta semua setelahnya.",
+    removeTurn: "Hapus pertanyaan ini dan jawabannya",
+    removedTurn: "Pertanyaan dan jawabannya dihapus.",
     notRemoved: "Pertanyaan tidak berhasil dihapus.",
     notRestored: "Pertanyaan tidak berhasil dipulihkan.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Eytt: ${time} · ${left}`,
     left: (days) => plural(days, { one: `${days} dagur eftir`, other: `${days} dagar eftir` }),
     leftToday: "minna en dagur eftir",
-    leftMinutes: (minutes) => plural(minutes, { one: `${minutes} mínúta eftir`, other: `${minutes} mínútur eftir` }),
     messages: "Eydd skilaboð",
     restore: "Endurheimta",
     restoreOf: (title) => `Endurheimta „${title}“`,
+    restoreAll: "Endurheimta öll",
     erase: "Eyða endanlega",
     eraseOf: (title) => `Eyða endanlega: „${title}“`,
     eraseAll: "Eyða öllum endanlega",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Öll spjöll, líka þau sem eru í geymslu, færast í „Nýlega eytt“. Þú getur endurheimt þau þaðan.",
     allAction: "Eyða öllum",
     allMoved: (count) => plural(count, { one: `${count} spjalli var eytt.`, other: `${count} spjöllum var eytt.` }),
-    show: "Sýna",
   },
 
   import: {

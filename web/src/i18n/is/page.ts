@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Meira um þessa spurningu",
     remove: "Eyða þessu og öllu á eftir",
     removed: "Spurningunni var eytt ásamt öllu sem á eftir kom.",
+    removeTurn: "Eyða þessari spurningu og svari hennar",
+    removedTurn: "Spurningunni og svari hennar var eytt.",
     notRemoved: "Spurningunni var ekki eytt.",
     notRestored: "Spurningin var ekki endurheimt.",
   },

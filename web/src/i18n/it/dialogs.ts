@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Eliminata: ${time} · ${left}`,
     left: (days) => plural(days, { one: `resta ${days} giorno`, other: `restano ${days} giorni` }),
     leftToday: "resta meno di un giorno",
-    leftMinutes: (minutes) => plural(minutes, { one: `resta ${minutes} minuto`, other: `restano ${minutes} minuti` }),
     messages: "Messaggi eliminati",
     restore: "Ripristina",
     restoreOf: (title) => `Ripristina «${title}»`,
+    restoreAll: "Ripristina tutto",
     erase: "Elimina definitivamente",
     eraseOf: (title) => `Elimina definitivamente: «${title}»`,
     eraseAll: "Elimina tutto definitivamente",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Tutte le chat, anche quelle archiviate, passano in «Eliminate di recente». Da lì puoi ripristinarle.",
     allAction: "Elimina tutte",
     allMoved: (count) => plural(count, { one: `${count} chat è stata eliminata.`, other: `${count} chat sono state eliminate.` }),
-    show: "Mostra",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Altre azioni per questa domanda",
     remove: "Elimina questa e tutto il seguito",
     removed: "La domanda è stata eliminata, con tutto ciò che la seguiva.",
+    removeTurn: "Elimina questa domanda e la sua risposta",
+    removedTurn: "La domanda e la sua risposta sono state eliminate.",
     notRemoved: "La domanda non è stata eliminata.",
     notRestored: "La domanda non è stata ripristinata.",
   },

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `${time} に削除 · ${left}`,
     left: (days) => `残り ${days} 日`,
     leftToday: "残り 1 日未満",
-    leftMinutes: (minutes) => `残り ${minutes} 分`,
     messages: "削除したメッセージ",
     restore: "復元",
     restoreOf: (title) => `「${title}」を復元`,
+    restoreAll: "すべて復元",
     erase: "完全に削除",
     eraseOf: (title) => `「${title}」を完全に削除`,
     eraseAll: "すべて完全に削除",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "アーカイブ済みを含むすべてのチャットが「最近削除した項目」に移動します。そこから復元できます。",
     allAction: "すべて削除",
     allMoved: (count) => `${count} 件のチャットを削除しました。`,
-    show: "表示",
   },
 
   import: {

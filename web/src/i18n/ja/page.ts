@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "この質問のその他の操作",
     remove: "この質問とそれ以降をすべて削除",
     removed: "質問と、それ以降のすべてを削除しました。",
+    removeTurn: "この質問と回答を削除",
+    removedTurn: "質問と回答を削除しました。",
     notRemoved: "質問を削除できませんでした。",
     notRestored: "質問を復元できませんでした。",
   },

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `წაიშალა: ${time} · ${left}`,
     left: (days) => `დარჩა ${days} დღე`,
     leftToday: "დარჩა ერთ დღეზე ნაკლები",
-    leftMinutes: (minutes) => `დარჩა ${minutes} წუთი`,
     messages: "წაშლილი შეტყობინებები",
     restore: "აღდგენა",
     restoreOf: (title) => `„${title}“: აღდგენა`,
+    restoreAll: "ყველას აღდგენა",
     erase: "სამუდამოდ წაშლა",
     eraseOf: (title) => `„${title}“: სამუდამოდ წაშლა`,
     eraseAll: "ყველას სამუდამოდ წაშლა",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "ყველა ჩატი, დაარქივებულის ჩათვლით, გადავა განყოფილებაში „ახლახან წაშლილი“. იქიდან მათი აღდგენა შეგიძლიათ.",
     allAction: "ყველას წაშლა",
     allMoved: (count) => `წაიშალა ${count} ჩატი.`,
-    show: "ჩვენება",
   },
 
   import: {

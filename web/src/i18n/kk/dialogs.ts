@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Жойылған: ${time} · ${left}`,
     left: (days) => `${days} күн қалды`,
     leftToday: "бір күннен аз қалды",
-    leftMinutes: (minutes) => `${minutes} минут қалды`,
     messages: "Жойылған хабарлар",
     restore: "Қалпына келтіру",
     restoreOf: (title) => `«${title}» чатын қалпына келтіру`,
+    restoreAll: "Барлығын қалпына келтіру",
     erase: "Біржола жою",
     eraseOf: (title) => `Біржола жою: «${title}»`,
     eraseAll: "Барлығын біржола жою",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "Барлық чат, соның ішінде мұрағатталғандары, «Жуырда жойылғандар» бөліміне көшеді. Оларды сол жерден қалпына келтіруге болады.",
     allAction: "Барлығын жою",
     allMoved: (count) => `${count} чат жойылды.`,
-    show: "Көрсету",
   },
 
   import: {

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `삭제: ${time} · ${left}`,
     left: (days) => `${days}일 남음`,
     leftToday: "하루 미만 남음",
-    leftMinutes: (minutes) => `${minutes}분 남음`,
     messages: "삭제된 메시지",
     restore: "복원",
     restoreOf: (title) => `‘${title}’ 복원`,
+    restoreAll: "모두 복원",
     erase: "영구 삭제",
     eraseOf: (title) => `‘${title}’ 영구 삭제`,
     eraseAll: "모두 영구 삭제",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "보관된 채팅을 포함한 모든 채팅이 ‘최근 삭제된 항목’으로 이동합니다. 그곳에서 복원할 수 있습니다.",
     allAction: "모두 삭제",
     allMoved: (count) => `채팅 ${count}개를 삭제했습니다.`,
-    show: "보기",
   },
 
   import: {

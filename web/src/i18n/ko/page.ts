@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "이 질문의 추가 작업",
     remove: "이 질문과 이후 내용 모두 삭제",
     removed: "질문과 그 이후의 모든 내용을 삭제했습니다.",
+    removeTurn: "이 질문과 답변 삭제",
+    removedTurn: "질문과 답변을 삭제했습니다.",
     notRemoved: "질문을 삭제하지 못했습니다.",
     notRestored: "질문을 복원하지 못했습니다.",
   },

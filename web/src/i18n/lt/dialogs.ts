@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Ištrinta: ${time} · ${left}`,
     left: (days) => plural(days, { one: `liko ${days} diena`, few: `liko ${days} dienos`, other: `liko ${days} dienų` }),
     leftToday: "liko mažiau nei diena",
-    leftMinutes: (minutes) => plural(minutes, { one: `liko ${minutes} minutė`, few: `liko ${minutes} minutės`, other: `liko ${minutes} minučių` }),
     messages: "Ištrintos žinutės",
     restore: "Atkurti",
     restoreOf: (title) => `Atkurti „${title}“`,
+    restoreAll: "Atkurti visus",
     erase: "Ištrinti visam laikui",
     eraseOf: (title) => `Ištrinti visam laikui: „${title}“`,
     eraseAll: "Ištrinti visus visam laikui",
@@ -31,7 +31,6 @@ export const texts: DialogTexts = {
     allAction: "Ištrinti visus",
     allMoved: (count) =>
       plural(count, { one: `Ištrintas ${count} pokalbis.`, few: `Ištrinti ${count} pokalbiai.`, other: `Ištrinta ${count} pokalbių.` }),
-    show: "Rodyti",
   },
 
   import: {

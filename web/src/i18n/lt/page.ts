@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Daugiau apie šį klausimą",
     remove: "Ištrinti tai ir viską, kas toliau",
     removed: "Klausimas ištrintas kartu su viskuo, kas buvo po jo.",
+    removeTurn: "Ištrinti šį klausimą ir jo atsakymą",
+    removedTurn: "Klausimas ir jo atsakymas ištrinti.",
     notRemoved: "Klausimas neištrintas.",
     notRestored: "Klausimas neatkurtas.",
   },

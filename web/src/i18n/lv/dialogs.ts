@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Izdzēsta: ${time} · ${left}`,
     left: (days) => plural(days, { zero: `atlikušas ${days} dienas`, one: `atlikusi ${days} diena`, other: `atlikušas ${days} dienas` }),
     leftToday: "atlikusi mazāk nekā diena",
-    leftMinutes: (minutes) => plural(minutes, { zero: `atlikušas ${minutes} minūtes`, one: `atlikusi ${minutes} minūte`, other: `atlikušas ${minutes} minūtes` }),
     messages: "Izdzēstās ziņas",
     restore: "Atjaunot",
     restoreOf: (title) => `Atjaunot „${title}”`,
+    restoreAll: "Atjaunot visas",
     erase: "Dzēst neatgriezeniski",
     eraseOf: (title) => `Dzēst neatgriezeniski: „${title}”`,
     eraseAll: "Dzēst visas neatgriezeniski",
@@ -30,7 +30,6 @@ export const texts: DialogTexts = {
     allText: "Visas tērzēšanas, arī arhivētās, tiek pārvietotas uz „Nesen izdzēstās”. No turienes tās var atjaunot.",
     allAction: "Dzēst visas",
     allMoved: (count) => plural(count, { zero: `Izdzēstas ${count} tērzēšanas.`, one: `Izdzēsta ${count} tērzēšana.`, other: `Izdzēstas ${count} tērzēšanas.` }),
-    show: "Rādīt",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Darbības ar šo jautājumu",
     remove: "Dzēst šo un visu turpmāko",
     removed: "Jautājums tika izdzēsts kopā ar visu, kas tam sekoja.",
+    removeTurn: "Dzēst šo jautājumu un tā atbildi",
+    removedTurn: "Jautājums un tā atbilde tika izdzēsti.",
     notRemoved: "Jautājums netika izdzēsts.",
     notRestored: "Jautājums netika atjaunots.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Избришано: ${time} · ${left}`,
     left: (days) => plural(days, { one: `уште ${days} ден`, other: `уште ${days} дена` }),
     leftToday: "уште помалку од еден ден",
-    leftMinutes: (minutes) => plural(minutes, { one: `уште ${minutes} минута`, other: `уште ${minutes} минути` }),
     messages: "Избришани пораки",
     restore: "Врати",
     restoreOf: (title) => `Врати „${title}“`,
+    restoreAll: "Врати ги сите",
     erase: "Избриши трајно",
     eraseOf: (title) => `Избриши трајно: „${title}“`,
     eraseAll: "Избриши ги сите трајно",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Сите разговори, вклучувајќи ги архивираните, се преместуваат во „Неодамна избришани“. Оттаму можете да ги вратите.",
     allAction: "Избриши ги сите",
     allMoved: (count) => plural(count, { one: `Избришан е ${count} разговор.`, other: `Избришани се ${count} разговори.` }),
-    show: "Прикажи",
   },
 
   import: {

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `हटवले: ${time} · ${left}`,
     left: (days) => `${days} दिवस शिल्लक`,
     leftToday: "एक दिवसापेक्षा कमी शिल्लक",
-    leftMinutes: (minutes) => plural(minutes, { one: "1 मिनिट शिल्लक", other: `${minutes} मिनिटे शिल्लक` }),
     messages: "हटवलेले मेसेज",
     restore: "रिस्टोअर करा",
     restoreOf: (title) => `“${title}” रिस्टोअर करा`,
+    restoreAll: "सर्व रिस्टोअर करा",
     erase: "कायमचे हटवा",
     eraseOf: (title) => `“${title}” कायमचे हटवा`,
     eraseAll: "सर्व कायमचे हटवा",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "संग्रहित चॅटसह सर्व चॅट “अलीकडे हटवलेली” मध्ये जातील. तुम्ही ती तिथून रिस्टोअर करू शकता.",
     allAction: "सर्व हटवा",
     allMoved: (count) => plural(count, { one: "1 चॅट हटवले.", other: `${count} चॅट हटवली.` }),
-    show: "दाखवा",
   },
 
   import: {

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Dipadamkan ${time} · ${left}`,
     left: (days) => `tinggal ${days} hari`,
     leftToday: "tinggal kurang daripada sehari",
-    leftMinutes: (minutes) => `tinggal ${minutes} minit`,
     messages: "Mesej yang dipadamkan",
     restore: "Pulihkan",
     restoreOf: (title) => `Pulihkan “${title}”`,
+    restoreAll: "Pulihkan semua",
     erase: "Padam secara kekal",
     eraseOf: (title) => `Padam secara kekal: “${title}”`,
     eraseAll: "Padam semua secara kekal",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "Semua sembang, termasuk yang diarkibkan, dipindahkan ke “Baru dipadamkan”. Anda boleh memulihkannya dari situ.",
     allAction: "Padam semua",
     allMoved: (count) => `${count} sembang dipadamkan.`,
-    show: "Tunjukkan",
   },
 
   import: {

@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "Pilihan lain untuk soalan ini",
     remove: "Padam soalan ini dan semua selepasnya",
     removed: "Soalan dipadamkan, bersama semua yang menyusulinya.",
+    removeTurn: "Padam soalan ini dan jawapannya",
+    removedTurn: "Soalan dan jawapannya dipadamkan.",
     notRemoved: "Soalan tidak dapat dipadamkan.",
     notRestored: "Soalan tidak dapat dipulihkan.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Slettet: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 dag igjen", other: `${days} dager igjen` }),
     leftToday: "mindre enn en dag igjen",
-    leftMinutes: (minutes) => plural(minutes, { one: "1 minutt igjen", other: `${minutes} minutter igjen` }),
     messages: "Slettede meldinger",
     restore: "Gjenopprett",
     restoreOf: (title) => `Gjenopprett «${title}»`,
+    restoreAll: "Gjenopprett alle",
     erase: "Slett permanent",
     eraseOf: (title) => `Slett permanent: «${title}»`,
     eraseAll: "Slett alle permanent",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Alle chatter, også arkiverte, flyttes til «Nylig slettet». Du kan gjenopprette dem derfra.",
     allAction: "Slett alle",
     allMoved: (count) => plural(count, { one: "1 chat ble slettet.", other: `${count} chatter ble slettet.` }),
-    show: "Vis",
   },
 
   import: {

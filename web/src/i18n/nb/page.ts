@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Mer om spørsmålet",
     remove: "Slett dette og alt etterpå",
     removed: "Spørsmålet ble slettet, sammen med alt som fulgte etter.",
+    removeTurn: "Slett dette spørsmålet og svaret",
+    removedTurn: "Spørsmålet og svaret ble slettet.",
     notRemoved: "Spørsmålet ble ikke slettet.",
     notRestored: "Spørsmålet ble ikke gjenopprettet.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Verwijderd: ${time} · ${left}`,
     left: (days) => plural(days, { one: "nog 1 dag", other: `nog ${days} dagen` }),
     leftToday: "nog minder dan een dag",
-    leftMinutes: (minutes) => plural(minutes, { one: "nog 1 minuut", other: `nog ${minutes} minuten` }),
     messages: "Verwijderde berichten",
     restore: "Herstellen",
     restoreOf: (title) => `‘${title}’ herstellen`,
+    restoreAll: "Alles herstellen",
     erase: "Definitief verwijderen",
     eraseOf: (title) => `Definitief verwijderen: ‘${title}’`,
     eraseAll: "Alles definitief verwijderen",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Alle chats, ook gearchiveerde, gaan naar ‘Recent verwijderd’. Daar kun je ze herstellen.",
     allAction: "Alles verwijderen",
     allMoved: (count) => plural(count, { one: "1 chat is verwijderd.", other: `${count} chats zijn verwijderd.` }),
-    show: "Tonen",
   },
 
   import: {

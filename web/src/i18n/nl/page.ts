@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Meer over deze vraag",
     remove: "Dit en alles erna verwijderen",
     removed: "De vraag is verwijderd, met alles wat erna kwam.",
+    removeTurn: "Deze vraag en het antwoord verwijderen",
+    removedTurn: "De vraag en het antwoord zijn verwijderd.",
     notRemoved: "De vraag is niet verwijderd.",
     notRestored: "De vraag is niet hersteld.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Usunięto: ${time} · ${left}`,
     left: (days) => plural(days, { one: "został 1 dzień", few: `zostały ${days} dni`, other: `zostało ${days} dni` }),
     leftToday: "został niecały dzień",
-    leftMinutes: (minutes) => plural(minutes, { one: "została 1 minuta", few: `zostały ${minutes} minuty`, other: `zostało ${minutes} minut` }),
     messages: "Usunięte wiadomości",
     restore: "Przywróć",
     restoreOf: (title) => `Przywróć „${title}”`,
+    restoreAll: "Przywróć wszystkie",
     erase: "Usuń trwale",
     eraseOf: (title) => `Usuń trwale: „${title}”`,
     eraseAll: "Usuń wszystkie trwale",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Wszystkie czaty, także zarchiwizowane, trafią do sekcji „Ostatnio usunięte”. Możesz je stamtąd przywrócić.",
     allAction: "Usuń wszystkie",
     allMoved: (count) => plural(count, { one: "Usunięto 1 czat.", few: `Usunięto ${count} czaty.`, other: `Usunięto ${count} czatów.` }),
-    show: "Pokaż",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Więcej o tym pytaniu",
     remove: "Usuń to i wszystko, co dalej",
     removed: "Pytanie zostało usunięte wraz ze wszystkim, co było po nim.",
+    removeTurn: "Usuń to pytanie i odpowiedź na nie",
+    removedTurn: "Pytanie i odpowiedź na nie zostały usunięte.",
     notRemoved: "Pytanie nie zostało usunięte.",
     notRestored: "Pytanie nie zostało przywrócone.",
   },

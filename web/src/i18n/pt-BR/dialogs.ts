@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Excluída: ${time} · ${left}`,
     left: (days) => plural(days, { one: `resta ${days} dia`, other: `restam ${days} dias` }),
     leftToday: "resta menos de um dia",
-    leftMinutes: (minutes) => plural(minutes, { one: `resta ${minutes} minuto`, other: `restam ${minutes} minutos` }),
     messages: "Mensagens excluídas",
     restore: "Restaurar",
     restoreOf: (title) => `Restaurar “${title}”`,
+    restoreAll: "Restaurar tudo",
     erase: "Excluir definitivamente",
     eraseOf: (title) => `Excluir definitivamente: “${title}”`,
     eraseAll: "Excluir tudo definitivamente",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Todas as conversas, inclusive as arquivadas, vão para “Excluídas recentemente”. Você pode restaurá-las de lá.",
     allAction: "Excluir todas",
     allMoved: (count) => plural(count, { one: `${count} conversa foi excluída.`, other: `${count} conversas foram excluídas.` }),
-    show: "Mostrar",
   },
 
   import: {

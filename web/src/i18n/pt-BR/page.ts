@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Mais ações desta pergunta",
     remove: "Excluir isto e tudo o que vem depois",
     removed: "A pergunta foi excluída, com tudo o que veio depois.",
+    removeTurn: "Excluir esta pergunta e a resposta dela",
+    removedTurn: "A pergunta e a resposta dela foram excluídas.",
     notRemoved: "A pergunta não foi excluída.",
     notRestored: "A pergunta não foi restaurada.",
   },

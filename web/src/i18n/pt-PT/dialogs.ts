@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Eliminada: ${time} · ${left}`,
     left: (days) => plural(days, { one: `resta ${days} dia`, other: `restam ${days} dias` }),
     leftToday: "resta menos de um dia",
-    leftMinutes: (minutes) => plural(minutes, { one: `resta ${minutes} minuto`, other: `restam ${minutes} minutos` }),
     messages: "Mensagens eliminadas",
     restore: "Restaurar",
     restoreOf: (title) => `Restaurar “${title}”`,
+    restoreAll: "Restaurar tudo",
     erase: "Eliminar definitivamente",
     eraseOf: (title) => `Eliminar definitivamente: “${title}”`,
     eraseAll: "Eliminar tudo definitivamente",
@@ -29,7 +29,6 @@ export const texts: DialogTexts = {
     allText: "Todas as conversas, incluindo as arquivadas, passam para “Eliminadas recentemente”. Pode restaurá-las a partir daí.",
     allAction: "Eliminar todas",
     allMoved: (count) => plural(count, { one: `${count} conversa foi eliminada.`, other: `${count} conversas foram eliminadas.` }),
-    show: "Mostrar",
   },
 
   import: {

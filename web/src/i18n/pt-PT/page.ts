@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Mais ações desta pergunta",
     remove: "Eliminar isto e tudo o que se segue",
     removed: "A pergunta foi eliminada, com tudo o que se seguia.",
+    removeTurn: "Eliminar esta pergunta e a respetiva resposta",
+    removedTurn: "A pergunta e a respetiva resposta foram eliminadas.",
     notRemoved: "A pergunta não foi eliminada.",
     notRestored: "A pergunta não foi restaurada.",
   },

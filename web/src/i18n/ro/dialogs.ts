@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Șters: ${time} · ${left}`,
     left: (days) => plural(days, { one: `a rămas ${days} zi`, few: `au rămas ${days} zile`, other: `au rămas ${days} de zile` }),
     leftToday: "a rămas mai puțin de o zi",
-    leftMinutes: (minutes) => plural(minutes, { one: `a rămas ${minutes} minut`, few: `au rămas ${minutes} minute`, other: `au rămas ${minutes} de minute` }),
     messages: "Mesaje șterse",
     restore: "Restaurează",
     restoreOf: (title) => `Restaurează „${title}”`,
+    restoreAll: "Restaurează tot",
     erase: "Șterge definitiv",
     eraseOf: (title) => `Șterge definitiv: „${title}”`,
     eraseAll: "Șterge tot definitiv",
@@ -31,7 +31,6 @@ export const texts: DialogTexts = {
     allAction: "Șterge-le pe toate",
     allMoved: (count) =>
       plural(count, { one: `${count} chat a fost șters.`, few: `${count} chaturi au fost șterse.`, other: `${count} de chaturi au fost șterse.` }),
-    show: "Arată",
   },
 
   import: {

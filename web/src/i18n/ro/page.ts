@@ -232,6 +232,8 @@ export const texts: Catalogue = {
     more: "Mai multe despre această întrebare",
     remove: "Șterge mesajul și tot ce urmează",
     removed: "Întrebarea a fost ștearsă, împreună cu tot ce îi urma.",
+    removeTurn: "Șterge această întrebare și răspunsul ei",
+    removedTurn: "Întrebarea și răspunsul ei au fost șterse.",
     notRemoved: "Întrebarea nu a fost ștearsă.",
     notRestored: "Întrebarea nu a fost restaurată.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Удалён: ${time} · ${left}`,
     left: (days) => plural(days, { one: `остался ${days} день`, few: `осталось ${days} дня`, other: `осталось ${days} дней` }),
     leftToday: "осталось меньше дня",
-    leftMinutes: (minutes) => plural(minutes, { one: `осталась ${minutes} минута`, few: `осталось ${minutes} минуты`, other: `осталось ${minutes} минут` }),
     messages: "Удалённые сообщения",
     restore: "Восстановить",
     restoreOf: (title) => `Восстановить «${title}»`,
+    restoreAll: "Восстановить все",
     erase: "Удалить навсегда",
     eraseOf: (title) => `Удалить навсегда: «${title}»`,
     eraseAll: "Удалить все навсегда",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Все чаты, включая архивные, попадут в «Недавно удалённые». Оттуда их можно восстановить.",
     allAction: "Удалить все",
     allMoved: (count) => plural(count, { one: `Удалён ${count} чат.`, few: `Удалены ${count} чата.`, other: `Удалено ${count} чатов.` }),
-    show: "Показать",
   },
 
   import: {

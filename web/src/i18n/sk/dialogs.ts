@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Odstránené: ${time} · ${left}`,
     left: (days) => plural(days, { one: "zostáva 1 deň", few: `zostávajú ${days} dni`, other: `zostáva ${days} dní` }),
     leftToday: "zostáva menej ako deň",
-    leftMinutes: (minutes) => plural(minutes, { one: "zostáva 1 minúta", few: `zostávajú ${minutes} minúty`, other: `zostáva ${minutes} minút` }),
     messages: "Odstránené správy",
     restore: "Obnoviť",
     restoreOf: (title) => `Obnoviť „${title}“`,
+    restoreAll: "Obnoviť všetko",
     erase: "Odstrániť natrvalo",
     eraseOf: (title) => `Odstrániť natrvalo: „${title}“`,
     eraseAll: "Odstrániť všetko natrvalo",
@@ -26,7 +26,6 @@ export const texts: DialogTexts = {
     allText: "Všetky chaty vrátane archivovaných sa presunú do Nedávno odstránených. Odtiaľ ich môžete obnoviť.",
     allAction: "Odstrániť všetky",
     allMoved: (count) => plural(count, { one: "Bol odstránený 1 chat.", few: `Boli odstránené ${count} chaty.`, other: `Bolo odstránených ${count} chatov.` }),
-    show: "Zobraziť",
   },
 
   import: {

@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Viac k tejto otázke",
     remove: "Odstrániť toto a všetko nasledujúce",
     removed: "Otázka bola odstránená so všetkým, čo nasledovalo.",
+    removeTurn: "Odstrániť túto otázku a odpoveď na ňu",
+    removedTurn: "Otázka a odpoveď na ňu boli odstránené.",
     notRemoved: "Otázka nebola odstránená.",
     notRestored: "Otázka nebola obnovená.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Izbrisano: ${time} · ${left}`,
     left: (days) => plural(days, { one: `še ${days} dan`, two: `še ${days} dneva`, few: `še ${days} dni`, other: `še ${days} dni` }),
     leftToday: "še manj kot en dan",
-    leftMinutes: (minutes) => plural(minutes, { one: `še ${minutes} minuta`, two: `še ${minutes} minuti`, few: `še ${minutes} minute`, other: `še ${minutes} minut` }),
     messages: "Izbrisana sporočila",
     restore: "Obnovi",
     restoreOf: (title) => `Obnovi »${title}«`,
+    restoreAll: "Obnovi vse",
     erase: "Trajno izbriši",
     eraseOf: (title) => `Trajno izbriši: »${title}«`,
     eraseAll: "Trajno izbriši vse",
@@ -37,7 +37,6 @@ export const texts: DialogTexts = {
         few: `Izbrisani so ${count} klepeti.`,
         other: `Izbrisanih je ${count} klepetov.`,
       }),
-    show: "Pokaži",
   },
 
   import: {

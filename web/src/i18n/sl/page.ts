@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Več o tem vprašanju",
     remove: "Izbriši to in vse, kar sledi",
     removed: "Vprašanje je bilo izbrisano z vsem, kar mu je sledilo.",
+    removeTurn: "Izbriši to vprašanje in odgovor nanj",
+    removedTurn: "Vprašanje in odgovor nanj sta bila izbrisana.",
     notRemoved: "Vprašanje ni bilo izbrisano.",
     notRestored: "Vprašanje ni bilo obnovljeno.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Fshirë: ${time} · ${left}`,
     left: (days) => plural(days, { one: "edhe 1 ditë", other: `edhe ${days} ditë` }),
     leftToday: "më pak se një ditë",
-    leftMinutes: (minutes) => plural(minutes, { one: "edhe 1 minutë", other: `edhe ${minutes} minuta` }),
     messages: "Mesazhe të fshira",
     restore: "Rikthe",
     restoreOf: (title) => `Rikthe “${title}”`,
+    restoreAll: "Riktheji të gjitha",
     erase: "Fshi përgjithmonë",
     eraseOf: (title) => `Fshi përgjithmonë: “${title}”`,
     eraseAll: "Fshiji të gjitha përgjithmonë",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Të gjitha bisedat, edhe ato të arkivuara, kalojnë te “Fshirë së fundi”. Prej andej mund t’i rikthesh.",
     allAction: "Fshiji të gjitha",
     allMoved: (count) => plural(count, { one: "U fshi 1 bisedë.", other: `U fshinë ${count} biseda.` }),
-    show: "Shfaq",
   },
 
   import: {

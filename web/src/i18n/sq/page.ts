@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Më shumë për këtë pyetje",
     remove: "Fshi këtë dhe gjithçka pas saj",
     removed: "Pyetja u fshi, bashkë me gjithçka që vinte pas saj.",
+    removeTurn: "Fshi këtë pyetje dhe përgjigjen e saj",
+    removedTurn: "Pyetja dhe përgjigjja e saj u fshinë.",
     notRemoved: "Pyetja nuk u fshi.",
     notRestored: "Pyetja nuk u rikthye.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Избрисано: ${time} · ${left}`,
     left: (days) => plural(days, { one: `још ${days} дан`, few: `још ${days} дана`, other: `још ${days} дана` }),
     leftToday: "још мање од једног дана",
-    leftMinutes: (minutes) => plural(minutes, { one: `још ${minutes} минут`, few: `још ${minutes} минута`, other: `још ${minutes} минута` }),
     messages: "Избрисане поруке",
     restore: "Врати",
     restoreOf: (title) => `Врати „${title}“`,
+    restoreAll: "Врати све",
     erase: "Трајно избриши",
     eraseOf: (title) => `Трајно избриши: „${title}“`,
     eraseAll: "Трајно избриши све",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Сва ћаскања, укључујући архивирана, премештају се у „Недавно избрисано“. Одатле можете да их вратите.",
     allAction: "Избриши све",
     allMoved: (count) => plural(count, { one: `Избрисано је ${count} ћаскање.`, few: `Избрисана су ${count} ћаскања.`, other: `Избрисано је ${count} ћаскања.` }),
-    show: "Прикажи",
   },
 
   import: {

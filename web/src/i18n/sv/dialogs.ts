@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Raderad: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 dag kvar", other: `${days} dagar kvar` }),
     leftToday: "mindre än en dag kvar",
-    leftMinutes: (minutes) => plural(minutes, { one: "1 minut kvar", other: `${minutes} minuter kvar` }),
     messages: "Raderade meddelanden",
     restore: "Återställ",
     restoreOf: (title) => `Återställ ”${title}”`,
+    restoreAll: "Återställ alla",
     erase: "Radera permanent",
     eraseOf: (title) => `Radera permanent: ”${title}”`,
     eraseAll: "Radera alla permanent",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Alla chattar, även arkiverade, flyttas till ”Nyligen raderade”. Därifrån kan du återställa dem.",
     allAction: "Radera alla",
     allMoved: (count) => plural(count, { one: "1 chatt raderades.", other: `${count} chattar raderades.` }),
-    show: "Visa",
   },
 
   import: {

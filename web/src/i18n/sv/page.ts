@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Mer om frågan",
     remove: "Radera det här och allt efteråt",
     removed: "Frågan raderades, med allt som följde efter den.",
+    removeTurn: "Radera frågan och dess svar",
+    removedTurn: "Frågan och dess svar raderades.",
     notRemoved: "Frågan raderades inte.",
     notRestored: "Frågan återställdes inte.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Limefutwa ${time} · ${left}`,
     left: (days) => plural(days, { one: "imebaki siku 1", other: `zimebaki siku ${days}` }),
     leftToday: "imebaki chini ya siku moja",
-    leftMinutes: (minutes) => plural(minutes, { one: "imebaki dakika 1", other: `zimebaki dakika ${minutes}` }),
     messages: "Ujumbe uliofutwa",
     restore: "Rejesha",
     restoreOf: (title) => `Rejesha “${title}”`,
+    restoreAll: "Rejesha yote",
     erase: "Futa kabisa",
     eraseOf: (title) => `Futa kabisa: “${title}”`,
     eraseAll: "Futa yote kabisa",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Magumzo yote, pamoja na yaliyo kwenye kumbukumbu, yatahamia “Yaliyofutwa hivi karibuni”. Unaweza kuyarejesha kutoka huko.",
     allAction: "Futa yote",
     allMoved: (count) => plural(count, { one: "Gumzo 1 limefutwa.", other: `Magumzo ${count} yamefutwa.` }),
-    show: "Onyesha",
   },
 
   import: {

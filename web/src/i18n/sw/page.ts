@@ -227,6 +227,8 @@ export const texts: Catalogue = {
     more: "Chaguo zaidi za swali hili",
     remove: "Futa hili na kila kinachofuata",
     removed: "Swali limefutwa, pamoja na kila kitu kilicholifuata.",
+    removeTurn: "Futa swali hili na jibu lake",
+    removedTurn: "Swali na jibu lake vimefutwa.",
     notRemoved: "Swali halikufutwa.",
     notRestored: "Swali halikurejeshwa.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `நீக்கியது: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 நாள் உள்ளது", other: `${days} நாட்கள் உள்ளன` }),
     leftToday: "ஒரு நாளுக்கும் குறைவு",
-    leftMinutes: (minutes) => plural(minutes, { one: "1 நிமிடம் உள்ளது", other: `${minutes} நிமிடங்கள் உள்ளன` }),
     messages: "நீக்கிய மெசேஜ்கள்",
     restore: "மீட்டெடு",
     restoreOf: (title) => `“${title}”-ஐ மீட்டெடு`,
+    restoreAll: "அனைத்தையும் மீட்டெடு",
     erase: "நிரந்தரமாக நீக்கு",
     eraseOf: (title) => `“${title}”-ஐ நிரந்தரமாக நீக்கு`,
     eraseAll: "அனைத்தையும் நிரந்தரமாக நீக்கு",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "காப்பகப்படுத்தியவை உட்பட எல்லாச் சாட்களும் “சமீபத்தில் நீக்கியவை” பகுதிக்குச் செல்லும். அங்கிருந்து மீட்டெடுக்கலாம்.",
     allAction: "அனைத்தையும் நீக்கு",
     allMoved: (count) => plural(count, { one: "1 சாட் நீக்கப்பட்டது.", other: `${count} சாட்கள் நீக்கப்பட்டன.` }),
-    show: "காட்டு",
   },
 
   import: {

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `ลบเมื่อ ${time} · ${left}`,
     left: (days) => `เหลือ ${days} วัน`,
     leftToday: "เหลือไม่ถึงหนึ่งวัน",
-    leftMinutes: (minutes) => `เหลือ ${minutes} นาที`,
     messages: "ข้อความที่ลบแล้ว",
     restore: "กู้คืน",
     restoreOf: (title) => `กู้คืน “${title}”`,
+    restoreAll: "กู้คืนทั้งหมด",
     erase: "ลบถาวร",
     eraseOf: (title) => `ลบถาวร: “${title}”`,
     eraseAll: "ลบทั้งหมดอย่างถาวร",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "แชททั้งหมดรวมถึงแชทที่เก็บถาวรจะย้ายไปที่ “ที่เพิ่งลบ” คุณกู้คืนจากที่นั่นได้",
     allAction: "ลบทั้งหมด",
     allMoved: (count) => `ลบแชท ${count} รายการแล้ว`,
-    show: "แสดง",
   },
 
   import: {

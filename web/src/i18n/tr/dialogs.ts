@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Silindi: ${time} · ${left}`,
     left: (days) => `${days} gün kaldı`,
     leftToday: "bir günden az kaldı",
-    leftMinutes: (minutes) => `${minutes} dakika kaldı`,
     messages: "Silinen mesajlar",
     restore: "Geri yükle",
     restoreOf: (title) => `Geri yükle: “${title}”`,
+    restoreAll: "Tümünü geri yükle",
     erase: "Kalıcı olarak sil",
     eraseOf: (title) => `Kalıcı olarak sil: “${title}”`,
     eraseAll: "Tümünü kalıcı olarak sil",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "Arşivlenenler dahil tüm sohbetler Son silinenler’e taşınır. Oradan geri yükleyebilirsiniz.",
     allAction: "Tümünü sil",
     allMoved: (count) => `${count} sohbet silindi.`,
-    show: "Göster",
   },
 
   import: {

@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "Bu soru için diğer seçenekler",
     remove: "Bunu ve sonrasını sil",
     removed: "Soru ve ondan sonra gelen her şey silindi.",
+    removeTurn: "Bu soruyu ve yanıtını sil",
+    removedTurn: "Soru ve yanıtı silindi.",
     notRemoved: "Soru silinmedi.",
     notRestored: "Soru geri yüklenmedi.",
   },

@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Видалено: ${time} · ${left}`,
     left: (days) => plural(days, { one: `залишився ${days} день`, few: `залишилося ${days} дні`, other: `залишилося ${days} днів` }),
     leftToday: "залишилося менше дня",
-    leftMinutes: (minutes) => plural(minutes, { one: `залишилася ${minutes} хвилина`, few: `залишилося ${minutes} хвилини`, other: `залишилося ${minutes} хвилин` }),
     messages: "Видалені повідомлення",
     restore: "Відновити",
     restoreOf: (title) => `Відновити «${title}»`,
+    restoreAll: "Відновити все",
     erase: "Видалити назавжди",
     eraseOf: (title) => `Видалити назавжди: «${title}»`,
     eraseAll: "Видалити все назавжди",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "Усі чати, зокрема архівовані, потраплять до «Нещодавно видалених». Звідти їх можна відновити.",
     allAction: "Видалити всі",
     allMoved: (count) => plural(count, { one: `Видалено ${count} чат.`, few: `Видалено ${count} чати.`, other: `Видалено ${count} чатів.` }),
-    show: "Показати",
   },
 
   import: {

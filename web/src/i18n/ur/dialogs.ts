@@ -11,10 +11,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `حذف ہونے کا وقت: ${time} · ${left}`,
     left: (days) => plural(days, { one: "1 دن باقی", other: `${days} دن باقی` }),
     leftToday: "ایک دن سے کم باقی",
-    leftMinutes: (minutes) => plural(minutes, { one: "1 منٹ باقی", other: `${minutes} منٹ باقی` }),
     messages: "حذف شدہ پیغامات",
     restore: "بحال کریں",
     restoreOf: (title) => `“${title}” بحال کریں`,
+    restoreAll: "سب بحال کریں",
     erase: "ہمیشہ کے لیے حذف کریں",
     eraseOf: (title) => `ہمیشہ کے لیے حذف کریں: “${title}”`,
     eraseAll: "سب ہمیشہ کے لیے حذف کریں",
@@ -25,7 +25,6 @@ export const texts: DialogTexts = {
     allText: "تمام چیٹس، آرکائیو شدہ سمیت، “حال ہی میں حذف شدہ” میں چلی جائیں گی۔ آپ انہیں وہاں سے بحال کر سکتے ہیں۔",
     allAction: "سب حذف کریں",
     allMoved: (count) => plural(count, { one: "1 چیٹ حذف ہو گئی۔", other: `${count} چیٹس حذف ہو گئیں۔` }),
-    show: "دکھائیں",
   },
 
   import: {

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Oʻchirilgan: ${time} · ${left}`,
     left: (days) => `${days} kun qoldi`,
     leftToday: "bir kundan kam qoldi",
-    leftMinutes: (minutes) => `${minutes} daqiqa qoldi`,
     messages: "Oʻchirilgan xabarlar",
     restore: "Tiklash",
     restoreOf: (title) => `“${title}” chatini tiklash`,
+    restoreAll: "Hammasini tiklash",
     erase: "Butunlay oʻchirish",
     eraseOf: (title) => `Butunlay oʻchirish: “${title}”`,
     eraseAll: "Hammasini butunlay oʻchirish",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "Barcha chatlar, jumladan arxivlanganlari, “Yaqinda oʻchirilganlar” boʻlimiga oʻtadi. Ularni oʻsha yerdan tiklash mumkin.",
     allAction: "Hammasini oʻchirish",
     allMoved: (count) => `${count} ta chat oʻchirildi.`,
-    show: "Koʻrsatish",
   },
 
   import: {

@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "Bu savol uchun boshqa amallar",
     remove: "Buni va keyingi hamma narsani oʻchirish",
     removed: "Savol va undan keyingi hamma narsa oʻchirildi.",
+    removeTurn: "Bu savol va uning javobini oʻchirish",
+    removedTurn: "Savol va uning javobi oʻchirildi.",
     notRemoved: "Savol oʻchirilmadi.",
     notRestored: "Savol tiklanmadi.",
   },

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `Đã xóa ${time} · ${left}`,
     left: (days) => `còn ${days} ngày`,
     leftToday: "còn chưa đến một ngày",
-    leftMinutes: (minutes) => `còn ${minutes} phút`,
     messages: "Tin nhắn đã xóa",
     restore: "Khôi phục",
     restoreOf: (title) => `Khôi phục “${title}”`,
+    restoreAll: "Khôi phục tất cả",
     erase: "Xóa vĩnh viễn",
     eraseOf: (title) => `Xóa vĩnh viễn: “${title}”`,
     eraseAll: "Xóa vĩnh viễn tất cả",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "Tất cả đoạn chat, kể cả đã lưu trữ, sẽ chuyển vào “Đã xóa gần đây”. Bạn có thể khôi phục từ đó.",
     allAction: "Xóa tất cả",
     allMoved: (count) => `Đã xóa ${count} đoạn chat.`,
-    show: "Hiện",
   },
 
   import: {

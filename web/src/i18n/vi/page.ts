@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "Tùy chọn khác cho câu hỏi này",
     remove: "Xóa câu hỏi này và mọi nội dung sau đó",
     removed: "Đã xóa câu hỏi cùng mọi nội dung sau đó.",
+    removeTurn: "Xóa câu hỏi này và câu trả lời",
+    removedTurn: "Đã xóa câu hỏi và câu trả lời.",
     notRemoved: "Chưa xóa được câu hỏi.",
     notRestored: "Chưa khôi phục được câu hỏi.",
   },

@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `刪除時間：${time} · ${left}`,
     left: (days) => `剩下 ${days} 天`,
     leftToday: "剩下不到 1 天",
-    leftMinutes: (minutes) => `剩下 ${minutes} 分鐘`,
     messages: "已刪除的訊息",
     restore: "還原",
     restoreOf: (title) => `還原「${title}」`,
+    restoreAll: "全部還原",
     erase: "永久刪除",
     eraseOf: (title) => `永久刪除「${title}」`,
     eraseAll: "全部永久刪除",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "所有對話（包括已封存的）會移到「最近刪除」，之後可以從那裡還原。",
     allAction: "全部刪除",
     allMoved: (count) => `已刪除 ${count} 個對話。`,
-    show: "顯示",
   },
 
   import: {

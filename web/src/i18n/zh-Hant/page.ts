@@ -224,6 +224,8 @@ export const texts: Catalogue = {
     more: "此問題的更多操作",
     remove: "刪除此問題及之後的所有內容",
     removed: "已刪除此問題及之後的所有內容。",
+    removeTurn: "刪除此問題及其回答",
+    removedTurn: "已刪除此問題及其回答。",
     notRemoved: "無法刪除問題。",
     notRestored: "無法還原問題。",
   },

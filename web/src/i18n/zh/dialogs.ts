@@ -8,10 +8,10 @@ export const texts: DialogTexts = {
     when: (time, left) => `删除于 ${time} · ${left}`,
     left: (days) => `剩余 ${days} 天`,
     leftToday: "剩余不到 1 天",
-    leftMinutes: (minutes) => `剩余 ${minutes} 分钟`,
     messages: "已删除的消息",
     restore: "恢复",
     restoreOf: (title) => `恢复“${title}”`,
+    restoreAll: "全部恢复",
     erase: "永久删除",
     eraseOf: (title) => `永久删除“${title}”`,
     eraseAll: "全部永久删除",
@@ -22,7 +22,6 @@ export const texts: DialogTexts = {
     allText: "全部对话（包括已归档的对话）将移至“最近删除”，之后可在其中恢复。",
     allAction: "全部删除",
     allMoved: (count) => `已删除 ${count} 个对话。`,
-    show: "查看",
   },
 
   import: {

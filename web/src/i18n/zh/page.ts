@@ -154,6 +154,8 @@ export const texts: Catalogue = {
     more: "此问题的更多操作",
     remove: "删除此问题及之后的全部内容",
     removed: "已删除此问题及之后的全部内容。",
+    removeTurn: "删除此问题及其回答",
+    removedTurn: "已删除此问题及其回答。",
     notRemoved: "未能删除问题。",
     notRestored: "未能恢复问题。",
   },

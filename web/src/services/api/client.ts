@@ -231,6 +231,12 @@ export class ApiClient {
     return (await this.json("delete", "/api/conversations", {})).deleted;
   }
 
+  /** Return when the last deleted chat was deleted, in Unix seconds; 0 without one. */
+  async lastDeletion(): Promise<number> {
+    const { data } = await this.json("get", "/api/deleted-conversations", { query: { limit: 1 } });
+    return data[0]?.deleted_at ?? 0;
+  }
+
   /** Read all deleted chats that can be restored, the last deleted one first. */
   async deletedConversations(): Promise<DeletedConversation[]> {
     const all: DeletedConversation[] = [];
@@ -305,12 +311,18 @@ export class ApiClient {
     return this.json("post", "/api/conversations/{id}/fork", { path: { id: conversationId }, body });
   }
 
-  /** Delete a message and everything after it. */
-  deleteMessage(messageId: string): Promise<Conversation> {
-    return this.json("delete", "/api/messages/{id}", { path: { id: messageId } });
+  /** Delete a message and everything after it; alone: the question of the message and its answers only. */
+  deleteMessage(messageId: string, alone = false): Promise<Conversation> {
+    const query = alone ? ({ alone: "true" } as const) : {};
+    return this.json("delete", "/api/messages/{id}", { path: { id: messageId }, query });
   }
 
-  /** Restore a deleted message and switch to its branch; possible for ten minutes. */
+  /** Delete a message and everything after it for good, also one that is deleted already. */
+  eraseMessage(messageId: string): Promise<Conversation> {
+    return this.json("delete", "/api/messages/{id}", { path: { id: messageId }, query: { permanently: "true" } });
+  }
+
+  /** Restore a deleted message and switch to its branch. */
   restoreMessage(messageId: string): Promise<Conversation> {
     return this.json("post", "/api/messages/{id}/restore", { path: { id: messageId } });
   }

@@ -108,7 +108,7 @@ class HarmonyThinking:
 
     def cutting_ids(self, *, may_call: bool) -> Sequence[int]:
         """See `Thinking`. A message ends, and the next one begins: up to its header if it may be a call."""
-        begun = self.tokenizer.encode(f"{ENDS[0]}{START}assistant", special=True)
+        begun = self.tokenizer.encode(self.channels.between, special=True)
         return begun if may_call else [*begun, *self.closing_ids]
 
     def is_in(self, token_ids: Sequence[int]) -> bool:

@@ -63,6 +63,7 @@ class CallMarks:
     ends: texts that may follow a call, in order.
     frames: texts around several calls, which are shown where other text follows before a call.
     bare: texts that begin a call at the beginning of an answer, and after a call; empty if only marks begin one.
+    further: texts that begin a call after a call only.
     separator: text between a call and a bare one.
     second: those of `starts` that follow another one, which models sometimes leave out.
     """
@@ -71,6 +72,7 @@ class CallMarks:
     ends: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
     bare: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
     separator: str = ""
     second: tuple[str, ...] = ()
 
@@ -110,7 +112,7 @@ class ToolCallParser:
         self._start = ""
         self._due: tuple[str, ...] = ()
         self._after_call = False
-        self._may_be_bare = bool(marks.bare)
+        self._bare = marks.bare
         self._since_start = list[str]()
         self._held = ""
         self._space = list[str]()
@@ -161,7 +163,7 @@ class ToolCallParser:
 
     def _read_text(self) -> tuple[list[AnswerEvent], bool]:
         """Read text up to the next mark. Return its events, and whether there was a mark."""
-        if self._may_be_bare and (bare := self._read_bare()) is not None:
+        if self._bare and (bare := self._read_bare()) is not None:
             return bare
         marks = (*self._marks.starts, *self._due, *self._marks.frames)
         hits = [(at, -len(mark), mark) for mark in marks if (at := self._held.find(mark)) >= 0]
@@ -200,8 +202,8 @@ class ToolCallParser:
             rest = rest.removeprefix(self._marks.separator).lstrip()
         if not rest:
             return [], False
-        self._may_be_bare = False
-        if not rest.startswith(self._marks.bare):
+        begins, self._bare = rest.startswith(self._bare), ()
+        if not begins:
             return None
         before, self._held = self._held.removesuffix(rest), rest
         self._begin_call("")
@@ -212,7 +214,7 @@ class ToolCallParser:
         self._due, self._start, self._last_said = (), mark, ""
         self._since_start.clear()
         self._kept_back, self._written = [], [mark]
-        self._may_be_bare = False
+        self._bare = ()
         self._reader = self._read_after(mark)
 
     def _read_call(self, reader: CallReader) -> tuple[list[AnswerEvent], bool]:
@@ -238,7 +240,7 @@ class ToolCallParser:
             before = self._start or self._since_start[0]
             return self._shown(before + reader.not_called), True
         self._after_call, self._due = True, self._marks.ends
-        self._may_be_bare = bool(self._marks.bare) and not reader.is_broken
+        self._bare = () if reader.is_broken else self._marks.bare + self._marks.further
         self._space.clear()
         return [*events, *self._shown(reader.not_called)], True
 
@@ -288,7 +290,7 @@ class ToolCallParser:
         """Return whether `held`, which may be the beginning of a mark, is one and not text."""
         if any(mark.startswith(held) for mark in self._due):
             return True
-        if self._may_be_bare and not held.strip(string.whitespace + self._marks.separator):
+        if self._bare and not held.strip(string.whitespace + self._marks.separator):
             return self._after_call
         if cut_before is None:
             return False

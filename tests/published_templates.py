@@ -81,19 +81,17 @@ def their_prompt(model: Published, turns: list[dict[str, Any]], tools: list[dict
 
 
 UNKNOWN_CALLS: Final = (
-    *("lfm2", "lfm2_2_5", "lfm2_2_5_v2", "lfm2_2_5_vl", "lfm2_training", "lfm2_v2", "lfm2_v2_training"),
-    *("LFM2-8B-A1B", "LFM2.5-8B-A1B", "LFM2.5-Instruct"),
     *("muse_glimmer", "muse_glimmer_training", "muse-glimmer"),
-    *("MiniMax-M1", "MiniMax-M3", "NVIDIA-Nemotron-Nano-v2"),
-    *("meetkai-functionary-medium-v3.2", "Kimi-K3", "tencent-Hy3"),
+    *("MiniMax-M3", "meetkai-functionary-medium-v3.2", "Kimi-K3", "tencent-Hy3"),
 )
 """Templates with calls in a syntax that Ebb does not read."""
 
 DIFFERENT: Final = dict.fromkeys(
     UNKNOWN_CALLS, "Ebb cannot read its calls, and describes the tools in its own words"
-) | {
-    "ibm-granite-granite-3.3-2B-Instruct": "the template loses calls, which Ebb writes",
-}
+) | dict.fromkeys(
+    ("ibm-granite-granite-3.3-2B-Instruct", "lfm2", "lfm2_training", "LFM2-8B-A1B", "LFM2.5-Instruct"),
+    "the template loses calls, which Ebb writes",
+)
 """Reasons for prompts with tools that differ from those of transformers."""
 
 MOVED: Final = {

@@ -22,6 +22,10 @@ _ESCAPE = re.compile(
 )
 _HALF = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 _LONGEST_ESCAPE: Final = 12
+_AFTER_STRING: Final = ",:)]}"
+_MOST_SPACE: Final = 16
+"""Number of characters behind a quote within which one of those after a string is looked for."""
+
 _INVALID: Final = "\\?"
 """Text that is no JSON, in a string or outside of one."""
 
@@ -33,7 +37,8 @@ _JSON_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 class Notation:
     """Notation of a family's values.
 
-    quotes: characters around strings with escapes.
+    quotes: characters around strings with escapes. Models also write such a character within a string without an
+        escape, so one ends the string only before a comma, a colon or a closing bracket.
     raw_quote: text around strings without escapes; empty if there are none.
     has_bare_keys: the keys of objects may stand without quotes.
     """
@@ -129,9 +134,7 @@ class LiteralScanner:
         """Return the JSON of the next part of a string; None if the part is incomplete."""
         quote, text = self._quote, self._text
         if text.startswith(quote, self._at):
-            self._at += len(quote)
-            self._quote = ""
-            return '"'
+            return self._end_string(quote)
         if quote != self._notation.raw_quote and text[self._at] == "\\":
             return self._escape()
         end = text.find(quote, self._at)
@@ -143,6 +146,18 @@ class LiteralScanner:
             return None
         plain, self._at = text[self._at : end], end
         return json.dumps(plain, ensure_ascii=False)[1:-1]
+
+    def _end_string(self, quote: str) -> str | None:
+        """End the string, unless the quote is a part of it. Return None if the text behind the quote must tell."""
+        following = self._text[self._at + len(quote) : self._at + len(quote) + _MOST_SPACE]
+        is_raw, begun = quote == self._notation.raw_quote, following.lstrip()
+        if not is_raw and not begun and len(following) < _MOST_SPACE:
+            return None
+        self._at += len(quote)
+        if not is_raw and begun and begun[0] not in _AFTER_STRING:
+            return json.dumps(quote)[1:-1]
+        self._quote = ""
+        return '"'
 
     def _escape(self) -> str | None:
         found = _ESCAPE.match(self._text, self._at)

@@ -1,13 +1,33 @@
-"""Syntaxes of MiniMax: elements in M2."""
+"""Syntaxes of MiniMax: JSON on lines in M1, elements in M2."""
 
 from models.call_syntax.element_calls import ElementCalls
 from models.call_syntax.element_reader import named_elements
 from models.call_syntax.interface import PromptTexts, instructions
+from models.call_syntax.json_calls import JsonCalls
 from models.tool_call_parser import CallMarks
 
+_LINES, _END_OF_LINES = "<tool_calls>", "</tool_calls>"
 START, END = "<minimax:tool_call>", "</minimax:tool_call>"
 
-INSTRUCTIONS = instructions(f"""To call some, answer with
+MINIMAX_M1 = JsonCalls(
+    CallMarks((_LINES,), (_END_OF_LINES,), further=("{",)),
+    PromptTexts(
+        instructions(f"""To call some, answer with one call on each line:
+{_LINES}
+{{{{"name": <function-name>, "arguments": <args-json-object>}}}}
+{_END_OF_LINES}"""),
+        "tool",
+        "{result}",
+    ),
+    before='{"name": "<NAME>", "arguments": ',
+    after="}\n",
+    opening=f"{_LINES}\n",
+    closing=_END_OF_LINES,
+    words=(_LINES, _END_OF_LINES),
+    call_words=(_LINES, "{", '"name"'),
+)
+
+_INVOKE = instructions(f"""To call some, answer with
 {START}
 <invoke name="NAME">
 <parameter name="PARAMETER">value</parameter>
@@ -19,7 +39,7 @@ _ELEMENTS = named_elements("invoke", "parameter")
 
 MINIMAX_M2 = ElementCalls(
     CallMarks((_ELEMENTS.name_start,), (END,), frames=(f"\n{START}", START), second=(_ELEMENTS.name_start,)),
-    PromptTexts(INSTRUCTIONS, "tool", "{result}"),
+    PromptTexts(_INVOKE, "tool", "{result}"),
     _ELEMENTS,
     before='<invoke name="<NAME>">\n',
     after="</invoke>\n",

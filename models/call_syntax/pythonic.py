@@ -1,4 +1,4 @@
-"""Syntaxes of calls like those of Python's functions: a list in Llama 4 and Gemma 3, lines between marks in OLMo 3."""
+"""Syntaxes of calls like those of Python's functions: a list in Llama 4, Gemma 3 and LFM2, lines in OLMo 3."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +17,8 @@ from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall, read_object
 
 LIST_START, LIST_END = "<|python_start|>", "<|python_end|>"
+LFM2_START, LFM2_END = "<|tool_call_start|>", "<|tool_call_end|>"
+LFM2_TOOLS = "List of tools: "
 LINES_START, LINES_END = "<function_calls>", "</function_calls>"
 
 INSTRUCTIONS = """# Tools
@@ -121,6 +123,15 @@ PYTHONIC = PythonCalls(
     between=", ",
     closing="]",
     words=(LIST_START, LIST_END),
+)
+LFM2 = replace(
+    PYTHONIC,
+    marks=CallMarks((LFM2_START,), (LFM2_END,)),
+    texts=PromptTexts(LFM2_TOOLS + "{tools}", "tool", "{result}", as_list=True),
+    opening=f"{LFM2_START}[",
+    closing=f"]{LFM2_END}",
+    words=(LFM2_START, LFM2_END),
+    call_words=(LFM2_START, "["),
 )
 OLMO3 = PythonCalls(
     CallMarks((LINES_START,), (LINES_END,)),

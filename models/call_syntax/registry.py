@@ -29,15 +29,17 @@ from models.call_syntax.kimi import KIMI
 from models.call_syntax.kimi import ONE as KIMI_CALL
 from models.call_syntax.llama3 import LLAMA3
 from models.call_syntax.minicpm5 import MINICPM5
-from models.call_syntax.minimax import MINIMAX_M2
+from models.call_syntax.minimax import MINIMAX_M1, MINIMAX_M2
 from models.call_syntax.minimax import START as MINIMAX_START
 from models.call_syntax.mistral import MISTRAL_IDENTIFIED, MISTRAL_LIST, MISTRAL_NAMED
 from models.call_syntax.mistral import START as MISTRAL_START
+from models.call_syntax.nemotron import NEMOTRON2
+from models.call_syntax.nemotron import START as NEMOTRON_START
 from models.call_syntax.pangu import END as PANGU_END
 from models.call_syntax.pangu import PANGU
 from models.call_syntax.pangu import START as PANGU_START
 from models.call_syntax.phi4_mini import PHI4_FUNCTOOLS, PHI4_MINI
-from models.call_syntax.pythonic import LINES_START, LLAMA4, OLMO3, PYTHONIC
+from models.call_syntax.pythonic import LFM2, LFM2_TOOLS, LINES_START, LLAMA4, OLMO3, PYTHONIC
 from models.call_syntax.qwen3_coder import QWEN3_CODER, SEED_OSS, SEED_START
 from models.call_syntax.solar import ONE as SOLAR_CALL
 from models.call_syntax.solar import SOLAR
@@ -99,6 +101,9 @@ FAMILIES: Final = (
     Family("deepseek-v4", DEEPSEEK_V4, _has(DSML, f"{V4}>")),
     Family("seed-oss", SEED_OSS, _has(SEED_START)),
     Family("minimax-m2", MINIMAX_M2, _has(MINIMAX_START)),
+    Family("minimax-m1", MINIMAX_M1, _has("<tool_calls>", "<beginning_of_sentence>")),
+    Family("nemotron2", NEMOTRON2, _has(f"{NEMOTRON_START}[")),
+    Family("lfm2", LFM2, _has(LFM2_TOOLS)),
     Family("minicpm5", MINICPM5, _has('<function name="', '<param name="')),
 )
 """All formats. The first one that recognizes a model is its format, so the order matters."""

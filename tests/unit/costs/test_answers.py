@@ -46,6 +46,9 @@ HEADS: Final = {
     "gigachat3": '<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "f", "arguments": ',
     "gigachat3.1": '<|function_call|>{"name": "f", "arguments": ',
     "solar": "<|tool_calls|><|tool_call:begin|>a1<|tool_call:name|>f<|tool_call:args|>",
+    "lfm2": "<|tool_call_start|>[f(a=",
+    "minimax-m1": '<tool_calls>\n{"name": "f", "arguments": ',
+    "nemotron2": '<TOOLCALL>[{"name": "f", "arguments": ',
     "seed-oss": "<seed:tool_call>\n<function=f>\n<parameter=a>",
     "minimax-m2": '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">',
     "minicpm5": '<function name="f"><param name="a">',
@@ -55,7 +58,7 @@ HEADS: Final = {
 }
 """Beginnings of calls, up to the first argument or its value."""
 
-VALUES: Final = ("olmo3", "pythonic", *(name for name in NAMES if isinstance(syntax_named(name), ElementCalls)))
+VALUES: Final = ("lfm2", "olmo3", "pythonic", *(name for name in NAMES if isinstance(syntax_named(name), ElementCalls)))
 """Formats whose heads end before a value, and not before all arguments."""
 
 BODIES: Final = (

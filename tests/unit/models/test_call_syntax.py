@@ -106,6 +106,12 @@ WRITTEN = {
     '</parameter>\n<parameter name="days">2</parameter>\n</invoke>\n</minimax:tool_call>',
     "minicpm5": '<function name="get_weather"><param name="city">Paris</param><param name="days">2</param></function>\n'
     '<function name="get_weather"><param name="city"><![CDATA[Rome]]></param><param name="days">2</param></function>',
+    "lfm2": "<|tool_call_start|>[get_weather(city='Paris', days=2), "
+    'get_weather(city="Rome", days=2)]<|tool_call_end|>',
+    "minimax-m1": f'<tool_calls>\n{{"name": "get_weather", "arguments": {ARGS}}}\n'
+    f'{{"name": "get_weather", "arguments": {ROMAN}}}\n</tool_calls>',
+    "nemotron2": f'<TOOLCALL>[{{"name": "get_weather", "arguments": {ARGS}}}, '
+    f'{{"name": "get_weather", "arguments": {ROMAN}}}]</TOOLCALL>',
     "deepseek-v3.2": dsml("function_calls"),
     "deepseek-v4": dsml("tool_calls"),
 }
@@ -258,6 +264,7 @@ def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
         ("pythonic", "<|python_start|>[f(a=true,)]<|python_end|>", {"a": True}),
         ("pythonic", '[f(a="\\ud83d\\ude00")]', {"a": "\U0001f600"}),
         ("llama4", "[f(a=1_000)]", {"a": 1000}),
+        ("lfm2", "<|tool_call_start|>[f(a='it's \"so\"', b='')]<|tool_call_end|>", {"a": 'it\'s "so"', "b": ""}),
         ("llama3", '{"type": "function", "name": "f", "arguments": {"a": 1}}', {"a": 1}),
         ("llama3", '<|python_tag|>f.call(query="high tide")', {"query": "high tide"}),
         ("llama3", "<|python_tag|>f.call()", {}),
@@ -320,6 +327,10 @@ def test_forms_that_models_write_too_are_read(name: str, text: str, arguments: d
         ("harmony", "<|start|>assistant to=functions. is a header."),
         ("minimax-m2", "Calls are between <minimax:tool_call> and </minimax:tool_call>."),
         ("minimax-m2", 'Write <invoke name="x"> there.'),
+        ("minimax-m1", "Write <tool_calls> first."),
+        ("minimax-m1", '{"name": "f", "arguments": {}}'),
+        ("lfm2", "[f(a=1)] is a list of calls."),
+        ("nemotron2", "Write <TOOLCALL> first."),
         ("seed-oss", "<seed:tool_call> begins a call."),
         ("minicpm5", 'Write <function name="x"> first.'),
         ("deepseek-v3.2", "\n\n<｜DSML｜function_calls> begins all calls."),
@@ -356,6 +367,7 @@ def test_mark_at_the_end_is_no_text_after_a_call(name: str, mark: str) -> None:
         ('[f(a="\\ud83d is half")]', '{"a": "'),
         ("[f(a=true_x)]", '{"a": '),
         ("[f(a=1, a=2)]", '{"a": 1'),
+        ("[f(a='x'", '{"a": "x'),
     ],
 )
 def test_python_call_ends_where_it_is_no_literal(text: str, arguments: str) -> None:

@@ -271,7 +271,10 @@ ONLY_PUBLISHED: Final = {
     "gigachat3": "GigaChat3-10B-A1.8B",
     "gigachat3.1": "GigaChat3.1-10B-A1.8B",
     "minicpm5": "openbmb-MiniCPM5-1B",
+    "lfm2": "lfm2_2_5_vl",
+    "minimax-m1": "MiniMax-M1",
     "minimax-m2": "MiniMax-M2",
+    "nemotron2": "NVIDIA-Nemotron-Nano-v2",
     "seed-oss": "ByteDance-Seed-OSS",
     "solar": "upstage-Solar-Open-100B",
 }

@@ -17,9 +17,11 @@ MARKERS = (
     ("<|START_THINKING|>", "<|END_THINKING|>"),
     ("<think:opensource>", "</think:opensource>"),
     ("<|inner_prefix|>", "<|inner_suffix|>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<mm:think>", "</mm:think>"),
 )
 """Markers of the start and end of reasoning: of openPangu, of Qwen, DeepSeek and others, of Mistral, of Gemma 4, of
-Cohere, of Hunyuan 3, and of Apertus."""
+Cohere, of Hunyuan 3, of Apertus, of Seed-OSS, and of MiniMax M3."""
 
 _SWITCH = re.compile(r"""\benable_thinking\b|\{%-?\s*(?:el)?if\b[^%]*(?<![.\w'"])thinking\b(?!['"])""")
 """The variable that turns reasoning on or off: `enable_thinking`, or DeepSeek's and Granite's `thinking`."""

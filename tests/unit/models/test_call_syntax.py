@@ -13,6 +13,7 @@ from models.call_syntax.fields import json_fields
 from models.call_syntax.registry import NAMES, syntax_named
 from models.tool_calls import AnswerEvent, Parsed, TextPiece, ToolCall, merged, parsed_of
 from models.tool_format import ToolFormat, make_parser
+from tests.sizes import Size
 
 WEATHER = ToolCall("get_weather", '{"city": "Paris", "days": 2}')
 ROME = ToolCall("get_weather", '{"city": "Rome", "days": 2}')
@@ -180,11 +181,11 @@ def test_events_do_not_depend_on_pieces(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_cut_calls_show_no_markup_and_keep_arguments(name: str) -> None:
+def test_cut_calls_show_no_markup_and_keep_arguments(name: str, size: Size) -> None:
     before = SPOKEN.get(name, "So. ")
     calls = (WEATHER, ToolCall("now", "{}"), DEEP)
     text = before + format_of(name).calls(calls)
-    for end in range(len(text) + 1):
+    for end in range(0, len(text) + 1, size.pick(small=3, full=1)):
         said = parsed_of(events_of(name, [text[:end]], ""))
         assert said.text == before[:end]
         for call, whole in zip(said.calls, calls, strict=False):
@@ -194,6 +195,17 @@ def test_cut_calls_show_no_markup_and_keep_arguments(name: str) -> None:
     begun = text[: re.search(_ARGUMENT, text).start()]  # type: ignore[union-attr]
     [cut] = parsed_of(events_of(name, [begun], "")).calls
     assert cut == ToolCall("get_weather", "{", is_complete=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_complete_calls_are_handed_out(name: str, size: Size) -> None:
+    calls = (WEATHER, ToolCall("now", "{}"), DEEP)
+    text = SPOKEN.get(name, "So. ") + format_of(name).calls(calls)
+    for end in range(0, len(text) + 1, size.pick(small=17, full=1)):
+        parser = make_parser(syntax_named(name), parallel=True, json_fields=FIELDS, only_complete=True)
+        said = parser.whole(text[:end], "")
+        complete = [call for call in parsed_of(events_of(name, [text[:end]], "")).calls if call.is_complete]
+        assert said.calls == calls[: len(complete)] == tuple(complete)
 
 
 @pytest.mark.parametrize(

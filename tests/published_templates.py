@@ -80,10 +80,7 @@ def their_prompt(model: Published, turns: list[dict[str, Any]], tools: list[dict
     return ids
 
 
-UNKNOWN_CALLS: Final = (
-    *("muse_glimmer", "muse_glimmer_training", "muse-glimmer"),
-    *("MiniMax-M3", "meetkai-functionary-medium-v3.2", "Kimi-K3", "tencent-Hy3"),
-)
+UNKNOWN_CALLS: Final = (*("MiniMax-M3", "meetkai-functionary-medium-v3.2", "Kimi-K3"),)
 """Templates with calls in a syntax that Ebb does not read."""
 
 DIFFERENT: Final = dict.fromkeys(

@@ -9,7 +9,16 @@ from typing import Any
 from models.call_syntax.element_reader import ElementReader, Elements
 from models.call_syntax.fields import may_be_text, properties_of
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
-from models.call_syntax.rules import any_call, comment, json_rule, json_text, repeated, text_rule, with_definitions
+from models.call_syntax.rules import (
+    any_call,
+    comment,
+    json_rule,
+    json_text,
+    repeated,
+    text_rule,
+    thought_rules,
+    with_definitions,
+)
 from models.harmony_thinking import Channels
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall, read_object
@@ -28,7 +37,8 @@ class ElementCalls:
     before_value, after_value: text around the value of one parameter. <IS_TEXT> stands for whether it is a text.
     opening, closing: text around all calls.
     between: text between two calls.
-    words, call_words: as in `CallSyntax`.
+    prompted: text at the beginning of `opening` with which a prompt ends.
+    words, call_words, channels: as in `CallSyntax`.
     """
 
     marks: CallMarks
@@ -41,6 +51,7 @@ class ElementCalls:
     opening: str = ""
     closing: str = ""
     between: str = ""
+    prompted: str = ""
     words: tuple[str, ...] = ()
     call_words: tuple[str, ...] = ()
     ids: CallIds = NUMBERED
@@ -76,8 +87,10 @@ class ElementCalls:
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. The parameters come in the order of the schema. The form of a text is not enforced."""
-        start = [spell(self.opening), repeated("call", spell(self.between), most), spell(self.closing)]
-        rules = [f"start: {' '.join(filter(None, start))}", any_call(len(tools))]
+        opening = spell(self.opening.removeprefix(self.prompted))
+        start = [opening, repeated("call", spell(self.between), most), spell(self.closing)]
+        before, rules = thought_rules(self.channels, spell)
+        rules = [f"start: {before}{' '.join(filter(None, start))}", *rules, any_call(len(tools))]
         # A line end before the end of a value is a part of the text.
         rules += text_rule(self.after_value.removeprefix("\n"), spell, self.elements.quote)
         for index, tool in enumerate(tools):

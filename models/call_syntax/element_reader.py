@@ -17,7 +17,7 @@ from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
 LONGEST_SPACE: Final = 256
 """Maximum number of characters of white space before a call. Space that is held back is read again with each piece."""
 
-_LONGEST_NAME = 256
+_LONGEST_NAME = 512
 _LONGEST_FIELD = 320
 """Maximum number of characters before the value of a parameter."""
 

@@ -23,6 +23,7 @@ from models.call_syntax.granite import GRANITE
 from models.call_syntax.granite import START as GRANITE_START
 from models.call_syntax.harmony import HARMONY
 from models.call_syntax.hermes import HERMES, writes_hermes
+from models.call_syntax.hunyuan import HUNYUAN3
 from models.call_syntax.interface import CallSyntax
 from models.call_syntax.kimi import ALL as KIMI_CALLS
 from models.call_syntax.kimi import KIMI
@@ -33,6 +34,8 @@ from models.call_syntax.minimax import MINIMAX_M1, MINIMAX_M2
 from models.call_syntax.minimax import START as MINIMAX_START
 from models.call_syntax.mistral import MISTRAL_IDENTIFIED, MISTRAL_LIST, MISTRAL_NAMED
 from models.call_syntax.mistral import START as MISTRAL_START
+from models.call_syntax.muse import INVOKE as MUSE_INVOKE
+from models.call_syntax.muse import MUSE
 from models.call_syntax.nemotron import NEMOTRON2
 from models.call_syntax.nemotron import START as NEMOTRON_START
 from models.call_syntax.pangu import END as PANGU_END
@@ -95,6 +98,8 @@ FAMILIES: Final = (
     Family("functionary-v3.1", FUNCTIONARY, _has("<|start_header_id|>", "<function=", "{start_tag}")),
     Family("gigachat3.1", GIGACHAT31, _has(GIGACHAT_START, "<|role_sep|>")),
     Family("gigachat3", GIGACHAT3, _has("<|role_sep|>", "function call")),
+    Family("hunyuan3", HUNYUAN3, _has("<tool_sep{}>", "':opensource'")),
+    Family("muse", MUSE, _has(MUSE_INVOKE)),
     Family("solar", SOLAR, _has(SOLAR_CALL)),
     Family("pythonic", PYTHONIC, _has("<|header_start|>")),
     Family("deepseek-v3.2", DEEPSEEK_V32, _has(DSML, f"{V32}>")),

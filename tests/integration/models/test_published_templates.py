@@ -24,7 +24,7 @@ from tests.unit.models.test_family_templates import ONLY_PUBLISHED
 
 NAMED: Final = (
     *("cohere2", "deepseekv3", "gemma", "glm4moe", "gptoss", "lfm2_2_5", "llama3_1", "phi3_5", "qwen3_5_think"),
-    *("qwen3_vl_training", "smolvlm"),
+    *("muse_glimmer", "qwen3_vl_training", "smolvlm"),
 )
 """Templates of `make test`: one of each kind of order, and of each kind of tools."""
 

@@ -45,6 +45,10 @@ HEADS: Final = {
     "functionary-v3.1": "<function=f>",
     "gigachat3": '<|message_sep|>\n\nfunction call<|role_sep|>\n{"name": "f", "arguments": ',
     "gigachat3.1": '<|function_call|>{"name": "f", "arguments": ',
+    "hunyuan3": "<tool_call:opensource>f<tool_sep:opensource>\n<arg_key:opensource>a</arg_key:opensource>\n"
+    "<arg_value:opensource>",
+    "muse": "<|start|>assistant to=f<|message|><atem:function_calls>\n"
+    '<atem:invoke name="f">\n<atem:parameter name="a">',
     "solar": "<|tool_calls|><|tool_call:begin|>a1<|tool_call:name|>f<|tool_call:args|>",
     "lfm2": "<|tool_call_start|>[f(a=",
     "minimax-m1": '<tool_calls>\n{"name": "f", "arguments": ',

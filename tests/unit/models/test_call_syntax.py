@@ -94,6 +94,18 @@ WRITTEN = {
     f'<|message_sep|>\n\nfunction call<|role_sep|>\n{{"name": "get_weather", "arguments": {ROMAN}}}',
     "gigachat3.1": f'<|function_call|>{{"name": "get_weather", "arguments": {ARGS}}}'
     f'<|function_call|>{{"name": "get_weather", "arguments": {ROMAN}}}',
+    "hunyuan3": "<tool_calls:opensource>\n<tool_call:opensource>get_weather<tool_sep:opensource>\n"
+    "<arg_key:opensource>city</arg_key:opensource>\n<arg_value:opensource>Paris</arg_value:opensource>\n"
+    "<arg_key:opensource>days</arg_key:opensource>\n<arg_value:opensource>2</arg_value:opensource>\n"
+    "</tool_call:opensource>\n<tool_call:opensource>get_weather<tool_sep:opensource>\n"
+    "<arg_key:opensource>city</arg_key:opensource>\n<arg_value:opensource>Rome</arg_value:opensource>\n"
+    "<arg_key:opensource>days</arg_key:opensource>\n<arg_value:opensource>2</arg_value:opensource>\n"
+    "</tool_call:opensource>\n</tool_calls:opensource>",
+    "muse": '<|start|>assistant to=get_weather<|message|><atem:function_calls>\n<atem:invoke name="get_weather">\n'
+    '<atem:parameter name="city">Paris</atem:parameter>\n<atem:parameter name="days">2</atem:parameter>\n'
+    "</atem:invoke>\n</atem:function_calls><|eom|><|start|>assistant to=get_weather<|message|><atem:function_calls>\n"
+    '<atem:invoke name="get_weather">\n<atem:parameter name="city">Rome</atem:parameter>\n'
+    '<atem:parameter name="days">2</atem:parameter>\n</atem:invoke>\n</atem:function_calls>',
     "solar": "<|end|><|begin|>assistant<|tool_calls|>"
     f"<|tool_call:begin|>a1b2c3d4e5<|tool_call:name|>get_weather<|tool_call:args|>{ARGS}<|tool_call:end|>"
     f"<|tool_call:begin|>a1b2c3d4e6<|tool_call:name|>get_weather<|tool_call:args|>{ROMAN}<|tool_call:end|><|calls|>",
@@ -118,7 +130,7 @@ WRITTEN = {
 }
 """Two calls of each family, literally as its models write them."""
 
-_ARGUMENT = '"city"|<parameter=|(?<=param) name=|(?<=parameter) name=|city=|city:|<arg_value>'
+_ARGUMENT = '"city"|<parameter=|(?<=param) name=|(?<=parameter) name=|city=|city:|<arg_value'
 """The text with which the first argument begins."""
 
 PIECES = (

@@ -85,7 +85,7 @@ class Forced:
             marks = [id_ for id_ in choices if not self.tokenizer.token_bytes(id_)]
             printable = [id_ for id_ in choices if 32 <= (self.tokenizer.token_bytes(id_) or b"\0")[0] < 127]
             ending = self._ending(ids, choices)
-            ids.append(choose.choice(sorted(ending or marks or short or printable or choices)))
+            ids.append(choose.choice(sorted(marks or ending or short or printable or choices)))
             mask.accept(ids[-1])
         raise AssertionError(f"the answer does not end: {self.text(ids)}")
 

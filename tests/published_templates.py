@@ -80,12 +80,16 @@ def their_prompt(model: Published, turns: list[dict[str, Any]], tools: list[dict
     return ids
 
 
-UNKNOWN_CALLS: Final = (*("MiniMax-M3", "meetkai-functionary-medium-v3.2", "Kimi-K3"),)
-"""Templates with calls in a syntax that Ebb does not read."""
+_OWN_WORDS: Final = "and describes the tools in its own words"
 
-DIFFERENT: Final = dict.fromkeys(
-    UNKNOWN_CALLS, "Ebb cannot read its calls, and describes the tools in its own words"
-) | dict.fromkeys(
+UNKNOWN_CALLS: Final = {
+    "MiniMax-M3": f"Ebb cannot read its calls, {_OWN_WORDS}",
+    "meetkai-functionary-medium-v3.2": f"Ebb cannot leave out the word `all`, with which texts begin, {_OWN_WORDS}",
+    "Kimi-K3": f"Ebb cannot tell apart the parts of an answer, {_OWN_WORDS}",
+}
+"""Templates with calls in a syntax that Ebb does not read, with the reasons."""
+
+DIFFERENT: Final = UNKNOWN_CALLS | dict.fromkeys(
     ("ibm-granite-granite-3.3-2B-Instruct", "lfm2", "lfm2_training", "LFM2-8B-A1B", "LFM2.5-Instruct"),
     "the template loses calls, which Ebb writes",
 )

@@ -23,7 +23,7 @@ GIGACHAT31 = JsonCalls(
     before=f'{START}{{"name": "<NAME>", "arguments": ',
     after="}",
     is_single=True,
-    words=(START, ROLE_END, MESSAGE_END),
+    words=(START,),
     call_words=(START,),
 )
 GIGACHAT3 = replace(

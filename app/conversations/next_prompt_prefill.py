@@ -8,23 +8,19 @@ answer ends -> wait until the engine is idle -> compute -> kept
                     ^------ a request came: abort ------'
 """
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.turns import Turns
-from app.domain.ids import new_id
 from app.domain.token_history import MessageTokens, is_shortened, pack_ids
 from app.domain.token_trails import TokenNode
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
-from app.host.idle import IdleTasks, behind_all, is_busy
+from app.host.idle import IdleTasks, is_busy, prefill
 from app.prompts.prefix_rules import AS_SENT, PrefixRules
 from app.runs.run import Run
 from app.storage.store import Store
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
 from models.chat_format import Message as ChatMessage
 
 POLL_SECONDS = 0.2
@@ -46,8 +42,24 @@ class _Answer:
         return self.run.id
 
 
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    """A prefix of a prompt that is expected next, of a tenant whose server keeps no conversation.
+
+    make: returns its token ids; none if they are unknown.
+    """
+
+    make: Callable[[], Awaitable[Sequence[int]]]
+    tenant: str
+    engine: Backend
+
+    def __str__(self) -> str:
+        """Return the name in the log."""
+        return "compaction"
+
+
 class NextPromptPrefill:
-    """Owner of the answers whose next prompts are prefilled, one after another."""
+    """Owner of the answers and prefixes whose next prompts are prefilled, one after another."""
 
     def __init__(
         self, host: EngineHost, store: Store, turns: Turns, erasure: KVErasure, *, poll_seconds: float = POLL_SECONDS
@@ -61,7 +73,7 @@ class NextPromptPrefill:
         self._turns = turns
         self._erasure = erasure
         self._poll_seconds = poll_seconds
-        self._tasks = IdleTasks(
+        self._tasks = IdleTasks[_Answer | _Prefix](
             self._compute,
             "the next prompt was not prefilled",
             poll_seconds=poll_seconds,
@@ -86,6 +98,11 @@ class NextPromptPrefill:
             return
         self._tasks.begin(self._begin(run, instructions, tools, rules))
 
+    def ahead(self, make: Callable[[], Awaitable[Sequence[int]]], tenant: str) -> None:
+        """Prefill the prefix that `make` returns: the beginning of the tenant's next prompt, or nothing."""
+        if (engine := self._host.engine) is not None:
+            self._tasks.put(_Prefix(make, tenant, engine))
+
     async def join(self) -> None:
         """Wait until all tasks have ended."""
         await self._tasks.join()
@@ -104,11 +121,17 @@ class NextPromptPrefill:
             return
         self._tasks.put(_Answer(run, engine, instructions, tools, rules))
 
-    async def _compute(self, answer: _Answer) -> bool:
+    async def _compute(self, work: _Answer | _Prefix) -> bool:
         """Try to prefill the next prompt. Returns False if the engine was busy or became busy."""
-        run, engine = answer.run, answer.engine
-        if is_busy(engine):
+        if is_busy(work.engine):
             return False
+        if isinstance(work, _Answer):
+            return await self._after_answer(work)
+        ids = await work.make()
+        return not ids or await prefill(work.engine, ids, work.tenant, self._poll_seconds)
+
+    async def _after_answer(self, answer: _Answer) -> bool:
+        run, engine = answer.run, answer.engine
         store = self._store.of(run.tenant)
         conversation = await store.conversations.get(run.answer.conversation_id)
         if await store.messages.first_answer(run.answer.id) is not None:
@@ -119,30 +142,12 @@ class NextPromptPrefill:
             conversation = replace(conversation, system_prompt=answer.instructions)
         path = await store.messages.path(run.answer.id)
         ids = await self._turns.next_prefix_of(conversation, path, answer.tools, answer.rules)
-        # Sampling one token makes the engine compute the prompt. The token is discarded.
-        params = SamplingParams(temperature=0.0, max_tokens=1)
         kept = MessageTokens(pack_ids([*ids, *ids[:1]]), starts_prompt=True)
         if not ids or not await self._store.next_prefixes.keep(run.answer.id, kept.ids):
             return True
-        [stream] = await engine.generate(
-            GenerateRequest(ids, params, request_id=new_id("next"), tenant=run.tenant, urgency=behind_all(engine))
-        )
-        try:
-            async with asyncio.TaskGroup() as group:
-                watch = group.create_task(self._abort_when_busy(engine, stream.request_id))
-                whole = [output.finish_reason == "length" async for output in stream if output.finished]
-                watch.cancel()
-        finally:
-            engine.abort(stream.request_id)
+        is_whole = await prefill(engine, ids, run.tenant, self._poll_seconds)
         if await store.messages.find(run.answer.id) is None:
             # The answer's KV was erased while this prefix was computed.
             self._erasure.begin([TokenNode(run.answer.id, None, "assistant", kept)], run.tenant)
             return True
-        return any(whole)
-
-    async def _abort_when_busy(self, engine: Backend, request_id: str) -> None:
-        while True:
-            await asyncio.sleep(self._poll_seconds)
-            if is_busy(engine, exclude=1):
-                engine.abort(request_id)
-                return
+        return is_whole

@@ -3,13 +3,16 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from contextvars import Context
 from typing import Generic, TypeVar
 
+from app.domain.ids import new_id
 from app.host.backend import Backend
 from engine.errors import EbbError
+from engine.generate_request import GenerateRequest
+from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 
 logger = logging.getLogger(__name__)
@@ -30,6 +33,33 @@ def is_busy(engine: Backend, *, exclude: int = 0) -> bool:
 def behind_all(engine: Backend) -> Urgency:
     """Return an urgency lower than that of all other requests. Under "fcfs" there are no priorities."""
     return Urgency(0 if engine.config.queue_policy == "fcfs" else LAST)
+
+
+async def prefill(engine: Backend, ids: Sequence[int], tenant: str, poll_seconds: float) -> bool:
+    """Compute a prompt, unless the engine becomes busy. Return whether it was computed.
+
+    poll_seconds: time between two checks whether the engine is busy.
+    """
+    request = GenerateRequest(
+        ids, SamplingParams(max_tokens=0), request_id=new_id("next"), tenant=tenant, urgency=behind_all(engine)
+    )
+    [stream] = await engine.generate(request)
+
+    async def abort_when_busy() -> None:
+        while True:
+            await asyncio.sleep(poll_seconds)
+            if is_busy(engine, exclude=1):
+                engine.abort(stream.request_id)
+                return
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            watch = group.create_task(abort_when_busy())
+            whole = [output.finish_reason == "length" async for output in stream if output.finished]
+            watch.cancel()
+    finally:
+        engine.abort(stream.request_id)
+    return any(whole)
 
 
 class IdleTasks(Generic[Work]):

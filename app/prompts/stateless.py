@@ -21,6 +21,7 @@ from app.host.engine_host import EngineHost
 from app.prompts.answer_memory import AnswerMemory
 from app.prompts.answer_seal import NO_TAG, Dialogue, KnownAnswer, Seal, seals_of_answers
 from app.prompts.exact_ids import exact_ids
+from app.prompts.headless import HEAD, NOTHING_LACKS, Headless, HeadPart
 from app.prompts.prefix_rules import STABLE, PrefixRules, StableMessages
 from app.prompts.tokenization import LONG_TEXT, apart_if, go_on, size_of, to_ids
 from app.prompts.volatile_lines import TreatedLines
@@ -71,6 +72,8 @@ class WholePrompt:
     lines: volatile lines that were treated.
     opening: beginning of the answer, which the client wrote.
     opening_ids: its token ids, the last of `ids`.
+    headless: the messages without their head; None if they have none.
+    is_headed: whether `ids` begin with the head of a remembered conversation, which the messages lack.
     """
 
     ids: list[int]
@@ -80,6 +83,8 @@ class WholePrompt:
     lines: TreatedLines
     opening: str = ""
     opening_ids: Sequence[int] = ()
+    headless: Headless | None = None
+    is_headed: bool = False
 
 
 def plain_answer(text: str, _: str | None) -> Message:
@@ -107,6 +112,7 @@ class WholePrompts:
         param: str,
         thinking: ThinkingMode | None = None,
         opening: str = "",
+        lacking: frozenset[HeadPart] = NOTHING_LACKS,
         stop: Callable[[], None] = go_on,
     ) -> WholePrompt:
         """Build the prompt for an answer to `messages`. Changes nothing.
@@ -114,17 +120,24 @@ class WholePrompts:
         param: the client's name of the messages.
         thinking: the answer's thinking mode; None leaves it to the model.
         opening: beginning of the answer, which the model continues.
+        lacking: parts of the head that `messages` lack. The same conversation is found with them if it is remembered.
         stop: as in `to_ids`.
 
         Raises:
             InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
-        dialogue = Dialogue(engine.tenant_salt(gate.tenant), self._host.prompt_identity)
+        salt, identity = engine.tenant_salt(gate.tenant), self._host.prompt_identity
+        dialogue = Dialogue(salt, identity)
         self._memory.owners.note(dialogue.owner, gate.tenant)
         is_long = size_of(messages) >= LONG_TEXT
         stable, seals = await apart_if(is_long, lambda: self._sealed(dialogue, messages))
-        found = await self._memory.find([seal.name for seal in seals.values()]) if seals else {}
-        history = await apart_if(is_long, lambda: longest_history(seals, found))
+        headless, own = await apart_if(is_long, lambda: Headless.of(salt, identity, messages))
+        history = await self._history(seals, is_long=is_long)
+        if is_headed := bool(lacking) and not history.num_messages:
+            behind = headless.seals(own, await self._found(own), lacking)
+            history = await self._history(
+                {len(stable.messages) + at: each for at, each in behind.items()}, is_long=is_long
+            )
         begun, added, opening_ids = await to_ids(
             gate,
             engine,
@@ -134,7 +147,24 @@ class WholePrompts:
             stop=stop,
         )
         ids = [*begun.ids, *added, *opening_ids]
-        return WholePrompt(ids, added, begun.tag, dialogue, stable.lines, opening, opening_ids)
+        return WholePrompt(
+            ids,
+            added,
+            begun.tag,
+            dialogue,
+            stable.lines,
+            opening,
+            opening_ids,
+            headless=headless if messages and messages[0].role in HEAD else None,
+            is_headed=is_headed and begun.num_messages > 0,
+        )
+
+    async def _found(self, seals: Mapping[int, Seal]) -> Mapping[bytes, bytes]:
+        return await self._memory.find([seal.name for seal in seals.values()]) if seals else {}
+
+    async def _history(self, seals: Mapping[int, Seal], *, is_long: bool) -> History:
+        found = await self._found(seals)
+        return await apart_if(is_long, lambda: longest_history(seals, found))
 
     def _sealed(self, dialogue: Dialogue, messages: Sequence[Message]) -> tuple[StableMessages, Mapping[int, Seal]]:
         """Apply the rules to `messages`, and add the result to `dialogue`. Return it with the seals of its answers."""
@@ -184,6 +214,8 @@ class WholePrompts:
         # The first record stays, since conversations may have continued from it.
         if known is None or known.before != prompt.tag:
             self._memory.keep(seal.name, seal.close(prompt.tag, pack_ids(prompt.added + ids)))
+            if prompt.headless is not None:
+                self._memory.keep(*prompt.headless.record(message, seal))
 
 
 def longest_history(seals: Mapping[int, Seal], found: Mapping[bytes, bytes]) -> History:

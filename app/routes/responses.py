@@ -1,6 +1,7 @@
 """/v1/responses: OpenAI's Responses API."""
 
 from contextlib import aclosing
+from functools import partial
 from typing import Final
 
 from starlette.requests import Request
@@ -60,6 +61,7 @@ async def compact_response(request: Request) -> Response:
     asked = GenerateRequest(compaction.prompt.ids, compaction.params(), request_id)
     [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "input")
     [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, Said())], request_id)
+    services.next_prefixes.ahead(partial(compaction.next_prefix, summary.text), gate_of(request).tenant)
     return JSONResponse(compaction.body(summary))
 
 

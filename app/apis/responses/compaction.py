@@ -14,19 +14,24 @@ from typing import Any, Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+from pydantic import TypeAdapter
 
 from app.apis.responses.input_items import InputItem
 from app.apis.responses.schema import CompactRequest, PromptFields, ReasoningFields
 from app.apis.responses.serializer import items_json, usage_json
+from app.apis.responses.tools_schema import ResponseTool, ResponseTools
 from app.domain.ids import new_id
 from app.domain.records import Message
+from app.domain.response_record import ResponseRecord
 from app.domain.tool_use import IsResult
-from app.prompts.summary import TASK
-from app.prompts.turn_prompt import Prompt
+from app.prompts.headless import HeadPart
+from app.prompts.summary import HEAD, TASK
+from app.prompts.turn_prompt import Prompt, PromptMaker
 from app.runs.usage import openai_usage
 from engine.outputs import RequestOutput
 from engine.sampling_params import SamplingParams
 
+_TOOLS: Final = TypeAdapter[list[ResponseTool]](ResponseTools)
 _KEY_BYTES: Final = 32
 _FORMAT: Final = b"1"
 """First byte of the sealed contents, which may not be empty."""
@@ -40,16 +45,30 @@ class Compaction:
     kept: messages that stay as they are.
     max_tokens: limit of the summary.
     salt: the tenant's secret.
+    maker: maker of the prompts that continue the compacted conversation; None if its head is unknown.
     """
 
     prompt: Prompt
     kept: Sequence[Message]
     max_tokens: int
     salt: bytes
+    maker: PromptMaker | None
 
     def params(self) -> SamplingParams:
         """Return the sampling parameters of the summary."""
         return SamplingParams(temperature=0.0, max_tokens=self.max_tokens)
+
+    async def next_prefix(self, summary: str) -> list[int]:
+        """Return the ids with which the next prompt begins, whatever its question is; none if they are unknown.
+
+        Raises InvalidRequestError if the template refuses the messages.
+        """
+        if self.maker is None:
+            return []
+        said = summary_item(summary)
+        now = time.time()
+        answer = Message(new_id("msg"), "", None, said.stored_role, said.text, "complete", now, now)
+        return await self.maker.next_prefix([*self.kept, answer])
 
     def body(self, summary: RequestOutput) -> dict[str, Any]:
         """Build the response body. `summary` has its usage."""
@@ -68,6 +87,11 @@ class Compaction:
         }
 
 
+def summary_item(summary: str) -> InputItem:
+    """Return the message in the place of a compaction."""
+    return InputItem(role="assistant", content=HEAD + summary)
+
+
 def asking_for_summary(request: CompactRequest) -> PromptFields:
     """Build the fields of the prompt that asks for the summary. Messages at the beginning may be dropped to fit."""
     said = [InputItem(role="user", content=request.input)] if isinstance(request.input, str) else request.input or []
@@ -76,9 +100,22 @@ def asking_for_summary(request: CompactRequest) -> PromptFields:
         input=[*said, InputItem(role="user", content=TASK)],
         instructions=request.instructions,
         previous_response_id=request.previous_response_id,
+        tools=request.tools,
         reasoning=ReasoningFields(effort="none"),
         truncation="auto",
     )
+
+
+def with_head_of(record: ResponseRecord, fields: PromptFields) -> PromptFields:
+    """Return `fields` with the instructions and the tools of the response that they continue, where they have none."""
+    own = {"instructions": record.instructions, "tools": _TOOLS.validate_python(record.tools)}
+    return fields.model_copy(update={name: value for name, value in own.items() if getattr(fields, name) is None})
+
+
+def lacking(fields: PromptFields) -> frozenset[HeadPart]:
+    """Return the parts of the head of a conversation that `fields` do not have."""
+    parts: dict[HeadPart, object] = {"tools": fields.tools, "system": fields.instructions}
+    return frozenset(part for part, given in parts.items() if given is None)
 
 
 def kept_messages(messages: Sequence[Message]) -> list[Message]:

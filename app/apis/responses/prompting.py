@@ -10,6 +10,7 @@ from app.domain.records import Conversation, Message
 from app.domain.token_history import MessageTokens, pack_ids, shortened_key
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
+from app.prompts.headless import NOTHING_LACKS, HeadPart
 from app.prompts.stateless import Remember, WholePrompts, plain_answer
 from app.prompts.thinking import preferred_mode
 from app.prompts.tokenization import go_on
@@ -44,10 +45,12 @@ class MadePrompt:
 
     remember: None if the prompt continues stored token ids. Otherwise the same messages may come again, and the
         remembered answer lets its KV be reused.
+    is_headed: as in `WholePrompt`.
     """
 
     prompt: Prompt
     remember: Remember | None
+    is_headed: bool = False
 
 
 class ResponsePrompts:
@@ -66,17 +69,19 @@ class ResponsePrompts:
         asked: Sequence[Message],
         *,
         max_tokens: int | None = None,
+        lacking: frozenset[HeadPart] = NOTHING_LACKS,
         stop: Callable[[], None] = go_on,
     ) -> MadePrompt:
         """Build the prompt for an answer to `asked`, the messages of the request.
 
         max_tokens: the client's limit of the answer. With `truncation: auto`, room is left for so many tokens, but for
             no more than half of the window.
+        lacking: as in `WholePrompts.prompt`.
         stop: as in `to_ids`.
 
         Raises InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
-        making = _Making(self, engine, parent, fields, asked, stop)
+        making = _Making(self, engine, parent, fields, asked, lacking, stop)
         if fields.truncation != "auto":
             return await making.from_all()
         window = _window(engine)
@@ -103,22 +108,30 @@ class ResponsePrompts:
         fields: PromptFields,
         messages: Sequence[Message],
         key: str,
+        lacking: frozenset[HeadPart],
         stop: Callable[[], None],
     ) -> MadePrompt:
         """Build the prompt of `messages` with the ids of the remembered answers among them.
 
         key: key of its token ids.
+        lacking: as in `WholePrompts.prompt`.
         stop: as in `to_ids`.
         """
         engine, offer = maker.engine, fields.offer
         said = [*maker.tools, *chat_messages(maker.system_prompt, turns_of(messages))]
         whole = await self._prompts.prompt(
-            self._gate, engine, said, param="input", thinking=thinking_of(engine, fields), stop=stop
+            self._gate,
+            engine,
+            said,
+            param="input",
+            thinking=thinking_of(engine, fields),
+            lacking=lacking,
+            stop=stop,
         )
         tokens = MessageTokens(pack_ids(whole.ids), key, starts_prompt=True)
         as_message = partial(offer.as_message, engine.chat_format.tools) if maker.tools else plain_answer
         remember = partial(self._prompts.remember, engine, whole, as_message=as_message)
-        return MadePrompt(Prompt(whole.ids, tokens, whole.lines), remember)
+        return MadePrompt(Prompt(whole.ids, tokens, whole.lines), remember, whole.is_headed)
 
 
 class _Making:
@@ -131,6 +144,7 @@ class _Making:
         parent: ResponseParent,
         fields: PromptFields,
         asked: Sequence[Message],
+        lacking: frozenset[HeadPart],
         stop: Callable[[], None],
     ) -> None:
         self._prompts = prompts
@@ -138,6 +152,7 @@ class _Making:
         self._fields = fields
         self._path = parent.path
         self._asked = asked
+        self._lacking = lacking
         self._stop = stop
 
     async def from_all(self) -> MadePrompt:
@@ -146,7 +161,7 @@ class _Making:
             thinking = thinking_of(self._maker.engine, self._fields)
             return MadePrompt(await self._maker.prompt(self._path, turns_of(self._asked), thinking=thinking), None)
         return await self._prompts.from_texts(
-            self._maker, self._fields, self._asked, await self._maker.key(), self._stop
+            self._maker, self._fields, self._asked, await self._maker.key(), self._lacking, self._stop
         )
 
     async def fitting(self, window: int, room: int) -> MadePrompt:
@@ -179,7 +194,7 @@ class _Making:
             return await self.from_all()
         messages = cut_before([*self._path, *self._asked], place)
         key = shortened_key(await self._maker.key())
-        return await self._prompts.from_texts(self._maker, self._fields, messages, key, self._stop)
+        return await self._prompts.from_texts(self._maker, self._fields, messages, key, self._lacking, self._stop)
 
 
 def default_room(engine: Backend) -> int:

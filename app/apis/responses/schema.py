@@ -171,6 +171,7 @@ class CompactRequest(CompatibleRequest):
     input: Input | None = None
     instructions: str | None = None
     previous_response_id: str | None = None
+    tools: ResponseTools | None = None
 
 
 class ResponseRequest(PromptFields, UrgencyFields):

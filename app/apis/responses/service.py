@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
-from app.apis.responses.compaction import Compaction, asking_for_summary, kept_messages, open_summary
+from app.apis.responses.compaction import (
+    Compaction,
+    asking_for_summary,
+    kept_messages,
+    lacking,
+    open_summary,
+    summary_item,
+    with_head_of,
+)
 from app.apis.responses.input_items import (
     CompactionItem,
     InputItem,
@@ -29,7 +37,6 @@ from app.domain.response_record import REASONING_PREFIX, ResponseRecord, message
 from app.domain.tool_use import IsResult, MayCall
 from app.host.engine_host import EngineHost
 from app.prompts.stateless import WholePrompts
-from app.prompts.summary import HEAD
 from app.prompts.thinking import note_vain_budget
 from app.prompts.tokenization import LONG_TEXT, apart_if, go_on
 from app.prompts.tool_offer import ToolOffer
@@ -191,12 +198,17 @@ class Responses:
         await self._runs.settle()
         parent = await self._parent(fields)
         _check_ended(parent)
+        if fields.previous_response_id is not None:
+            fields = with_head_of(await self._store.responses.get(fields.previous_response_id), fields)
         asked = await _asked(parent, fields)
         self._gate.check(engine)
         room = default_room(engine)
-        made = await self._prompts.prompt(engine, parent, fields, asked, max_tokens=room, stop=stop)
+        made = await self._prompts.prompt(
+            engine, parent, fields, asked, max_tokens=room, lacking=lacking(fields), stop=stop
+        )
         kept = kept_messages([*parent.path, *asked[:-1]])
-        return Compaction(made.prompt, kept, room, engine.tenant_salt(self._gate.tenant))
+        maker = None if made.is_headed else self._prompts.maker(engine, parent, fields)
+        return Compaction(made.prompt, kept, room, engine.tenant_salt(self._gate.tenant), maker)
 
     async def get(self, response_id: str) -> StoredResponse:
         """Return a response. Raises NotFoundError."""
@@ -275,7 +287,7 @@ class Responses:
         if summary is None:
             note("input.compaction")
             return InputItem(role="assistant", content=SEALED_ELSEWHERE)
-        return InputItem(role="assistant", content=HEAD + summary)
+        return summary_item(summary)
 
     async def _referenced(self, item_id: str, stored: StoredItems, param: str) -> SaidItem | ReasoningItem:
         """Return a stored item. stored: items that were read before; those of the item's message are added."""

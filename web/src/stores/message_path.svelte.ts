@@ -1,6 +1,6 @@
 import type { Problem } from "../services/api/errors";
 import type { RunEvent } from "../services/api/run_stream";
-import type { Message, Role } from "../services/api/types";
+import type { Message, PromptProgress, Role } from "../services/api/types";
 import { newMessageId } from "../services/chat/ids";
 
 /** A message as the page shows it. */
@@ -10,6 +10,8 @@ export interface ShownMessage extends Message {
   sibling_ids: string[];
   /** Reason why this question did not reach the server. */
   unsent?: Problem;
+  /** How far the prompt of this answer is computed; null once there is text. */
+  progress?: PromptProgress | null;
   /** Whether to send `parent_id`, as this question is an alternative to another one. */
   branches?: boolean;
 }
@@ -81,7 +83,7 @@ export class MessagePath {
   }
 
   /** Change a message. If the server assigned another id, the siblings take that over. */
-  update(key: string, changes: Partial<Message>): void {
+  update(key: string, changes: Partial<Message & Pick<ShownMessage, "progress">>): void {
     const message = this.find(key);
     if (message === undefined) return;
     const { id = message.id } = changes;
@@ -98,14 +100,19 @@ export class MessagePath {
         this.update(key, event.message);
         break;
       }
+      case "progress": {
+        this.update(key, { progress: event });
+        break;
+      }
       case "delta": {
         const message = this.find(key);
+        if (message?.progress) message.progress = null;
         if (message) message.content += event.text;
         if (message && event.reasoning) message.reasoning = (message.reasoning ?? "") + event.reasoning;
         break;
       }
       default:
-        this.update(key, event.message);
+        this.update(key, { ...event.message, progress: null });
     }
   }
 

@@ -75,6 +75,25 @@ describe("the open conversation", () => {
     expect(chat.messages[1]?.reasoning).toBe("Let me see.");
   });
 
+  it("has the progress of the prompt until there is text", async () => {
+    const progress = (done: number) =>
+      new TextEncoder().encode(`event: progress\ndata: ${JSON.stringify({ run_id: "run_1", sequence_number: 1, total: 80, done })}\n\n`);
+    const wire = new Wire();
+    api.sent = [wire.response];
+
+    await chat.send("hello");
+    wire.send(1, "run", started).bytes(progress(20)).bytes(progress(40));
+    await vi.waitFor(() => expect(chat.messages[1]?.progress?.done).toBe(40));
+    expect(chat.messages[1]?.content).toBe("");
+    wire.send(2, "delta", { text: "Good" });
+    await vi.waitFor(() => expect(chat.messages[1]?.content).toBe("Good"));
+    expect(chat.messages[1]?.progress).toBeNull();
+
+    wire.bytes(progress(60)).send(3, "done", { message: message({ content: "Good", status: "cancelled" }) });
+    await vi.waitFor(() => expect(chat.busy).toBe(false));
+    expect(chat.messages[1]?.progress).toBeNull();
+  });
+
   it("joins a running answer when opened", async () => {
     api.stored = { ...conversation(), messages: [user, message({ content: "Go" })] };
     const wire = new Wire().send(4, "snapshot", { run_id: "run_1", message: message({ content: "Good" }) });

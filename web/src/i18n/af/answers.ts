@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} lêer`, other: `${count} lêers` }),
   },
 
+  reading: {
+    progress: (done, total) => `Lees die klets: ${done} van ${total} tokens`,
+    left: (time) => `nog ongeveer ${time}`,
+  },
+
   regenerate: {
     title: "Genereer weer met ander instellings",
     note: "Hierdie instellings geld net vir hierdie antwoord. ’n Leë steekproefveld gebruik die klets se instelling; as die stelselprompt leeg gelaat word, kry die antwoord geen stelselprompt nie.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { zero: `${count} ملف`, one: "ملف واحد", two: "ملفان", few: `${count} ملفات`, many: `${count} ملفًا`, other: `${count} ملف` }),
   },
 
+  reading: {
+    progress: (done, total) => `قراءة الدردشة: ${done} من ${total} توكن`,
+    left: (time) => `بقي نحو ${time}`,
+  },
+
   regenerate: {
     title: "إعادة الإنشاء بإعدادات أخرى",
     note: "تنطبق هذه الإعدادات على هذه الإجابة فقط. يستخدم حقل أخذ العينات الفارغ إعداد الدردشة، وإذا تُرك موجّه النظام فارغًا فلن يكون للإجابة موجّه نظام.",

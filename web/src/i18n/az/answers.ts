@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} fayl`,
   },
 
+  reading: {
+    progress: (done, total) => `Söhbət oxunur: ${done} / ${total} token`,
+    left: (time) => `təxminən ${time} qalıb`,
+  },
+
   regenerate: {
     title: "Başqa parametrlərlə yenidən yarat",
     note: "Bu parametrlər yalnız bu cavaba aiddir. Boş seçmə sahəsində söhbətin parametri istifadə olunur; sistem promptu boş qoyulsa, cavab sistem promptu olmadan yazılır.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} файл`, few: `${count} файлы`, other: `${count} файлаў` }),
   },
 
+  reading: {
+    progress: (done, total) => `Чытанне чата: ${done} з ${total} токенаў`,
+    left: (time) => `засталося прыкладна ${time}`,
+  },
+
   regenerate: {
     title: "Згенераваць з іншымі наладамі",
     note: "Гэтыя налады дзейнічаюць толькі для гэтага адказу. Для пустога поля выбаркі дзейнічае налада чата, а калі сістэмны промпт пусты, адказ пішацца без яго.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} fitxer`, other: `${count} fitxers` }),
   },
 
+  reading: {
+    progress: (done, total) => `S’està llegint el xat: ${done} de ${total} tokens`,
+    left: (time) => `falten uns ${time}`,
+  },
+
   regenerate: {
     title: "Torna a generar amb una altra configuració",
     note: "Aquesta configuració només s’aplica a aquesta resposta. Un camp de mostreig buit fa servir la configuració del xat; si la indicació del sistema és buida, la resposta no en té cap.",

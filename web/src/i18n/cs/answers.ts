@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 soubor", few: `${count} soubory`, other: `${count} souborů` }),
   },
 
+  reading: {
+    progress: (done, total) => `Čtení chatu: ${done} z ${total} tokenů`,
+    left: (time) => `zbývá přibližně ${time}`,
+  },
+
   regenerate: {
     title: "Vygenerovat znovu s jiným nastavením",
     note: "Toto nastavení platí jen pro tuto odpověď. Prázdné pole vzorkování použije nastavení chatu; pokud je systémový prompt prázdný, odpověď žádný nemá.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 fil", other: `${count} filer` }),
   },
 
+  reading: {
+    progress: (done, total) => `Læser chatten: ${done} af ${total} tokens`,
+    left: (time) => `ca. ${time} tilbage`,
+  },
+
   regenerate: {
     title: "Generér igen med andre indstillinger",
     note: "Indstillingerne gælder kun for dette svar. Et tomt samplingfelt bruger chattens indstilling; hvis systemprompten er tom, har svaret ingen.",

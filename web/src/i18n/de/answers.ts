@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 Datei", other: `${count} Dateien` }),
   },
 
+  reading: {
+    progress: (done, total) => `Der Chat wird gelesen: ${done} von ${total} Token`,
+    left: (time) => `noch etwa ${time}`,
+  },
+
   regenerate: {
     title: "Mit anderen Einstellungen neu generieren",
     note: "Diese Einstellungen gelten nur für diese Antwort. Für ein leeres Sampling-Feld gilt die Einstellung des Chats; bleibt der Systemprompt leer, hat die Antwort keinen.",

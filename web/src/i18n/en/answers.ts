@@ -58,6 +58,11 @@ export const texts = {
     files: (count: number) => (count === 1 ? "1 file" : `${count} files`),
   },
 
+  reading: {
+    progress: (done: string, total: string) => `Reading the conversation: ${done} of ${total} tokens`,
+    left: (time: string) => `about ${time} left`,
+  },
+
   regenerate: {
     title: "Regenerate with other settings",
     note: "These settings apply to this answer only. An empty sampling field uses the chat's setting; an empty system prompt means none.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} archivo`, other: `${count} archivos` }),
   },
 
+  reading: {
+    progress: (done, total) => `Leyendo el chat: ${done} de ${total} tokens`,
+    left: (time) => `quedan unos ${time}`,
+  },
+
   regenerate: {
     title: "Volver a generar con otros ajustes",
     note: "Estos ajustes solo se aplican a esta respuesta. Un campo de muestreo vacío usa el ajuste del chat; si el prompt del sistema está vacío, la respuesta no lleva ninguno.",

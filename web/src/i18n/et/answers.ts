@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 fail", other: `${count} faili` }),
   },
 
+  reading: {
+    progress: (done, total) => `Vestluse lugemine: ${done} / ${total} tokenit`,
+    left: (time) => `jäänud umbes ${time}`,
+  },
+
   regenerate: {
     title: "Loo muude seadetega uuesti",
     note: "Need seaded kehtivad ainult sellele vastusele. Tühi tokenivaliku väli kasutab vestluse seadet; kui süsteemiviip on tühi, kirjutatakse vastus ilma selleta.",

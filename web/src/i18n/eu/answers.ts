@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `Fitxategi ${count}`, other: `${count} fitxategi` }),
   },
 
+  reading: {
+    progress: (done, total) => `Txata irakurtzen: ${done} / ${total} token`,
+    left: (time) => `${time} inguru falta dira`,
+  },
+
   regenerate: {
     title: "Sortu berriro beste ezarpen batzuekin",
     note: "Ezarpen hauek erantzun honetarako bakarrik dira. Laginketa-eremu huts batek txataren ezarpena erabiltzen du; sistemaren prompta hutsik uzten bada, erantzunak ez du sistemaren promptik izango.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 tiedosto", other: `${count} tiedostoa` }),
   },
 
+  reading: {
+    progress: (done, total) => `Luetaan keskustelua: ${done} / ${total} tokenia`,
+    left: (time) => `jäljellä noin ${time}`,
+  },
+
   regenerate: {
     title: "Luo uudelleen muilla asetuksilla",
     note: "Nämä asetukset koskevat vain tätä vastausta. Tyhjässä otantakentässä käytetään keskustelun asetusta; jos järjestelmäkehote on tyhjä, vastaus kirjoitetaan ilman sitä.",

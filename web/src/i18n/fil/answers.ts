@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} file`,
   },
 
+  reading: {
+    progress: (done, total) => `Binabasa ang chat: ${done} sa ${total} token`,
+    left: (time) => `mga ${time} pa`,
+  },
+
   regenerate: {
     title: "I-regenerate gamit ang ibang setting",
     note: "Para lang sa sagot na ito ang mga setting na ito. Ginagamit ng blangkong sampling field ang setting ng chat; kapag blangko ang system prompt, walang system prompt ang sagot.",

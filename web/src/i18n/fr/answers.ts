@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} fichier`, other: `${count} fichiers` }),
   },
 
+  reading: {
+    progress: (done, total) => `Lecture de la conversation : ${done} tokens sur ${total}`,
+    left: (time) => `encore environ ${time}`,
+  },
+
   regenerate: {
     title: "Régénérer avec d’autres réglages",
     note: "Ces réglages ne concernent que cette réponse. Un champ d’échantillonnage vide reprend le réglage de la conversation ; si le prompt système est vide, la réponse n’en a pas.",

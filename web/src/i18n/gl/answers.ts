@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} ficheiro`, other: `${count} ficheiros` }),
   },
 
+  reading: {
+    progress: (done, total) => `Lendo o chat: ${done} de ${total} tokens`,
+    left: (time) => `quedan uns ${time}`,
+  },
+
   regenerate: {
     title: "Xerar de novo con outros axustes",
     note: "Estes axustes só se aplican a esta resposta. Un campo de mostraxe baleiro usa o axuste do chat; se o prompt do sistema está baleiro, a resposta non leva ningún.",

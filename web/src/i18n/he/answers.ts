@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "קובץ אחד", two: "שני קבצים", other: `${count} קבצים` }),
   },
 
+  reading: {
+    progress: (done, total) => `קריאת הצ׳אט: ${done} מתוך ${total} טוקנים`,
+    left: (time) => `נותרו בערך ${time}`,
+  },
+
   regenerate: {
     title: "יצירה מחדש עם הגדרות אחרות",
     note: "ההגדרות האלה חלות רק על התשובה הזו. שדה דגימה ריק משתמש בהגדרה של הצ׳אט, ואם הנחיית המערכת ריקה, התשובה נכתבת בלעדיה.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} फ़ाइल`, other: `${count} फ़ाइलें` }),
   },
 
+  reading: {
+    progress: (done, total) => `चैट पढ़ी जा रही है: ${total} में से ${done} टोकन`,
+    left: (time) => `लगभग ${time} शेष`,
+  },
+
   regenerate: {
     title: "दूसरी सेटिंग के साथ फिर से जनरेट करें",
     note: "ये सेटिंग सिर्फ़ इस जवाब पर लागू होंगी। सैंपलिंग के ख़ाली फ़ील्ड में चैट की सेटिंग लागू होती है; सिस्टम प्रॉम्प्ट ख़ाली हो, तो जवाब बिना सिस्टम प्रॉम्प्ट के लिखा जाता है।",

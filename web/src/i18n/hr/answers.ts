@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} datoteka`, few: `${count} datoteke`, other: `${count} datoteka` }),
   },
 
+  reading: {
+    progress: (done, total) => `Čitanje razgovora: ${done} od ${total} tokena`,
+    left: (time) => `preostaje otprilike ${time}`,
+  },
+
   regenerate: {
     title: "Ponovno generiraj uz druge postavke",
     note: "Ove postavke vrijede samo za ovaj odgovor. Za prazno polje uzorkovanja vrijedi postavka razgovora, a ako je sistemski prompt prazan, odgovor ga nema.",

@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} fájl`,
   },
 
+  reading: {
+    progress: (done, total) => `Csevegés olvasása: ${done} / ${total} token`,
+    left: (time) => `kb. ${time} van hátra`,
+  },
+
   regenerate: {
     title: "Újragenerálás más beállításokkal",
     note: "Ezek a beállítások csak erre a válaszra vonatkoznak. Az üres mintavételi mező a csevegés beállítását használja; ha a rendszerprompt üres, a válasz rendszerprompt nélkül készül.",

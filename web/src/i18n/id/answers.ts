@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} file`,
   },
 
+  reading: {
+    progress: (done, total) => `Membaca obrolan: ${done} dari ${total} token`,
+    left: (time) => `sekitar ${time} lagi`,
+  },
+
   regenerate: {
     title: "Buat ulang dengan pengaturan lain",
     note: "Pengaturan ini hanya berlaku untuk jawaban ini. Kolom sampling yang kosong memakai pengaturan obrolan; jika prompt sistem kosong, jawaban ditulis tanpa prompt sistem.",

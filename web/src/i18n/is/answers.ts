@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} skrá`, other: `${count} skrár` }),
   },
 
+  reading: {
+    progress: (done, total) => `Les spjallið: ${done} af ${total} tókum`,
+    left: (time) => `u.þ.b. ${time} eftir`,
+  },
+
   regenerate: {
     title: "Búa til aftur með öðrum stillingum",
     note: "Þessar stillingar gilda aðeins fyrir þetta svar. Autt úrtakssvæði notar stillingu spjallsins; ef kerfiskvaðningin er auð er svarið skrifað án hennar.",

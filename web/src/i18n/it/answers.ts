@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} file`,
   },
 
+  reading: {
+    progress: (done, total) => `Lettura della chat: ${done} token su ${total}`,
+    left: (time) => `ancora circa ${time}`,
+  },
+
   regenerate: {
     title: "Rigenera con altre impostazioni",
     note: "Queste impostazioni valgono solo per questa risposta. Un campo di campionamento vuoto usa l’impostazione della chat; se il prompt di sistema è vuoto, la risposta non ne ha nessuno.",

@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} 個のファイル`,
   },
 
+  reading: {
+    progress: (done, total) => `チャットを読んでいます：${done} / ${total} トークン`,
+    left: (time) => `残り約 ${time}`,
+  },
+
   regenerate: {
     title: "設定を変えて再生成",
     note: "この設定はこの回答だけに適用されます。サンプリングの空欄にはチャットの設定が使われ、システムプロンプトを空にすると、システムプロンプトなしで回答が生成されます。",

@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `파일 ${count}개`,
   },
 
+  reading: {
+    progress: (done, total) => `채팅을 읽는 중: ${done} / ${total} 토큰`,
+    left: (time) => `약 ${time} 남음`,
+  },
+
   regenerate: {
     title: "다른 설정으로 다시 생성",
     note: "이 설정은 이 답변에만 적용됩니다. 샘플링 항목을 비워 두면 채팅의 설정을 따르고, 시스템 프롬프트를 비워 두면 시스템 프롬프트 없이 답변합니다.",

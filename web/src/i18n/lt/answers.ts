@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} failas`, few: `${count} failai`, other: `${count} failų` }),
   },
 
+  reading: {
+    progress: (done, total) => `Skaitomas pokalbis: ${done} iš ${total} žetonų`,
+    left: (time) => `liko maždaug ${time}`,
+  },
+
   regenerate: {
     title: "Generuoti iš naujo su kitais nustatymais",
     note: "Šie nustatymai taikomi tik šiam atsakymui. Tuščiam atrankos laukui taikomas pokalbio nustatymas, o jei sistemos raginimas tuščias, atsakymas rašomas be jo.",

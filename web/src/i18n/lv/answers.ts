@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { zero: `${count} failu`, one: `${count} fails`, other: `${count} faili` }),
   },
 
+  reading: {
+    progress: (done, total) => `Tērzēšana tiek lasīta: ${done} no ${total} tokeniem`,
+    left: (time) => `vēl aptuveni ${time}`,
+  },
+
   regenerate: {
     title: "Ģenerēt vēlreiz ar citiem iestatījumiem",
     note: "Šie iestatījumi attiecas tikai uz šo atbildi. Tukšā izlases laukā spēkā ir tērzēšanas iestatījums; ja sistēmas uzvedne ir tukša, atbilde tiek rakstīta bez tās.",

@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} fail`,
   },
 
+  reading: {
+    progress: (done, total) => `Membaca sembang: ${done} daripada ${total} token`,
+    left: (time) => `kira-kira ${time} lagi`,
+  },
+
   regenerate: {
     title: "Jana semula dengan tetapan lain",
     note: "Tetapan ini hanya untuk jawapan ini. Medan pensampelan yang kosong menggunakan tetapan sembang; jika gesaan sistem kosong, jawapan ditulis tanpa gesaan sistem.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 fil", other: `${count} filer` }),
   },
 
+  reading: {
+    progress: (done, total) => `Leser chatten: ${done} av ${total} tokens`,
+    left: (time) => `ca. ${time} igjen`,
+  },
+
   regenerate: {
     title: "Generer på nytt med andre innstillinger",
     note: "Innstillingene gjelder bare for dette svaret. Et tomt samplingfelt bruker innstillingen til chatten; hvis systemledeteksten er tom, har svaret ingen.",

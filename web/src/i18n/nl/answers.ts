@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 bestand", other: `${count} bestanden` }),
   },
 
+  reading: {
+    progress: (done, total) => `De chat wordt gelezen: ${done} van ${total} tokens`,
+    left: (time) => `nog circa ${time}`,
+  },
+
   regenerate: {
     title: "Opnieuw genereren met andere instellingen",
     note: "Deze instellingen gelden alleen voor dit antwoord. Voor een leeg samplingveld geldt de instelling van de chat; is de systeemprompt leeg, dan heeft het antwoord er geen.",

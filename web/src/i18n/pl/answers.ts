@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 plik", few: `${count} pliki`, other: `${count} plików` }),
   },
 
+  reading: {
+    progress: (done, total) => `Czytanie czatu: ${done} z ${total} tokenów`,
+    left: (time) => `zostało około ${time}`,
+  },
+
   regenerate: {
     title: "Wygeneruj ponownie z innymi ustawieniami",
     note: "Te ustawienia dotyczą tylko tej odpowiedzi. Puste pole próbkowania oznacza ustawienie czatu, a jeśli prompt systemowy jest pusty, odpowiedź powstaje bez niego.",

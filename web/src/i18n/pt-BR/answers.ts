@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} arquivo`, other: `${count} arquivos` }),
   },
 
+  reading: {
+    progress: (done, total) => `Lendo a conversa: ${done} de ${total} tokens`,
+    left: (time) => `faltam cerca de ${time}`,
+  },
+
   regenerate: {
     title: "Gerar novamente com outras configurações",
     note: "Estas configurações valem só para esta resposta. Um campo de amostragem vazio usa a configuração da conversa; se o prompt do sistema estiver vazio, a resposta não terá nenhum.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} ficheiro`, other: `${count} ficheiros` }),
   },
 
+  reading: {
+    progress: (done, total) => `A ler a conversa: ${done} de ${total} tokens`,
+    left: (time) => `faltam cerca de ${time}`,
+  },
+
   regenerate: {
     title: "Gerar novamente com outras definições",
     note: "Estas definições aplicam-se apenas a esta resposta. Um campo de amostragem vazio usa a definição da conversa; se o prompt de sistema estiver vazio, a resposta não terá nenhum.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} fișier`, few: `${count} fișiere`, other: `${count} de fișiere` }),
   },
 
+  reading: {
+    progress: (done, total) => `Se citește chatul (tokenuri: ${done} din ${total})`,
+    left: (time) => `încă aproximativ ${time}`,
+  },
+
   regenerate: {
     title: "Regenerează cu alte setări",
     note: "Aceste setări se aplică doar acestui răspuns. Un câmp de eșantionare gol folosește setarea chatului; dacă promptul de sistem este gol, răspunsul se scrie fără el.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} файл`, few: `${count} файла`, other: `${count} файлов` }),
   },
 
+  reading: {
+    progress: (done, total) => `Чтение чата: ${done} из ${total} токенов`,
+    left: (time) => `осталось примерно ${time}`,
+  },
+
   regenerate: {
     title: "Сгенерировать заново с другими настройками",
     note: "Эти настройки действуют только для этого ответа. Для пустого поля выборки действует настройка чата, а если системный промпт пуст, ответ пишется без него.",

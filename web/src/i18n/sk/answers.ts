@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 súbor", few: `${count} súbory`, other: `${count} súborov` }),
   },
 
+  reading: {
+    progress: (done, total) => `Číta sa chat: ${done} z ${total} tokenov`,
+    left: (time) => `zostáva približne ${time}`,
+  },
+
   regenerate: {
     title: "Vygenerovať znova s inými nastaveniami",
     note: "Tieto nastavenia platia len pre túto odpoveď. Prázdne pole vzorkovania použije nastavenie chatu; ak je systémový prompt prázdny, odpoveď žiadny nemá.",

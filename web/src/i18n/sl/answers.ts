@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} datoteka`, two: `${count} datoteki`, few: `${count} datoteke`, other: `${count} datotek` }),
   },
 
+  reading: {
+    progress: (done, total) => `Branje klepeta: ${done} od ${total} žetonov`,
+    left: (time) => `še približno ${time}`,
+  },
+
   regenerate: {
     title: "Ustvari znova z drugimi nastavitvami",
     note: "Te nastavitve veljajo samo za ta odgovor. Prazno polje vzorčenja uporabi nastavitev klepeta; če je sistemski poziv prazen, je odgovor napisan brez njega.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 skedar", other: `${count} skedarë` }),
   },
 
+  reading: {
+    progress: (done, total) => `Po lexohet biseda: ${done} nga ${total} tokenë`,
+    left: (time) => `edhe rreth ${time}`,
+  },
+
   regenerate: {
     title: "Rigjenero me cilësime të tjera",
     note: "Këto cilësime vlejnë vetëm për këtë përgjigje. Një fushë kampionimi bosh përdor cilësimin e bisedës; nëse prompti i sistemit është bosh, përgjigjja shkruhet pa të.",

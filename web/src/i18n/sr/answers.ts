@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: `${count} фајл`, few: `${count} фајла`, other: `${count} фајлова` }),
   },
 
+  reading: {
+    progress: (done, total) => `Ћаскање се чита: ${done} од ${total} токена`,
+    left: (time) => `још око ${time}`,
+  },
+
   regenerate: {
     title: "Генериши поново са другим подешавањима",
     note: "Ова подешавања важе само за овај одговор. За празно поље узорковања важи подешавање ћаскања, а ако је системски промпт празан, одговор се пише без њега.",

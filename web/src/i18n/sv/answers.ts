@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 fil", other: `${count} filer` }),
   },
 
+  reading: {
+    progress: (done, total) => `Läser chatten: ${done} av ${total} tokens`,
+    left: (time) => `cirka ${time} kvar`,
+  },
+
   regenerate: {
     title: "Generera om med andra inställningar",
     note: "Inställningarna gäller bara det här svaret. Ett tomt samplingsfält använder chattens inställning, men om systemprompten är tom har svaret ingen.",

@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "faili 1", other: `faili ${count}` }),
   },
 
+  reading: {
+    progress: (done, total) => `Inasoma gumzo: tokeni ${done} kati ya ${total}`,
+    left: (time) => `bado takriban ${time}`,
+  },
+
   regenerate: {
     title: "Tengeneza upya kwa mipangilio mingine",
     note: "Mipangilio hii ni ya jibu hili pekee. Sehemu tupu ya sampuli hutumia mpangilio wa gumzo; kidokezo cha mfumo kikiachwa tupu, jibu huandikwa bila kidokezo cha mfumo.",

@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} dosya`,
   },
 
+  reading: {
+    progress: (done, total) => `Sohbet okunuyor: ${done} / ${total} token`,
+    left: (time) => `yaklaşık ${time} kaldı`,
+  },
+
   regenerate: {
     title: "Başka ayarlarla yeniden oluştur",
     note: "Bu ayarlar yalnızca bu yanıt için geçerlidir. Boş örnekleme alanında sohbetin ayarı kullanılır; sistem istemi boş bırakılırsa yanıt sistem istemi olmadan yazılır.",

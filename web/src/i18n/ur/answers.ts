@@ -63,6 +63,11 @@ export const texts: AnswerTexts = {
     files: (count) => plural(count, { one: "1 فائل", other: `${count} فائلیں` }),
   },
 
+  reading: {
+    progress: (done, total) => `چیٹ پڑھی جا رہی ہے: ${total} میں سے ${done} ٹوکنز`,
+    left: (time) => `تقریباً ${time} باقی`,
+  },
+
   regenerate: {
     title: "دوسری ترتیبات کے ساتھ دوبارہ بنائیں",
     note: "یہ ترتیبات صرف اسی جواب پر لاگو ہوتی ہیں۔ سیمپلنگ کا خالی خانہ چیٹ کی ترتیب استعمال کرتا ہے؛ سسٹم پرامپٹ خالی ہو تو جواب سسٹم پرامپٹ کے بغیر لکھا جاتا ہے۔",

@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} ta fayl`,
   },
 
+  reading: {
+    progress: (done, total) => `Chat oʻqilmoqda: ${total} tokendan ${done} tasi`,
+    left: (time) => `taxminan ${time} qoldi`,
+  },
+
   regenerate: {
     title: "Boshqa sozlamalar bilan qayta yaratish",
     note: "Bu sozlamalar faqat shu javobga tegishli. Boʻsh tanlash maydonida chat sozlamasi ishlatiladi; tizim prompti boʻsh qoldirilsa, javob usiz yoziladi.",

@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} tệp`,
   },
 
+  reading: {
+    progress: (done, total) => `Đang đọc đoạn chat: ${done} trên ${total} token`,
+    left: (time) => `còn khoảng ${time}`,
+  },
+
   regenerate: {
     title: "Tạo lại với cài đặt khác",
     note: "Các cài đặt này chỉ áp dụng cho câu trả lời này. Ô lấy mẫu để trống dùng cài đặt của đoạn chat; nếu để trống prompt hệ thống, câu trả lời sẽ không có prompt hệ thống.",

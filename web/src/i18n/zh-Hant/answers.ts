@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} 個檔案`,
   },
 
+  reading: {
+    progress: (done, total) => `正在讀取對話：${done} / ${total} 個 token`,
+    left: (time) => `還需約 ${time}`,
+  },
+
   regenerate: {
     title: "以其他設定重新產生",
     note: "這些設定只用於此回答。取樣欄位留空則沿用對話的設定，系統提示詞留空則不使用系統提示詞。",

@@ -60,6 +60,11 @@ export const texts: AnswerTexts = {
     files: (count) => `${count} 个文件`,
   },
 
+  reading: {
+    progress: (done, total) => `正在读取对话：${done} / ${total} 个 token`,
+    left: (time) => `还需约 ${time}`,
+  },
+
   regenerate: {
     title: "用其他设置重新生成",
     note: "这些设置仅用于此回答。采样设置留空则沿用对话设置，系统提示词留空则不使用系统提示词。",

@@ -24,7 +24,7 @@ export interface RunObserver {
   lost(): void;
 }
 
-const KINDS = new Set(["run", "snapshot", "delta", "done", "error"]);
+const KINDS = new Set(["run", "snapshot", "progress", "delta", "done", "error"]);
 
 /**
  * Follow a run to its end. first: the response of the request that started the run; null attaches to a running one.

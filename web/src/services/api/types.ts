@@ -14,6 +14,7 @@ type ByTier<T> = Readonly<Record<TierId, T>>;
 export type ErrorBody = Schemas["ErrorBody"];
 export type KvReceipt = Schemas["KVReceipt"];
 export type Usage = Schemas["Usage"];
+export type PromptProgress = Pick<Schemas["RunProgress"], "state" | "total" | "done" | "computed" | "seconds_left"> & { reused: ByTier<number> };
 export type Conversation = Schemas["Conversation"];
 export type DeletedConversation = Schemas["DeletedConversation"];
 export type DeletedMessage = Schemas["DeletedMessage"];

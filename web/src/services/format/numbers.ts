@@ -40,6 +40,18 @@ export function seconds(ms: number): string {
   return withUnit(format.format(Math.max(0.01, ms / 1_000)), "s");
 }
 
+/** Seconds up to which an estimate is not given in minutes. */
+const MOST_SECONDS = 90;
+/** Seconds to which longer estimates are rounded, so that the text is calm. */
+const STEP_SECONDS = 5;
+
+/** Format an estimate of the seconds left, which is rounded up. */
+export function timeLeft(seconds: number): string {
+  const step = seconds > 2 * STEP_SECONDS ? STEP_SECONDS : 1;
+  const [value, unit] = seconds > MOST_SECONDS ? [seconds / 60, "minute"] : [Math.max(1, Math.ceil(seconds / step) * step), "second"];
+  return new Intl.NumberFormat(language.locale, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: 0 }).format(value);
+}
+
 /** Format a number of bytes in KiB, MiB or GiB. */
 export function bytes(value: number): string {
   return withUnit(...inUnit(value));

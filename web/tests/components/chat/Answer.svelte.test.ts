@@ -55,6 +55,17 @@ it.each(["before", "after"])("draws the receipt a frame after the end of an answ
   expect(receipt()).toBeDefined();
 });
 
+it("draws the progress of the prompt until there is text", async () => {
+  const progress = { state: "computing", total: 80, done: 40, reused: {}, computed: 40, seconds_left: null };
+  const { shown } = show({ content: "" });
+  Object.assign(shown, { progress });
+  flushSync();
+  await vi.waitFor(() => expect(document.querySelector("[role=progressbar]")).not.toBeNull());
+  Object.assign(shown, { content: "low", progress: null });
+  flushSync();
+  expect([text(), document.querySelector("[role=progressbar]")]).toEqual(["low", null]);
+});
+
 it("draws a stored answer with its receipt", () => {
   show({ status: "complete", content: "low tide", usage });
   expect([text(), receipt()]).toEqual(["low tide", "91% cached · 0.26 s"]);

@@ -110,9 +110,10 @@ def ttft(llm: LLM, token_ids: Sequence[int]) -> float:
         empty_cpu(llm.tiers.store)
     llm.engine.core.scheduler.blocks.pool.forget_free()
     [completion] = llm.generate([token_ids], SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True))
-    kv = completion.usage.kv
+    usage = completion.outputs[0].usage
+    kv = usage.kv
     assert kv.reused["device"] + kv.reused["cpu"] == 0, f"the prompt was not only in Redis: {kv}"
-    return completion.usage.ttft_ms
+    return usage.ttft_ms
 
 
 def measure(arms: dict[str, LLM], prompts: Sequence[Sequence[int]], latency: float, rate: float) -> Point:

@@ -1,26 +1,33 @@
 """Offline use: prompts in, answers out, no server."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
+from typing import Any, Final
 
 from engine.build import build_llm_engine
 from engine.config import EngineConfig
+from engine.device_choice import block_size_for, choose_device, step_tokens_for
+from engine.errors import EngineError, InvalidRequestError
 from engine.generate_request import GenerateRequest
-from engine.outputs import FinishReason, Usage
+from engine.llm_outputs import PromptOutput, completion_of, logprobs_of
+from engine.outputs import RequestOutput, joined
 from engine.sampling_params import SamplingParams
+from models.chat_format import Message
+from models.resolve import resolve_model
+from models.thinking import ThinkingMode
 
+MOST_PROMPTS: Final = 1 << 20
+"""Length of the queue of an `LLM` that is opened by name. A server refuses requests earlier."""
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """One whole answer."""
+Prompt = str | Sequence[int]
+"""A text, or token ids."""
 
-    text: str
-    token_ids: tuple[int, ...]
-    finish_reason: FinishReason
-    usage: Usage
+Conversation = Sequence[Mapping[str, str]]
+"""Messages with `role` and `content`."""
 
 
 class LLM:
@@ -29,41 +36,138 @@ class LLM:
     def __init__(self, config: EngineConfig, *, progress: Callable[[str], None] = lambda _: None) -> None:
         self._closing = ExitStack()
         try:
-            self.engine, self.tokenizer, _, self.tiers = build_llm_engine(config, progress, self._closing)
+            self.engine, self.tokenizer, self.chat_format, self.tiers = build_llm_engine(
+                config, progress, self._closing
+            )
         except BaseException:
             self._closing.close()
             raise
 
-    def generate(
-        self, prompts: Sequence[str | Sequence[int]], params: SamplingParams | None = None
-    ) -> list[Completion]:
-        """Answer all prompts (text or token ids) in one continuously batched run; the order is that of the prompts.
+    @classmethod
+    def open(
+        cls,
+        model: str,
+        cache_dir: Path,
+        *,
+        device: str = "auto",
+        progress: Callable[[str], None] = print,
+        **fields: Any,
+    ) -> "LLM":
+        """Load a model by name. Without further fields, KV is kept on the device alone.
 
-        Raises InvalidRequestError, OverloadedError; in that case nothing is started.
+        model: a folder, a GGUF file, a name of `ebb pull`, or a hub id. A model that is not here is downloaded.
+        cache_dir: folder of downloads and compiled kernels; that of the server is `~/.cache/ebb`.
+        fields: further fields of EngineConfig.
+
+        Raise ModelError or EngineError.
         """
-        sampling = params or SamplingParams()
-        ids = [self.tokenizer.encode_prompt(p) if isinstance(p, str) else list(p) for p in prompts]
-        batch = secrets.token_hex(4)
-        order: list[str] = []
+        chosen = choose_device(device)
+        folder = resolve_model(model, cache_dir, progress, device=chosen)
+        config = EngineConfig(
+            folder,
+            folder.name,
+            tiers=None,
+            secret=secrets.token_bytes(32),
+            device=chosen,
+            block_size=block_size_for(chosen),
+            max_num_batched_tokens=step_tokens_for(chosen),
+            max_waiting=MOST_PROMPTS,
+            cache_dir=cache_dir,
+        )
+        return cls(replace(config, **fields), progress=progress)
+
+    def generate(
+        self,
+        prompts: str | Sequence[Prompt],
+        params: SamplingParams | Sequence[SamplingParams] | None = None,
+        *,
+        n: int = 1,
+    ) -> list[PromptOutput]:
+        """Answer all prompts in one continuously batched run. The order of the results is that of the prompts.
+
+        params: for all prompts, or one for each.
+        n: number of answers to each prompt, which is computed once.
+
+        Raise InvalidRequestError or OverloadedError; in that case nothing is started. Raise EngineError if the model
+        failed.
+        """
+        given = [prompts] if isinstance(prompts, str) else list(prompts)
+        ids = [self.tokenizer.encode_prompt(each) if isinstance(each, str) else list(each) for each in given]
+        texts = [each if isinstance(each, str) else None for each in given]
+        return self._answer(ids, texts, params, n)
+
+    def chat(
+        self,
+        conversations: Conversation | Sequence[Conversation],
+        params: SamplingParams | Sequence[SamplingParams] | None = None,
+        *,
+        n: int = 1,
+        thinking: ThinkingMode | None = None,
+    ) -> list[PromptOutput]:
+        """Answer one conversation or several, with the model's chat template. Otherwise as `generate`.
+
+        thinking: a mode of a model that thinks; None for the model's default.
+        """
+        is_one = bool(conversations) and isinstance(conversations[0], Mapping)
+        several: Sequence[Any] = [conversations] if is_one else conversations
+        ids = [self.chat_format.render(_messages(each), thinking=thinking) for each in several]
+        return self._answer(ids, [None] * len(ids), params, n)
+
+    def _answer(
+        self,
+        prompts: Sequence[list[int]],
+        texts: Sequence[str | None],
+        params: SamplingParams | Sequence[SamplingParams] | None,
+        n: int,
+    ) -> list[PromptOutput]:
+        if n < 1:
+            raise InvalidRequestError(f"n is {n}; it must be at least 1", param="n")
+        given = [params or SamplingParams()] * len(prompts) if not isinstance(params, Sequence) else list(params)
+        if len(given) != len(prompts):
+            text = f"there are {len(prompts)} prompts and {len(given)} parameters; give one for each, or one for all"
+            raise InvalidRequestError(text, param="params")
+        order = self._queue(prompts, given, n)
+        answers = self._run([request_id for ids in order for request_id in ids])
+        results = list[PromptOutput]()
+        for prompt, given_text, sampling, ids in zip(prompts, texts, given, order, strict=True):
+            wholes = [answers[request_id] for request_id in ids]
+            outputs = [completion_of(at, each, sampling, self._describe) for at, each in enumerate(wholes)]
+            scored = (None, *(logprobs_of(each, self._describe) for each in wholes[0].prompt_logprobs))
+            of_prompt = scored if sampling.prompt_logprobs is not None else None
+            results.append(PromptOutput(given_text, tuple(prompt), tuple(outputs), of_prompt))
+        return results
+
+    def _describe(self, ids: Sequence[int]) -> str:
+        return self.tokenizer.describe(ids)
+
+    def _queue(self, prompts: Sequence[list[int]], params: Sequence[SamplingParams], n: int) -> list[list[str]]:
+        """Queue `n` answers to each prompt, or none at all. Return their ids by prompt."""
+        batch, order = secrets.token_hex(4), list[list[str]]()
         try:
-            for index, prompt in enumerate(ids):
-                order.append(self.engine.add_request(GenerateRequest(prompt, sampling, f"{batch}-{index}")).request_id)
+            for index, (prompt, sampling) in enumerate(zip(prompts, params, strict=True)):
+                first = self.engine.add_request(GenerateRequest(prompt, sampling, f"{batch}-{index}")).request_id
+                order.append([first])
+                order[-1].extend(self.engine.add_fork(first, choice).request_id for choice in range(1, n))
         except BaseException:
-            for request_id in order:
+            for request_id in (each for ids in order for each in ids):
                 self.engine.abort_request(request_id)
             raise
-        parts: dict[str, list[str]] = {request_id: [] for request_id in order}
-        tokens: dict[str, list[int]] = {request_id: [] for request_id in order}
-        done: dict[str, Completion] = {}
+        return order
+
+    def _run(self, request_ids: Sequence[str]) -> dict[str, RequestOutput]:
+        """Compute until all requests have ended. Return the whole answers. Raise EngineError if one of them failed."""
+        received: dict[str, list[RequestOutput]] = {request_id: [] for request_id in request_ids}
+        num_unfinished = len(received)
         # Also when all have ended: what the last steps filled still goes down to the tiers.
-        while len(done) < len(order) or not self.engine.core.is_quiet:
+        while num_unfinished or not self.engine.core.is_quiet:
             for output in self.engine.step():
-                parts[output.request_id].append(output.text)
-                tokens[output.request_id].extend(output.token_ids)
-                if output.finish_reason is not None and output.usage is not None:
-                    text, token_ids = "".join(parts[output.request_id]), tuple(tokens[output.request_id])
-                    done[output.request_id] = Completion(text, token_ids, output.finish_reason, output.usage)
-        return [done[request_id] for request_id in order]
+                received[output.request_id].append(output)
+                num_unfinished -= output.finished
+        wholes = {request_id: joined(outputs) for request_id, outputs in received.items()}
+        for each in wholes.values():
+            if each.error is not None:
+                raise EngineError(each.error)
+        return wholes
 
     def close(self) -> None:
         """End the model thread, the tiers and the companion."""
@@ -78,3 +182,11 @@ class LLM:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _messages(conversation: Conversation) -> list[Message]:
+    """Convert messages. Raise InvalidRequestError for one that is not text."""
+    for each in conversation:
+        if not isinstance(each.get("role"), str) or not isinstance(each.get("content"), str):
+            raise InvalidRequestError("each message needs a role and a content, both of them text", param="messages")
+    return [Message(each["role"], each["content"]) for each in conversation]

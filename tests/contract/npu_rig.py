@@ -8,7 +8,8 @@ import torch
 
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
-from engine.llm import LLM, Completion
+from engine.llm import LLM
+from engine.llm_outputs import CompletionOutput
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.sampling_params import SamplingParams
 from engine.worker.torch.device_tables import DeviceTables
@@ -80,9 +81,9 @@ def note_sampler_copies(monkeypatch: pytest.MonkeyPatch) -> list[HostCopies]:
     return copied
 
 
-def answers(llm: LLM, prompts: Sequence[Sequence[int]], count: int) -> list[Completion]:
+def answers(llm: LLM, prompts: Sequence[Sequence[int]], count: int) -> list[CompletionOutput]:
     params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
-    return llm.generate(list(prompts), params)
+    return [each.outputs[0] for each in llm.generate(list(prompts), params)]
 
 
 def fill_device(llm: LLM) -> None:

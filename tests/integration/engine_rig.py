@@ -6,7 +6,8 @@ from pathlib import Path
 
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
-from engine.llm import LLM, Completion
+from engine.llm import LLM
+from engine.llm_outputs import CompletionOutput
 from engine.sampling_params import SamplingParams
 from tests.conftest import default_cache_dir
 
@@ -56,10 +57,10 @@ def block_nbytes(model_path: Path, dtype: str = "bfloat16") -> int:
     return layers * 2 * 3 * 64 * 64 * (4 if dtype == "float32" else 2)
 
 
-def answer(llm: LLM, prompt: Sequence[int], count: int) -> Completion:
+def answer(llm: LLM, prompt: Sequence[int], count: int) -> CompletionOutput:
     """Generate exactly `count` greedy tokens, ignoring the end-of-sequence token."""
     params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
-    return llm.generate([prompt], params)[0]
+    return llm.generate([prompt], params)[0].outputs[0]
 
 
 def fill_device(llm: LLM, salt: int) -> None:

@@ -35,7 +35,7 @@ ORDER = {
         sampling generate_request request scheduler_output kv grammar cost_filter speculation offload scheduling config
         tenants tenant_memory attention cpu worker device_check parent_process lasting_objects executor stats stats_log
         pace step_trace core prefix_keys processor output_processor prompt_progress llm_engine stored_prefixes
-        request_stream async_llm open_tiers build llm fleet
+        request_stream async_llm open_tiers build llm_outputs llm fleet
         """,
     "cache_tiers": """
         tier block_key owners shares cpu fair_line histogram link_speed layout kv_pool transfer owned_keys recent_keys

@@ -71,7 +71,7 @@ def test_follower_of_a_prefix_waits_in_the_queue_without_loads(shallow_model: Pa
     config = engine_config(shallow_model, tmp_path / "state", cpu_memory=0, redis_url="off")
     params = SamplingParams(temperature=0.0, max_tokens=2, ignore_eos=True)
     with LLM(config) as llm:
-        leader, follower = (done.usage for done in llm.generate([PROMPT, [*PROMPT, 7]], params))
+        leader, follower = (done.outputs[0].usage for done in llm.generate([PROMPT, [*PROMPT, 7]], params))
     assert (leader.kv.reused["device"], follower.kv.reused["device"]) == (0, len(PROMPT) - 1)
     assert follower.kv.phases.queue > leader.kv.phases.queue
     assert (follower.kv.phases.lookup, follower.kv.phases.load) == (0, 0)
@@ -85,7 +85,7 @@ def test_phases_of_preempted_requests_add_up(shallow_model: Path, tmp_path: Path
     with LLM(config) as llm:
         done = llm.generate(prompts, SamplingParams(temperature=0.0, max_tokens=50, ignore_eos=True))
         assert llm.engine.core.scheduler.num_preemptions > 0
-    for completion in done:
-        check_phases(completion.usage)
-        kv: KVReceipt = completion.usage.kv
-        assert kv.cached + kv.computed == completion.usage.prompt_tokens
+    for usage in (each.outputs[0].usage for each in done):
+        check_phases(usage)
+        kv: KVReceipt = usage.kv
+        assert kv.cached + kv.computed == usage.prompt_tokens

@@ -106,10 +106,10 @@ def test_preempted_batch_equals_separate_requests(shallow_model: Path, tmp_path:
     prompts = [[600 + index * 50 + at for at in range(110)] for index in range(3)]
     params = SamplingParams(temperature=0.0, max_tokens=24, ignore_eos=True)
     with LLM(config) as llm:
-        together = [completion.token_ids for completion in llm.generate(prompts, params)]
+        together = [each.outputs[0].token_ids for each in llm.generate(prompts, params)]
         assert llm.engine.core.scheduler.num_preemptions > 0
         llm.engine.check()
-        alone = [llm.generate([prompt], params)[0].token_ids for prompt in prompts]
+        alone = [llm.generate([prompt], params)[0].outputs[0].token_ids for prompt in prompts]
     assert together == alone
 
 

@@ -46,6 +46,5 @@ def test_long_window_model_answers(model_path: Path, tmp_path: Path) -> None:
     config = EngineConfig(folder, "long", None, b"secret", kv_memory=256 << 20)
     with LLM(config) as llm:
         [answer] = llm.generate([" ".join(WORDS * 20)], SamplingParams(max_tokens=3, ignore_eos=True))
-        assert answer.usage is not None
-        assert answer.usage.completion_tokens == 3
+        assert answer.outputs[0].usage.completion_tokens == 3
         assert llm.engine.processor.limits.window == WINDOW

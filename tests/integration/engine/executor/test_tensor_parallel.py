@@ -88,7 +88,7 @@ def test_several_answers_share_their_prompt_on_every_rank(llm: LLM) -> None:
     while llm.engine.has_unfinished_requests():
         for output in llm.engine.step():
             told[output.request_id] += output.token_ids
-    alone = [llm.generate([prompt], replace(params, choice=choice))[0] for choice in range(3)]
+    alone = [llm.generate([prompt], replace(params, choice=choice))[0].outputs[0] for choice in range(3)]
     assert list(told.values()) == [completion.token_ids for completion in alone]
 
 

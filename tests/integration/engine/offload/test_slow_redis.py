@@ -76,7 +76,7 @@ def test_two_requests_load_their_common_prefix_once(
     with open_llm(model_path, tmp_path) as llm:
         params = SamplingParams(temperature=0.0, max_tokens=COUNT, ignore_eos=True)
         both = llm.generate([PROMPT, PROMPT], params)
-        assert [completion.token_ids for completion in both] == [computed.token_ids] * 2
+        assert [each.outputs[0].token_ids for each in both] == [computed.token_ids] * 2
         stats = llm.engine.stats().tiers
         assert stats is not None
         assert stats.lower["redis"].loaded_blocks == len(PROMPT) // BLOCK

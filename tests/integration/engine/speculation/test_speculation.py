@@ -159,13 +159,13 @@ def test_stop_string_inside_a_draft_ends_the_answer(
 ) -> None:
     params = SamplingParams(seed=2, max_tokens=COUNT, ignore_eos=True)
     with LLM(config_of(model, tmp_path, speculation=False)) as llm:
-        whole = llm.generate([PROMPTS[0]], params)[0]
+        whole = llm.generate([PROMPTS[0]], params)[0].outputs[0]
         stop = whole.text[20:23]
-        plain = llm.generate([PROMPTS[0]], replace(params, stop=(stop,)))[0]
+        plain = llm.generate([PROMPTS[0]], replace(params, stop=(stop,)))[0].outputs[0]
     assert 0 < len(plain.text) < len(whole.text)
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered([[*PROMPTS[0], *whole.token_ids]]))
     with LLM(config_of(model, tmp_path)) as llm:
-        drafted = llm.generate([PROMPTS[0]], replace(params, stop=(stop,)))[0]
+        drafted = llm.generate([PROMPTS[0]], replace(params, stop=(stop,)))[0].outputs[0]
         assert llm.engine.stats().accepted_tokens > 0
     assert (drafted.text, drafted.token_ids, drafted.finish_reason) == (plain.text, plain.token_ids, "stop")
 
@@ -174,5 +174,5 @@ def test_repetitive_text_is_drafted_from_itself(model: Path, tmp_path: Path) -> 
     """Allow a single token, so that the model repeats the same letter."""
     params = SamplingParams(temperature=0.0, max_tokens=COUNT, ignore_eos=True, allowed_token_ids=(70,))
     with LLM(config_of(model, tmp_path)) as llm:
-        assert llm.generate([PROMPTS[0]], params)[0].token_ids == (70,) * COUNT
+        assert llm.generate([PROMPTS[0]], params)[0].outputs[0].token_ids == (70,) * COUNT
         assert llm.engine.stats().accepted_tokens > COUNT // 2

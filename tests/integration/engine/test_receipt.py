@@ -60,7 +60,8 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
 def test_prompt_without_an_answer_is_found_by_the_next(shallow_model: Path, tmp_path: Path) -> None:
     form = StructuredOutput("regex", "[a-z]+")
     with LLM(engine_config(shallow_model, tmp_path / "state", redis_url="off")) as llm:
-        [alone] = llm.generate([PROMPT], SamplingParams(max_tokens=0, presence_penalty=1.0, form=form))
+        [made] = llm.generate([PROMPT], SamplingParams(max_tokens=0, presence_penalty=1.0, form=form))
+        [alone] = made.outputs
         assert (alone.text, alone.token_ids, alone.finish_reason) == ("", (), "length")
         assert (alone.usage.kv.computed, alone.usage.completion_tokens) == (len(PROMPT), 0)
         check_phases(alone.usage)

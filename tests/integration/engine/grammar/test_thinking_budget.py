@@ -121,6 +121,6 @@ def test_form_begins_after_thoughts_that_a_budget_ended(model: Path) -> None:
     params = SamplingParams(temperature=0.0, thinking_token_budget=7, form=form)
     with LLM(config_of(model)) as llm:
         for prompt in PROMPTS:
-            done = llm.generate([prompt], params)[0]
+            done = llm.generate([prompt], params)[0].outputs[0]
             assert (done.text, done.finish_reason) == ("{}", "stop")
             assert 7 <= done.usage.reasoning_tokens <= 11

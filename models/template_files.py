@@ -49,7 +49,7 @@ def _named(value: Any) -> Mapping[str, str]:
 
 def _text_of(file: Path) -> str | None:
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

@@ -147,15 +147,8 @@ def _tokenised(path: Sequence[Message]) -> Sequence[Message]:
 
 
 def chat_messages(system_prompt: str | None, turns: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Build the messages for the template.
-
-    Templates accept one system message, at the beginning, so all system messages there are joined.
-    """
-    messages = [ChatMessage("system", system_prompt), *turns] if system_prompt else list(turns)
-    first = next((index for index, message in enumerate(messages) if message.role != "system"), len(messages))
-    if first < 2:
-        return messages
-    return [ChatMessage("system", "\n\n".join(message.content for message in messages[:first])), *messages[first:]]
+    """Build the messages for the template: the system prompt, if any, before the turns."""
+    return [ChatMessage("system", system_prompt), *turns] if system_prompt else list(turns)
 
 
 def turns_of(path: Sequence[Message]) -> list[ChatMessage]:

@@ -64,6 +64,10 @@ class FakeTokenizer:
         return self.encode(text, special=True)
 
 
+REFUSED = "refused by the template"
+"""Content of a message that the template cannot render."""
+
+
 class FakeChatFormat:
     """A chat format that renders each message as START role newline content END."""
 
@@ -72,8 +76,8 @@ class FakeChatFormat:
     tokenizer_info: Mapping[str, Any] = {"tokenizer_class": "FakeTokenizer"}
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
-        if any(message.role == "system" for message in messages[1:]):
-            raise ChatFormatError("a system message may only come first")
+        if any(message.content == REFUSED for message in messages):
+            raise ChatFormatError("the template refuses a message")
         ids: list[int] = []
         for message in messages:
             ids += _turn(message)

@@ -26,7 +26,7 @@ from models.chat_format import Message
 from models.errors import ChatFormatError
 from models.thinking import MarkedThinking
 from tests.sizes import Size
-from tests.unit.fake_engine import END, START, WORDS, FakeChatFormat, FakeEngine, text_of
+from tests.unit.fake_engine import END, REFUSED, START, WORDS, FakeChatFormat, FakeEngine, text_of
 
 WHOLE = [WORDS, WORDS + 1, END]
 """Produced ids of the text " w0 w1", which the tokenizer encodes to six other ids."""
@@ -176,7 +176,7 @@ async def test_template_that_cannot_extend_renders_everything(chats: Chats, monk
 
 async def test_template_error_names_field_of_client(chats: Chats) -> None:
     with pytest.raises(InvalidRequestError) as raised:
-        await chats.prompt(user("one"), Message("system", "late"))
+        await chats.prompt(user("one"), user(REFUSED))
     assert raised.value.param == "messages"
 
 

@@ -55,7 +55,7 @@ async def test_compacted_window_is_the_next_input(client: AsyncOpenAI, api: Api)
     counted = await client.responses.input_tokens.count(model="fake-1", input=again, instructions="Be brief.")
     made = await client.responses.create(model="fake-1", input=again, instructions="Be brief.")
     head = "Summary of the conversation so far:\n"
-    prefix = f"<system\nBe brief.\n\nRhyme.><user\none><user\ntwo><assistant\n{head}{WHOLE_ANSWER}><"
+    prefix = f"<system\nBe brief.><system\nRhyme.><user\none><user\ntwo><assistant\n{head}{WHOLE_ANSWER}><"
     assert prompt(api, 1) == prefix
     assert prompt(api, 2) == f"{prefix}user\nthree><assistant\n"
     assert made.usage is not None

@@ -11,7 +11,7 @@ from openai.types.responses import Response, ResponseOutputMessage
 
 from tests.integration.conversations_client import error_of, read
 from tests.integration.responses_rig import NUM_TOKENS, WHOLE_ANSWER, Api, all_of, prompt
-from tests.unit.fake_engine import FAILING, WINDOW
+from tests.unit.fake_engine import FAILING, REFUSED, WINDOW
 
 
 async def test_response_has_text_status_and_receipt(client: AsyncOpenAI, api: Api) -> None:
@@ -54,7 +54,7 @@ async def test_input_messages_may_be_text_or_content_parts(client: AsyncOpenAI, 
         {"role": "user", "content": "and?"},
     ]
     await client.responses.create(model="fake-1", input=items, instructions="Be kind.")
-    said = "<system\nBe kind.\n\nBe brief.><user\nhi><assistant\nYes?><user\nand?><assistant\n"
+    said = "<system\nBe kind.><system\nBe brief.><user\nhi><assistant\nYes?><user\nand?><assistant\n"
     assert prompt(api, 0) == said
 
 
@@ -258,7 +258,7 @@ async def test_responses_are_not_in_the_chat_list(client: AsyncOpenAI, http: aio
     ("fields", "param"),
     [
         ({"input": "x" * WINDOW}, "input"),
-        ({"input": [{"role": "user", "content": "x"}, {"role": "system", "content": "late"}]}, "input"),
+        ({"input": [{"role": "user", "content": "x"}, {"role": "user", "content": REFUSED}]}, "input"),
         ({"max_output_tokens": 0}, "max_output_tokens"),
         ({"tools": [{"type": "foo", "name": "x"}]}, "tools[0].type"),
         ({"conversation": "conv_a", "previous_response_id": "resp_a"}, "conversation"),

@@ -65,7 +65,7 @@ async def test_dropped_messages_are_kept_in_storage(client: AsyncOpenAI, api: Ap
         {"role": "user", "content": "and?"},
     ]
     made = await client.responses.create(model="fake-1", input=history, instructions="Shout.", truncation="auto")
-    assert prompt(api, 0) == "<system\nShout.\n\nRhyme.><user\nand?><assistant\n"
+    assert prompt(api, 0) == "<system\nShout.><system\nRhyme.><user\nand?><assistant\n"
     assert made.truncation == "auto"
     assert (await client.responses.retrieve(made.id)).truncation == "auto"
     items = [item async for item in client.responses.input_items.list(made.id, order="asc")]

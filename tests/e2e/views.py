@@ -101,6 +101,7 @@ class Views:
     async def prompts(self) -> None:
         await self._chat.page.goto("/")
         await self._chat.composer.press_sequentially("/")
+        await self._chat.page.get_by_role("option", name="New prompt").click()
         await (
             self._chat.page.get_by_role("dialog", name="Saved prompts").get_by_text("No saved prompts yet.").wait_for()
         )

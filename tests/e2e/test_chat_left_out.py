@@ -13,11 +13,11 @@ LINES = (400, 900, 2)
 TURNS = len(LINES)
 
 
-def full_chat() -> dict[str, Any]:
-    """Return a file to import with one chat that has filled the window."""
+def full_chat(name: str = "a-long-chat") -> dict[str, Any]:
+    """Return a file to import with one chat that has filled the window, under an id of its own."""
     messages = [
         {
-            "id": f"{turn}-{role}",
+            "id": f"{name}-{turn}-{role}",
             "parent_id": parent,
             "role": role,
             "content": f"Part {turn + 1}. {LINE * LINES[turn]}" if role == "user" else "Noted.",
@@ -25,18 +25,42 @@ def full_chat() -> dict[str, Any]:
             "created_at": turn + 1.0,
         }
         for turn in range(TURNS)
-        for role, parent in (("user", f"{turn - 1}-assistant" if turn else None), ("assistant", f"{turn}-user"))
+        for role, parent in (
+            ("user", f"{name}-{turn - 1}-assistant" if turn else None),
+            ("assistant", f"{name}-{turn}-user"),
+        )
     ]
     chat = {
-        "id": "a-long-chat",
+        "id": name,
         "title": "A long chat",
         "params": answers_of(2),
         "created_at": 1.0,
         "updated_at": 2.0,
-        "head_id": f"{TURNS - 1}-assistant",
+        "head_id": f"{name}-{TURNS - 1}-assistant",
         "messages": messages,
     }
     return {"format": "ebb-conversations", "format_version": 2, "conversations": [chat]}
+
+
+async def test_refused_question_offers_its_ways_out(chat: ChatPage) -> None:
+    await chat.open_imported(full_chat("a-refused-chat"))
+    # Sent before the page has counted it.
+    await chat.page.route("**/api/prompt-size", lambda route: route.abort())
+    await chat.composer.fill("When is high water?")
+    await chat.composer.press("Enter")
+    refused = chat.page.locator("article[data-message]", has_text="When is high water?")
+    await expect(refused.get_by_role("button", name="Try again")).to_be_visible()
+    await chat.page.unroute("**/api/prompt-size")
+    await refused.get_by_role("button", name="Try again").click()
+
+    await expect(refused.get_by_role("button", name="Summarize the first 4 messages")).to_be_visible()
+    await expect(refused.get_by_role("button", name="Ask in a new chat")).to_be_visible()
+    await expect(refused.get_by_role("button", name="Try again")).to_have_count(0)
+    await refused.get_by_role("button", name="Send without the first 4 messages").click()
+    await chat.expect_status("incomplete")
+    await expect(chat.page.get_by_test_id("left-out")).to_have_text(
+        "From here on, the model no longer sees the first 4 messages."
+    )
 
 
 async def test_full_chat_goes_on_without_its_first_messages(chat: ChatPage) -> None:

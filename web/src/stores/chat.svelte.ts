@@ -219,11 +219,13 @@ export class Chat {
     return this.post(edited);
   }
 
-  /** Resend a message that did not reach the server, as far as the page knows. */
+  /** Resend a message that did not reach the server, as far as the page knows, or that was refused. */
   async sendAgain(message: ShownMessage, sending: Sending = {}): Promise<boolean> {
     if (this.busy) return false;
     this.path.discard(message.key);
     delete message.unsent;
+    message.left_out = sending.beginning?.leftOut ?? message.left_out;
+    message.summary = sending.beginning?.summary ?? message.summary;
     this.path.messages.push(message);
     return this.post(this.path.messages.at(-1)!, sending);
   }
@@ -402,6 +404,7 @@ export class Chat {
       this.phase = "idle";
       this.path.discard(answer.key);
       question.unsent = signal.aborted ? { what: t().conversation.notSent, todo: "" } : describeError(error);
+      question.tooLong = error instanceof ApiError && error.code === "context_length_exceeded";
       return false;
     }
   }

@@ -12,6 +12,8 @@ export interface ShownMessage extends Message {
   unsent?: Problem;
   /** How far the prompt of this answer is computed; null once there is text. */
   progress?: PromptProgress | null;
+  /** Whether it did not arrive because its prompt leaves no room for an answer. */
+  tooLong?: boolean;
   /** Whether to send `parent_id`, as this question is an alternative to another one. */
   branches?: boolean;
 }

@@ -18,8 +18,8 @@ const [onsend, onprompt] = [vi.fn(), vi.fn()];
 function open(): HTMLTextAreaElement {
   const api = new FakeApi();
   vi.spyOn(api, "savedPrompts").mockResolvedValue([
-    { id: "p1", name: "Translate", text: "Translate this", created_at: 1, updated_at: 1 },
-    { id: "p2", name: "Summarize", text: "Translate no word", created_at: 1, updated_at: 1 },
+    { id: "p1", name: "Translate", text: "Translate this" },
+    { id: "p2", name: "Summarize", text: "Translate no word" },
   ]);
   const props = $state({ text: "", files: [], reading: false, ready: true, busy: false, onlibrary: null, onqueue: null, queued: null, warning: null });
   const none = { opened: () => Promise.resolve(), onchoose: vi.fn(), onattach: vi.fn(), ondetach: vi.fn(), onstop: vi.fn(), onprompts: vi.fn() };

@@ -1,14 +1,17 @@
 /**
  * Copy a text, and the same text with its formatting if there is any. Rejects if the browser does not allow copying. To be
- * called for a click or a key press.
+ * called for a click or a key press, and nothing may be awaited before: Safari allows writing only while the click is
+ * handled, and takes a promise of what is written.
  */
-export async function copy(text: string, html: string | null): Promise<void> {
-  const forms = { "text/plain": text, ...(html !== null && { "text/html": html }) };
-  // Pages that are served over plain HTTP have no asynchronous clipboard.
-  if (!("clipboard" in navigator)) return copyByEvent(forms);
+export async function copy(text: string, html: string | Promise<string> | null): Promise<void> {
+  // Pages that are served over plain HTTP have no asynchronous clipboard. A promise comes too late there.
+  if (!("clipboard" in navigator)) return copyByEvent({ "text/plain": text, ...(typeof html === "string" && { "text/html": html }) });
   if (html === null) return navigator.clipboard.writeText(text);
-  const blobs = Object.entries(forms).map(([type, form]) => [type, new Blob([form], { type })]);
-  await navigator.clipboard.write([new ClipboardItem(Object.fromEntries(blobs) as Record<string, Blob>)]);
+  const forms = {
+    "text/plain": new Blob([text], { type: "text/plain" }),
+    "text/html": Promise.resolve(html).then((given) => new Blob([given], { type: "text/html" })),
+  };
+  await navigator.clipboard.write([new ClipboardItem(forms)]);
 }
 
 /** Copy through the event of a copy command, which gives the forms in place of the selection. */

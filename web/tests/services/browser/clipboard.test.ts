@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 
 import { copy } from "../../../src/services/browser/clipboard";
 
@@ -35,4 +35,18 @@ it("copies both forms over plain HTTP, and keeps the selection", async () => {
 it("rejects if the browser does not copy", async () => {
   safari(false);
   await expect(copy("Ebb", null)).rejects.toThrow();
+});
+
+it("writes while the click is handled, with a promise of what is not here yet", async () => {
+  const write = vi.fn((_items: unknown[]) => Promise.resolve());
+  vi.stubGlobal("ClipboardItem", class { constructor(readonly forms: Record<string, unknown>) {} });
+  Object.assign(navigator, { clipboard: { write } });
+  onTestFinished(() => void Reflect.deleteProperty(navigator, "clipboard"));
+  const html = Promise.withResolvers<string>();
+  const copied = copy("**Ebb**", html.promise);
+  expect(write, "Safari refuses what comes after the click").toHaveBeenCalledOnce();
+  html.resolve("<b>Ebb</b>");
+  await copied;
+  const [[item]] = write.mock.calls[0] as unknown as [[{ forms: Record<string, Blob | Promise<Blob>> }]];
+  expect((await item.forms["text/html"])!.type).toBe("text/html");
 });

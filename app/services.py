@@ -48,6 +48,7 @@ from app.runs.place_log import PlaceLog
 from app.runs.resumption import Resumption
 from app.runs.service import RunRegistry
 from app.runs.shared_changes import SharedChanges
+from app.runs.shared_progress import SharedProgress
 from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe
 from app.storage.errors import DatabaseError, UnusableDatabaseError
@@ -102,6 +103,7 @@ class Services:
     shared_runs: SharedRuns
     replica_directory: "ReplicaStore | None"
     shared_changes: SharedChanges
+    shared_progress: SharedProgress
     shared_deletions: SharedDeletions
     continuation: Continuation
     chat_prefixes: ChatPrefixes
@@ -221,7 +223,8 @@ class Services:
         await ring.read()
         changes = Changes()
         shared_runs = SharedRuns(store, lambda run_id: runs.stop_named(run_id), lambda: lease.settled())
-        runs = RunRegistry(store.runs, shared_runs, announce=changes.announce)
+        shared_progress = SharedProgress(store.database, lambda: lease.is_alone)
+        runs = RunRegistry(store.runs, shared_runs, announce=changes.announce, share=shared_progress.add)
         gates = TenantGates(ring.limits_of, time.monotonic, await store.owed_use.all())
         gate = gates.of(store.tenant)
         turns = Turns(host, store, runs, gate, lambda nodes, tenant: erasure.begin(nodes, tenant))
@@ -302,6 +305,7 @@ class Services:
             shared_runs,
             directory,
             shared_changes,
+            shared_progress,
             shared_deletions,
             continuation,
             ChatPrefixes(host, store),
@@ -373,6 +377,7 @@ class Services:
         await self.resumption.stop()
         await self.shared_runs.stop()
         await self.shared_changes.stop()
+        await self.shared_progress.stop()
         await self.shared_deletions.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):

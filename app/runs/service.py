@@ -30,7 +30,7 @@ from app.runs.unstored_ends import UnstoredEnds
 from app.storage.run_records import MessageEnd
 from app.storage.runs import RunStore
 from engine.errors import FOR_THE_PROCESS, EbbError, NotReadyError, OutageError
-from engine.outputs import RequestOutput
+from engine.outputs import PromptProgress, RequestOutput
 
 KEEP_SECONDS = 600.0
 KEEP_RUNS = 256
@@ -61,6 +61,7 @@ class RunRegistry:
         keep_runs: int = KEEP_RUNS,
         save_seconds: float = SAVE_SECONDS,
         announce: Callable[[str, str, bool], None] = lambda _tenant, _conversation_id, _answered: None,
+        share: Callable[[str, PromptProgress], None] = lambda _run_id, _progress: None,
     ) -> None:
         """Make an empty registry.
 
@@ -69,12 +70,14 @@ class RunRegistry:
         save_seconds: interval at which progress is stored.
         announce: called with the tenant and the conversation when a run begins (False), when it has ended (True), and
             when an end that the database had refused is stored (False).
+        share: called with the progress of a stored run's prompt.
         """
         self._store = store
         self._keep_seconds = keep_seconds
         self._keep_runs = keep_runs
         self._save_seconds = save_seconds
         self._announce = announce
+        self._share = share
         self._shared = shared
         self._runs: dict[str, Run] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -125,6 +128,8 @@ class RunRegistry:
                     last.set_result(RequestOutput(run.id, "", (), "error", error="The engine failed"))
                     abort()
                 return True
+            if output.progress and run.is_kept:
+                self._share(run.id, output.progress[-1])
             if output.finished and not last.done():
                 last.set_result(output)
             return True

@@ -21,6 +21,7 @@ from app.runs.pending_cancel import time_to_cancel
 from app.runs.run import Run
 from app.runs.run_end import error_of
 from app.runs.run_log import RunLog, opening_event
+from app.runs.shared_progress import READING, reports_in
 from app.runs.unstored_ends import REFUSALS
 from app.storage.run_records import RunNews, UnfinishedRun
 from app.storage.runs import CANCEL, PROGRESS
@@ -100,6 +101,10 @@ class SharedRuns:
             for run_id in json.loads(text):
                 if (copy := self._copies.get(run_id)) is not None:
                     copy.news.set()
+        elif topic == READING:
+            for run_id, progress in reports_in(text):
+                if (copy := self._copies.get(run_id)) is not None:
+                    copy.run.log.report(progress)
         elif topic == CANCEL:
             for run_id in json.loads(text):
                 self._stop(run_id)

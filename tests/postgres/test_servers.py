@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from cache_tiers.block_key import KEY_BYTES, BlockKey
 from engine.errors import NotReadyError
+from engine.outputs import PromptProgress, RequestOutput
 from engine.trail import Trail
 from tests.on_postgres import schema_of
 from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
@@ -61,6 +63,20 @@ async def test_client_of_another_server_follows_an_answer_live(first: Server, se
     assert b"event: done" in rest
     assert await second.stored(run) == copy.answer == await end_of(run)
     assert copy.log.text == WHOLE_ANSWER
+
+
+async def test_client_of_another_server_sees_prompt_progress(first: Server, second: Server) -> None:
+    await first.lease.renew()
+    run = await first.asked(0)
+    copy = await copy_at(second, run)
+    reports = copy.log.reports()
+    [request] = first.engine.requests
+    progress = PromptProgress(80, 60, Counter({"redis": 20}), "computing", 1.5, 2.5)
+    request.put(RequestOutput(request.request_id, "", (), progress=(progress,)))
+    async with asyncio.timeout(20):
+        assert await anext(reports) == progress
+    first.engine.allow(None)
+    await end_of(run)
 
 
 async def test_client_of_a_stopped_server_waits_for_the_new_owner(first: Server, second: Server) -> None:

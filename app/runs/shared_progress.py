@@ -1,0 +1,72 @@
+"""Progress of prompts, from the server that computes them to the followers at other servers.
+
+Reports are not stored. A notice that is lost leaves a follower without one until the next.
+"""
+
+import asyncio
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from functools import partial
+from typing import Final
+
+from app.storage.connection import NOTICE_CHARACTERS, Connection
+from app.storage.database import Database
+from engine.outputs import PromptProgress
+
+READING: Final = "reading"
+"""Topic of notices with a JSON array: the id of a run and the newest report of its prompt's progress, for each."""
+
+_REPORTS_OF_A_NOTICE: Final = NOTICE_CHARACTERS // 350
+
+logger = logging.getLogger(__name__)
+
+
+class SharedProgress:
+    """Owner of the reports that other servers do not have yet, and of the task that sends them."""
+
+    def __init__(self, database: Database, is_alone: Callable[[], bool]) -> None:
+        """Prepare to send. is_alone: as in `SharedChanges`."""
+        self._database = database
+        self._is_alone = is_alone
+        self._waiting: dict[str, PromptProgress] = {}
+        self._sending: asyncio.Task[None] | None = None
+
+    def add(self, run_id: str, progress: PromptProgress) -> None:
+        """Send a report to the other servers, if there are any, in place of an earlier one that waits."""
+        if self._is_alone():
+            return
+        self._waiting[run_id] = progress
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send(), name="share-progress")
+
+    async def stop(self) -> None:
+        """Stop sending."""
+        if self._sending is not None:
+            self._sending.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._sending
+
+    async def _send(self) -> None:
+        while self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            try:
+                await self._database.write(partial(_notify, waiting), durable=False)
+            except Exception as error:
+                logger.warning("the progress of %d prompts did not reach other servers: %s", len(waiting), error)
+
+
+def _notify(reports: Mapping[str, PromptProgress], connection: Connection) -> None:
+    names = [each.name for each in fields(PromptProgress)]
+    items = [(run_id, {name: getattr(report, name) for name in names}) for run_id, report in reports.items()]
+    for begin in range(0, len(items), _REPORTS_OF_A_NOTICE):
+        connection.notify(READING, json.dumps(items[begin : begin + _REPORTS_OF_A_NOTICE]))
+
+
+def reports_in(text: str) -> Iterator[tuple[str, PromptProgress]]:
+    """Yield the reports of a notice, each with the id of its run."""
+    for run_id, report in json.loads(text):
+        yield run_id, PromptProgress(**report | {"reused": Counter(report["reused"])})

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -184,3 +185,9 @@ def test_hostile_megabyte_takes_bounded_time(piece: str) -> None:
     treat(text, kinds)
     # A run takes some milliseconds. A pattern that backtracks would take minutes.
     assert time.thread_time() - began < 2.0
+
+
+def test_page_has_words_for_every_known_line() -> None:
+    texts = Path(__file__).parents[4].joinpath("web", "src", "i18n", "en", "receipt.ts").read_text(encoding="utf-8")
+    names = texts.partition("promptLines: {")[2].partition("}")[0]
+    assert [name for name in KINDS if f'"{name}":' not in names] == []

@@ -35,6 +35,19 @@ it("shows the lines that left the system prompt, in both languages", async () =>
   expect(textOf(kv)).toContain("为保持系统提示词稳定，已移到第一条消息：今天的日期");
 });
 
+it.each([
+  ["valid", /Required form\s*kept/],
+  ["invalid", /Required form\s*not kept/],
+  ["unchecked", /Required form\s*not checked/],
+] as const)("says of a form whose keywords are not all enforced that it is %s", (form, said) => {
+  expect(textOf(KV)).not.toContain("Required form");
+  expect(textOf({ ...KV, form })).toMatch(said);
+});
+
+it("has words for the id of a session", () => {
+  expect(textOf({ ...KV, volatile_lines: { removed: [], moved: ["session-id"] } })).toContain("the session's id");
+});
+
 /** Mount the details of a receipt, and return all their text, that of the folded part as well. */
 function textOf(kv: KvReceipt): string {
   const usage: Usage = {

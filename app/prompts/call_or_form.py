@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import regex
+
 from engine.errors import InvalidRequestError
 from engine.grammar.embedded import CHECKED_RULE, OPTIONS
 from engine.grammar.limits import check_form
@@ -18,6 +20,9 @@ _SPACED: Final = {**_COMPACT, "item_separator": ", ", "key_separator": ": "}
 """White space of calls that are JSON without a mark."""
 _TYPES: Final = ("null", "boolean", "number", "integer", "array", "object")
 """Types of values that are not text."""
+_LONGEST_SEARCHED: Final = 512
+"""Characters of an expression that takes ten milliseconds to compile."""
+_SECONDS: Final = 0.01
 _IN_LARK: Final = re.compile(r"\\.|/|\n", re.DOTALL)
 
 
@@ -27,8 +32,8 @@ def call_or_form(
     """Return the form of an answer that calls some of `functions`, or else has `form`.
 
     The arguments of a call have the names and types of the schema. In the rest of them the model is free, as without a
-    form. None if the two forms cannot be joined: the form is a grammar, or an expression that may match a call, or
-    texts have headers that are no tokens, or there are too many functions.
+    form. None if the two forms cannot be joined: the form is a grammar, or an expression that may begin like a call,
+    or texts have headers that are no tokens, or there are too many functions.
     """
     # The objects of a call and of the form may begin alike. With the same white space, no mask has to go back.
     ending, before = _ending(form, _SPACED if how.syntax.marks.bare else _COMPACT), how.before_text()
@@ -49,9 +54,22 @@ def call_or_form(
 def _are_apart(form: StructuredOutput, how: ToolFormat) -> bool:
     """Return whether an answer of the form hides no call. The masks of the library never go back."""
     marks = how.syntax.marks
-    if form.kind == "json":
+    if form.kind != "regex" or how.syntax.channels is not None:
+        return form.kind != "lark"
+    # No expression matches a token of a mark.
+    return not any(
+        _may_begin(form.text, mark[0]) for mark in (*marks.bare, *marks.starts) if mark not in how.control_ids
+    )
+
+
+def _may_begin(expression: str, character: str) -> bool:
+    """Return whether a text that matches the expression may begin with the character, or whether that is uncertain."""
+    if len(expression) > _LONGEST_SEARCHED:
         return True
-    return form.kind == "regex" and not marks.bare and all(mark in how.control_ids for mark in marks.starts)
+    try:
+        return regex.compile(expression).fullmatch(character, partial=True, timeout=_SECONDS) is not None
+    except (regex.error, RecursionError, TimeoutError):
+        return True
 
 
 def _ending(form: StructuredOutput, white_space: Mapping[str, Any]) -> str | None:

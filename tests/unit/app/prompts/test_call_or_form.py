@@ -98,6 +98,32 @@ def test_expression_may_stand_in_the_place_of_a_call() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "expression", "answer"),
+    [
+        ("llama3", "yes|no", "no"),
+        ("llama4", r"\d+", "12"),
+        ("hermes", "[a-z]+", "abc"),
+        ("phi4-mini-functools", "[a-e]", "b"),
+        ("harmony", "[{].*", "<|channel|>final<|message|>{x"),
+        ("llama3", "[^a]", None),
+        ("pythonic", r"\[x\]", None),
+        ("phi4-mini-functools", "[a-z]", None),
+        ("llama3", "(a+)+(", None),
+        ("llama3", "a" * 513, None),
+    ],
+)
+def test_expression_stands_in_for_a_call_unless_it_begins_alike(name: str, expression: str, answer: str | None) -> None:
+    forced = Forced(name, with_control_tokens=name == "harmony")
+    joined = call_or_form(StructuredOutput("regex", expression), TOOLS, forced.how, parallel=True)
+    assert (joined is None) == (answer is None)
+    if joined is not None and answer is not None:
+        call = forced.how.calls([ToolCall("get_weather", arguments_of(name))]).removeprefix(forced.prompted)
+        for text in (answer, call):
+            assert says(forced, joined, text), text
+        assert not says(forced, joined, "?")
+
+
+@pytest.mark.parametrize(
     "functions",
     [
         [{"name": "f", "parameters": {"type": "strange"}}],

@@ -66,6 +66,7 @@ setup: .make/ebb $(if $(RAY),.make/ray) app/static/index.html ## set everything 
 test: test-setup ## check and test everything with small sizes
 	@$(call check-beside,$(PYTEST) $(ARGS))
 
+test-full: export EBB_TEST_SIZE := full
 test-full: test-setup $(LLAMA_CPP_TEMPLATES) ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 

@@ -10,10 +10,10 @@ export interface ShownMessage extends Message {
   sibling_ids: string[];
   /** Reason why this question did not reach the server. */
   unsent?: Problem;
-  /** How far the prompt of this answer is computed; null once there is text. */
-  progress?: PromptProgress | null;
   /** Whether it did not arrive because its prompt leaves no room for an answer. */
   tooLong?: boolean;
+  /** How far the prompt of this answer is computed; null once there is text. */
+  progress?: PromptProgress | null;
   /** Whether to send `parent_id`, as this question is an alternative to another one. */
   branches?: boolean;
 }

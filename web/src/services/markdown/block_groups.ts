@@ -1,4 +1,4 @@
-import type { Token } from "marked";
+import type { Block } from "./blocks";
 
 import { outline, TOP_LEVEL } from "./render";
 
@@ -6,7 +6,7 @@ import { outline, TOP_LEVEL } from "./render";
 const BLOCKS_PER_GROUP = 12;
 
 export interface BlockGroup {
-  blocks: readonly Token[];
+  blocks: readonly Block[];
   /** Level of each block in the outline of the page; undefined unless the block is a heading. */
   levels: readonly (number | undefined)[];
   /** Level of the last heading above. */
@@ -17,7 +17,7 @@ export interface BlockGroup {
 export class BlockGroups {
   private groups: readonly BlockGroup[] = [];
 
-  update(blocks: readonly Token[]): readonly BlockGroup[] {
+  update(blocks: readonly Block[]): readonly BlockGroup[] {
     const groups: BlockGroup[] = [];
     let above = TOP_LEVEL - 1;
     for (let start = 0; start === 0 || start < blocks.length; start += BLOCKS_PER_GROUP) {
@@ -28,7 +28,7 @@ export class BlockGroups {
     return (this.groups = groups);
   }
 
-  private group(index: number, blocks: readonly Token[], above: number): BlockGroup {
+  private group(index: number, blocks: readonly Block[], above: number): BlockGroup {
     const before = this.groups[index];
     const same = before?.above === above && before.blocks.length === blocks.length;
     if (same && blocks.every((block, at) => block === before.blocks[at])) return before;

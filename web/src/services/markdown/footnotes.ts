@@ -1,103 +1,74 @@
-import type { Token, TokenizerAndRendererExtension, Tokens } from "marked";
-
+import type { Block, Footnote, Inline, Item, NoteNumber } from "./blocks";
 import { escapeHtml } from "./escape";
-import { inParagraph } from "./paragraphs";
-
-/** Footnotes: `[^label]` in the text, and `[^label]: text` on a line of its own, with further lines indented by four. */
-const REFERENCE = /^\[\^([^\]\s]{1,40})\](?!:)/;
-const DEFINITION = /^ {0,3}\[\^([^\]\s]{1,40})\]:[ \t]*/;
-/** A line that ends the first paragraph of a footnote: another footnote, or the start of another kind of block. */
-const OTHER_BLOCK = /^ {0,3}(?:\[\^[^\]\s]+\]:|`{3}|~{3}|#{1,6} |>|<details|[-*+] |\d{1,9}[.)] )/;
-const INDENT = /^(?: {4}|\t)/;
+import { inlineTokens, withNotes } from "./render";
 
 /** Placeholder of a numbered reference in rendered HTML. Answers cannot set a class, so nothing else matches. */
 const PLACEHOLDER = /<sup class="footnote">(\d+) (\d+)<\/sup>/g;
 
-export interface Footnote extends Tokens.Generic {
-  type: "footnote";
-  label: string;
-  /** Number of the references to the footnote. */
-  references?: number;
-}
-
-/** All footnotes of a text, at its end. */
-export interface FootnotesToken extends Tokens.Generic {
-  type: "footnotes";
-  items: Footnote[];
-}
-
-export const footnoteReference: TokenizerAndRendererExtension = {
-  name: "footnoteReference",
-  level: "inline",
-  tokenizer(source) {
-    const match = REFERENCE.exec(source);
-    return match === null ? undefined : { type: "footnoteReference", raw: match[0], label: match[1]! };
-  },
-  renderer: ({ raw, number, occurrence }) =>
-    number === undefined ? escapeHtml(raw) : `<sup class="footnote">${number} ${occurrence}</sup>`,
-};
-
-export const footnoteDefinition: TokenizerAndRendererExtension = {
-  name: "footnote",
-  level: "block",
-  start: (source) => inParagraph(source, /(?<=\n) {0,3}\[\^[^\]\s]{1,40}\]:/),
-  tokenizer(source) {
-    const match = DEFINITION.exec(source);
-    if (match === null) return undefined;
-    const [first, ...rest] = source.slice(match[0].length).split("\n");
-    const lines = [first!, ...rest.slice(0, continuation(rest))];
-    const raw = match[0] + lines.join("\n");
-    const { lexer } = this;
-    const { top } = lexer.state;
-    lexer.state.top = true;
-    const tokens = lexer.blockTokens(lines.map((line) => line.replace(INDENT, "")).join("\n"), []);
-    lexer.state.top = top;
-    return { type: "footnote", raw, label: match[1]!, tokens } satisfies Footnote;
-  },
-  childTokens: ["tokens"],
-};
-
-/** Count the lines after the first that belong to a footnote: those of its paragraph, and indented ones after blank lines. */
-function continuation(lines: readonly string[]): number {
-  let count = 0;
-  let blank = false;
-  for (const [index, line] of lines.entries()) {
-    if (line.trim() === "") {
-      blank = true;
-      continue;
-    }
-    if (!INDENT.test(line) && (blank || OTHER_BLOCK.test(line))) break;
-    blank = false;
-    count = index + 1;
-  }
-  return count;
-}
-
 /**
- * Number the footnotes among the blocks of a complete text by their first reference, and move them to its end. A reference
- * without a footnote stays as written. walk: calls its second argument with each token of the blocks.
+ * Number the footnotes among the blocks of a text by their first reference, and move them to its end. A reference without a
+ * footnote stays as written, and a footnote without a reference has its label.
  */
-export function collectFootnotes(blocks: readonly Token[], walk: (tokens: Token[], visit: (token: Token) => void) => void): Token[] {
+export function collectFootnotes(blocks: readonly Block[]): readonly Block[] {
+  const all = blocks.filter((block) => block.type === "footnote");
+  if (all.length === 0) return blocks;
+  const numbers = new Numbers(new Set(all.map(({ label }) => label)));
+  const number = (inline: Inline) => numbers.of(inline);
+  const text = blocks.filter(({ type }) => type !== "footnote").map((block) => mapped(block, number));
   const defined = new Map<string, Footnote>();
-  for (const token of blocks) {
-    if (isFootnote(token) && !defined.has(token.label)) defined.set(token.label, token);
+  const others: Footnote[] = [];
+  for (const footnote of all.map((each) => mapped(each, number) as Footnote)) {
+    if (defined.has(footnote.label)) others.push(footnote);
+    else defined.set(footnote.label, footnote);
   }
-  const numbered: Footnote[] = [];
-  const text = blocks.filter((token) => !isFootnote(token));
-  walk([...text, ...defined.values()], (token) => {
-    const footnote = token.type === "footnoteReference" ? defined.get((token as Tokens.Generic)["label"] as string) : undefined;
-    if (footnote === undefined) return;
-    if (!numbered.includes(footnote)) numbered.push(footnote);
-    footnote.references = (footnote.references ?? 0) + 1;
-    Object.assign(token, { number: numbered.indexOf(footnote) + 1, occurrence: footnote.references });
-  });
-  const items = [...numbered, ...blocks.filter(isFootnote).filter((token) => !numbered.includes(token))];
-  const all: FootnotesToken = { type: "footnotes", raw: "", items };
-  return [...text, all];
+  const counted = [...numbers.counts].map(([label, { references }]) => ({ ...defined.get(label)!, references }));
+  const unused = [...defined.values()].filter(({ label }) => !numbers.counts.has(label));
+  return [...text, { type: "footnotes", items: [...counted, ...unused, ...others] }];
 }
 
-export function isFootnote(token: Token): token is Footnote {
-  return token.type === "footnote";
+class Numbers {
+  /** Number of each footnote with a reference, and of its references so far, in the order of the numbers. */
+  readonly counts = new Map<string, { number: number; references: number }>();
+
+  constructor(private readonly labels: ReadonlySet<string>) {}
+
+  /** Return a text with the numbers of its references. */
+  of(inline: Inline): Inline {
+    if (!inline.source.includes("[^")) return inline;
+    const references = inlineTokens(inline).filter(({ type }) => type === "footnote_reference");
+    if (references.length === 0) return inline;
+    return withNotes(inline, references.map(({ meta }) => this.next(meta!["label"] as string)));
+  }
+
+  private next(label: string): NoteNumber | null {
+    if (!this.labels.has(label)) return null;
+    const count = this.counts.get(label) ?? { number: this.counts.size + 1, references: 0 };
+    this.counts.set(label, count);
+    count.references++;
+    return { number: count.number, occurrence: count.references };
+  }
+}
+
+/** Return a block with `change` applied to each of its texts, in their order. */
+function mapped(block: Block, change: (text: Inline) => Inline): Block {
+  const all = (blocks: readonly Block[]) => blocks.map((each) => mapped(each, change));
+  const row = (cells: readonly Inline[]) => cells.map(change);
+  switch (block.type) {
+    case "paragraph":
+    case "heading":
+      return { ...block, text: change(block.text) };
+    case "quote":
+    case "footnote":
+      return { ...block, blocks: all(block.blocks) };
+    case "details":
+      return { ...block, summary: block.summary === null ? null : change(block.summary), blocks: all(block.blocks) };
+    case "list":
+      return { ...block, items: block.items.map((item): Item => ({ ...item, blocks: all(item.blocks) })) };
+    case "table":
+      return { ...block, header: row(block.header), rows: block.rows.map(row) };
+    default:
+      return block;
+  }
 }
 
 /** Return the ids, in a document, of a footnote and of a reference to it. id: an id of the text that is unique in the document. */

@@ -31,12 +31,19 @@ purifier.setConfig({
   ALLOW_ARIA_ATTR: false,
 });
 
+/** A tag without its end. */
+const BEGUN_TAG = /<\/?([a-z][a-z0-9]*)(\s[^<>]*)?$/i;
+
 /**
- * Return a block of HTML with its allowed elements alone, for the sanitiser; null if it has another element, so that it
- * is shown as text. A tag that is still being written is left out.
+ * Return a block of HTML with its allowed elements alone, for the sanitiser; null if it has another element or a comment, so
+ * that it is shown as text. An allowed tag that is still being written is left out.
  */
 export function safeBlock(source: string): string | null {
-  const text = source.replace(/<[/!a-z][^<>]*$/i, "");
+  const text = source.replace(BEGUN_TAG, (tag: string, name: string, attributes: string | undefined) => {
+    const isAllowed = attributes === undefined ? ALLOWED.some((each) => each.startsWith(name.toLowerCase())) : KNOWN.has(name.toLowerCase());
+    return isAllowed ? "" : tag;
+  });
+  if (/<[!?]/.test(text)) return null;
   const names = [...text.matchAll(/<\/?([a-z][^\s/>]*)/gi)].map(([, name]) => name!.toLowerCase());
   if (names.length === 0 || !names.every((name) => KNOWN.has(name))) return null;
   const fragment = purifier.sanitize(text, FRAGMENT);

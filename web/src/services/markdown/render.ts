@@ -1,12 +1,12 @@
 import DOMPurify from "dompurify";
-import { Marked, type Token, type Tokens } from "marked";
 
 import { markdownTexts } from "../../i18n/markdown";
+import { partsOf, type Align, type Block, type Inline, type NoteNumber, type TableBlock } from "./blocks";
 import { escapeHtml } from "./escape";
-import { collectFootnotes, footnoteDefinition, footnoteReference, isFootnote } from "./footnotes";
-import { details, html, inlineHtml } from "./html_tokens";
+import { newParser } from "./grammar";
 import { image, link, LINKED, SHOWN_IMAGE } from "./links";
-import { blockMath, inlineMath } from "./math_tokens";
+import { formulaSpan } from "./typeset";
+import type { Env, Token } from "./parser";
 import { BLOCK_ELEMENTS, INLINE_ELEMENTS, safeBlock } from "./raw_html";
 
 /**
@@ -14,20 +14,19 @@ import { BLOCK_ELEMENTS, INLINE_ELEMENTS, safeBlock } from "./raw_html";
  * harmless elements, images from elsewhere become links (no request leaves this server's origin), and the result passes
  * DOMPurify with a list of elements.
  */
-const marked = new Marked({
-  gfm: true,
-  extensions: [inlineMath, blockMath, inlineHtml, details, footnoteReference, footnoteDefinition],
-  tokenizer: { html },
-  renderer: {
-    html: ({ text, block }) => (block ? safeBlock(text) : null) ?? escapeHtml(text),
-    link({ href, title, tokens }) {
-      return link(href, title, this.parser.parseInline(tokens));
-    },
-    image: ({ href, title, text }) => image(href, text) ?? link(href, title, escapeHtml(text || href)),
-    checkbox: ({ checked }) =>
-      `<input type="checkbox" disabled aria-label="${checked ? markdownTexts().done : markdownTexts().todo}"${checked ? " checked" : ""}> `,
-  },
-});
+const md = newParser();
+
+md.renderer.rules["hardbreak"] = () => "<br>";
+md.renderer.rules["image"] = (tokens, index) => {
+  const token = tokens[index]!;
+  const [address, text] = [String(token.attrGet("src") ?? ""), textOf(token)];
+  return image(address, text) ?? link(address, null, escapeHtml(text || address));
+};
+md.renderer.rules["formula"] = (tokens, index) => formulaSpan(tokens[index]!.content, tokens[index]!.meta!["display"] as boolean);
+md.renderer.rules["footnote_reference"] = (tokens, index, _options, env) => {
+  const note = (env!["notes"] as (NoteNumber | null)[]).pop() ?? null;
+  return note === null ? escapeHtml(tokens[index]!.content) : `<sup class="footnote">${note.number} ${note.occurrence}</sup>`;
+};
 
 const HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"];
 const PURIFY = {
@@ -41,14 +40,50 @@ const PURIFY = {
   ALLOWED_URI_REGEXP: LINKED,
 };
 
-/** Return the block tokens of `text`, whose newlines are `\n`. */
-export function lex(text: string): Token[] {
-  return marked.lexer(text);
+/** Return the tokens of the blocks of `text`, whose newlines are `\n`. */
+export function parse(text: string, env: Env): Token[] {
+  const tokens: Token[] = [];
+  md.block.parse(text, md, env, tokens);
+  return tokens;
 }
 
-/** Return the blocks of the complete text whose blocks are `blocks`, with its footnotes at the end. */
-export function withFootnotes(blocks: Token[]): Token[] {
-  return blocks.some(isFootnote) ? collectFootnotes(blocks, (tokens, visit) => marked.walkTokens(tokens, visit)) : blocks;
+/** Tokens of texts without blocks. */
+const parsed = new WeakMap<Inline, readonly Token[]>();
+
+/** Return the tokens of a text without blocks. */
+export function inlineTokens(text: Inline): readonly Token[] {
+  let tokens = parsed.get(text);
+  if (tokens === undefined) parsed.set(text, (tokens = tokensOf(text)));
+  return tokens;
+}
+
+/** Return a text with the numbers of its footnotes. */
+export function withNotes(text: Inline, notes: Inline["notes"]): Inline {
+  const numbered = { ...text, notes };
+  parsed.set(numbered, inlineTokens(text));
+  return numbered;
+}
+
+function tokensOf({ source, references }: Inline): Token[] {
+  const tokens: Token[] = [];
+  md.inline.parse(source, md, references ? { references } : {}, tokens);
+  const links: Token[] = [];
+  for (const token of tokens) {
+    if (token.type === "text_special") token.type = "text";
+    if (token.type === "link_close") token.tag = links.pop()!.tag;
+    if (token.type !== "link_open") continue;
+    links.push(token);
+    const address = String(token.attrGet("href"));
+    // An address that no link may have is the title of the text.
+    if (!LINKED.test(address)) [token.tag, token.attrs] = ["span", [["title", address]]];
+  }
+  return tokens;
+}
+
+/** Return the text of an image, which has a text or tokens. */
+function textOf({ content, children }: Token): string {
+  if (children === null) return content;
+  return children.map((child) => (child.type.endsWith("break") ? " " : textOf(child))).join("");
 }
 
 /** Level of an answer's highest heading, below the page's title and the speaker's name. */
@@ -58,47 +93,64 @@ export const TOP_LEVEL = 3;
  * Return the level of each heading in the outline of the page, undefined for other blocks. No heading skips a level.
  * above: the level of the last heading before the blocks.
  */
-export function outline(blocks: readonly Token[], above = TOP_LEVEL - 1): (number | undefined)[] {
-  return blocks.map((token) => {
-    if (token.type !== "heading") return undefined;
-    above = Math.min((token as Tokens.Heading).depth + TOP_LEVEL - 1, above + 1, 6);
+export function outline(blocks: readonly Block[], above = TOP_LEVEL - 1): (number | undefined)[] {
+  return blocks.map((block) => {
+    if (block.type !== "heading") return undefined;
+    above = Math.min(block.depth + TOP_LEVEL - 1, above + 1, 6);
     return above;
   });
 }
 
-/** Render a block that contains no other block (paragraph, heading, table, rule). */
-export function renderBlock(token: Token): string {
-  return sanitise(marked.parser([token]));
+/** Render a text without blocks. */
+export function renderInline(text: Inline): string {
+  return sanitise(inlineHtml(text));
+}
+
+/** Render a paragraph. */
+export function renderParagraph(text: Inline): string {
+  return sanitise(`<p>${inlineHtml(text)}</p>`);
+}
+
+/** Render a formula that takes whole lines. */
+export function renderFormula(source: string): string {
+  return sanitise(`<p>${formulaSpan(source, true)}</p>`);
+}
+
+/** Render a block of HTML with its harmless elements; as text if it has others. */
+export function renderHtml(source: string): string {
+  return sanitise(safeBlock(source) ?? escapeHtml(source));
+}
+
+/** Render the box of a task. */
+export function renderTask(done: boolean): string {
+  const name = escapeHtml(done ? markdownTexts().done : markdownTexts().todo);
+  return sanitise(`<input type="checkbox" disabled aria-label="${name}"${done ? " checked" : ""}> `);
 }
 
 /** Render the contents of a table's `thead`. */
-export function renderHead(header: Tokens.TableCell[]): string {
-  return within("thead", renderTable(header, []));
+export function renderHead({ header, align }: TableBlock): string {
+  return within("thead", row(header, align, "th"));
 }
 
 /** Render rows of a table as the contents of a `tbody`. */
-export function renderRows(rows: readonly Tokens.TableCell[][]): string {
-  return within("tbody", renderTable([], [...rows]));
+export function renderRows(rows: TableBlock["rows"], align: readonly Align[]): string {
+  return within("tbody", rows.map((cells) => row(cells, align, "td")).join(""));
 }
 
-function renderTable(header: Tokens.TableCell[], rows: Tokens.TableCell[][]): string {
-  const table: Tokens.Table = { type: "table", raw: "", align: [], header, rows };
-  return renderBlock(table);
+function row(cells: readonly Inline[], align: readonly Align[], element: "th" | "td"): string {
+  const html = cells.map((text, at) => `<${element}${align[at] ? ` align="${align[at]}"` : ""}>${inlineHtml(text)}</${element}>`);
+  return `<tr>${html.join("")}</tr>`;
 }
 
-/** Return the contents of the element `name`. Raw HTML in a cell is text by now, so there is only one such element. */
+/** Return the sanitised contents of the element `name` of a table. */
 function within(name: string, html: string): string {
-  return html.slice(html.indexOf(`<${name}>`) + name.length + 2, html.lastIndexOf(`</${name}>`));
+  const table = sanitise(`<table><${name}>${html}</${name}></table>`);
+  return table.slice(table.indexOf(`<${name}>`) + name.length + 2, table.lastIndexOf(`</${name}>`));
 }
 
-/** Render the inline content of a heading, or of a tight list item. */
-export function renderInline(token: Token): string {
-  return renderTokens((token as Tokens.Text).tokens ?? [token]);
-}
-
-/** Render inline tokens. */
-export function renderTokens(tokens: Token[]): string {
-  return sanitise(marked.Parser.parseInline(tokens, { ...marked.defaults }));
+function inlineHtml(text: Inline): string {
+  const env: Env = { notes: (text.notes ?? []).toReversed() };
+  return md.renderer.renderInline([...inlineTokens(text)], md.options, env);
 }
 
 // Once, because DOMPurify builds its tables from a configuration, which takes longer than the sanitising of a short block.
@@ -127,5 +179,9 @@ const SAMPLE = [
  */
 export async function warmUp(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve));
-  sanitise(marked.parser(lex(SAMPLE)));
+  const html = partsOf(parse(SAMPLE, {}), {}).flatMap(({ blocks }) => blocks).map((block) => {
+    if (block.type === "paragraph") return `<p>${inlineHtml(block.text)}</p>`;
+    return block.type === "table" ? `<table><thead>${row(block.header, block.align, "th")}</thead></table>` : "";
+  });
+  sanitise(html.join(""));
 }

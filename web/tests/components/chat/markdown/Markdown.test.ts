@@ -1,8 +1,8 @@
 import { flushSync, mount, unmount } from "svelte";
 import { afterEach, expect, it, vi } from "vitest";
 
-import { BlockSplitter } from "../../../../src/services/markdown/block_splitter";
 import { htmlOf } from "../../../../src/services/markdown/copy";
+import { GrowingText } from "../../../../src/services/markdown/growing_text";
 import Host from "./Host.svelte";
 
 let mounted: Record<string, never> | null = null;
@@ -127,10 +127,10 @@ it("wraps the lines of code", () => {
 
 it("shows a text that cannot be drawn as it is written, and the others as they are", () => {
   const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
-  const finish = BlockSplitter.prototype.finish;
-  vi.spyOn(BlockSplitter.prototype, "finish").mockImplementation(function (this: BlockSplitter, text: string) {
+  const update = GrowingText.prototype.update;
+  vi.spyOn(GrowingText.prototype, "update").mockImplementation(function (this: GrowingText, text: string) {
     if (text.includes("broken")) throw new Error("out of stack");
-    return finish.call(this, text);
+    return update.call(this, text);
   });
   const drawn = draw("*one*", "*broken*", "*two*");
   expect(drawn.map(({ textContent }) => textContent.trim())).toEqual(["one", "two"]);

@@ -1,0 +1,28 @@
+import MarkdownIt from "markdown-it";
+
+import { readAddresses } from "./addresses";
+import { limitDepth } from "./depth";
+import { readElements } from "./elements";
+import { readFences } from "./fences";
+import { FlankingState } from "./flanking";
+import { readFormulas } from "./formulas";
+import { readNotes } from "./note_rules";
+import { keepCells } from "./table_rows";
+
+/**
+ * The grammar of answers: CommonMark with tables, struck text, formulas, footnotes, addresses, and some HTML. The server reads
+ * shared chats by the same rules (`app/conversations/markdown`), and one file of cases tests both.
+ */
+export function newParser() {
+  const md = new MarkdownIt("commonmark", { maxNesting: 100, xhtmlOut: false });
+  md.enable(["table", "strikethrough"]);
+  md.inline.State = FlankingState;
+  keepCells(md);
+  readFormulas(md);
+  readFences(md);
+  readElements(md);
+  readNotes(md);
+  readAddresses(md);
+  limitDepth(md);
+  return md;
+}

@@ -1,0 +1,95 @@
+import { partsOf, type Block, type Part } from "./blocks";
+import { collectFootnotes } from "./footnotes";
+import { openFormula } from "./formulas";
+import type { Env } from "./parser";
+import { parse } from "./render";
+import { shared } from "./shared";
+
+type References = NonNullable<Env["references"]>;
+
+/**
+ * Incremental parser of growing Markdown. Its blocks are those of the whole text, at every length. Blocks before the last
+ * blank line can no longer change. Each update parses only the text after them. A block, or a part of one, that reads as before
+ * stays the same object.
+ */
+export class GrowingText {
+  private finished: Block[] = [];
+  private finishedText = "";
+  /** Links that the finished text defines. */
+  private finishedReferences: References = {};
+  /** Links that the text of the last update defines. */
+  private references: References = {};
+  private shown: readonly Block[] = [];
+
+  /** Return the blocks of `text`. */
+  update(text: string): readonly Block[] {
+    const source = /[\r\0]/.test(text) ? text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd") : text;
+    if (!source.startsWith(this.finishedText)) this.reset();
+    let rest = this.parse(source);
+    if (!isSame(rest.references, this.references)) {
+      // A link may be defined after the blocks that use it.
+      this.reset();
+      this.references = rest.references;
+      rest = this.parse(source);
+    }
+    this.finish(rest);
+    const tail = rest.parts.flatMap(({ blocks }) => blocks);
+    return (this.shown = shared(this.shown, collectFootnotes([...this.finished, ...tail])));
+  }
+
+  private parse(source: string): Rest {
+    const text = own(source.slice(this.finishedText.length));
+    const env: Env = { references: { ...this.finishedReferences } };
+    const tokens = parse(text, env);
+    const references = isSame(env.references!, this.references) ? this.references : env.references!;
+    return { text, references, parts: partsOf(tokens, references), open: openFormula(env) };
+  }
+
+  /** Move the parts of `rest` that can no longer change to the finished ones. */
+  private finish(rest: Rest): void {
+    const { count, length } = finishedPart(rest);
+    if (count === 0) return;
+    for (const { blocks, labels } of rest.parts.splice(0, count)) {
+      for (const block of blocks) this.finished.push(shared(this.shown[this.finished.length], block));
+      for (const label of labels) this.finishedReferences[label] ??= rest.references[label]!;
+    }
+    this.finishedText += rest.text.slice(0, length);
+  }
+
+  private reset(): void {
+    this.finished = [];
+    this.finishedText = "";
+    this.finishedReferences = {};
+  }
+}
+
+/** The text after the finished blocks. open: first line of a formula whose end may still be written. */
+interface Rest {
+  text: string;
+  references: References;
+  parts: Part[];
+  open: number;
+}
+
+/**
+ * Return the number of leading parts that can no longer change, and the length of their text: those before a blank line after
+ * which a line is complete, because that line decides whether the last of them goes on.
+ */
+function finishedPart({ text, parts, open }: Rest): { count: number; length: number } {
+  const lines = text.split("\n");
+  let count = parts.length - 1;
+  const begins = (at: number) => parts[at]!.line;
+  while (count > 0 && (begins(count) > open || begins(count) >= lines.length - 1 || lines[begins(count) - 1]!.trim() !== "")) count--;
+  if (count <= 0) return { count: 0, length: 0 };
+  return { count, length: lines.slice(0, begins(count)).reduce((length, line) => length + line.length + 1, 0) };
+}
+
+function isSame(a: References, b: References): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key]!.href === b[key]?.href && a[key]!.title === b[key]?.title);
+}
+
+/** Copy a text. A slice would keep the whole text in memory for as long as a block refers to it. */
+function own(text: string): string {
+  return ` ${text}`.slice(1);
+}

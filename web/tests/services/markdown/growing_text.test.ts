@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+
+import type { Block } from "../../../src/services/markdown/blocks";
+import { GrowingText } from "../../../src/services/markdown/growing_text";
+import { ANSWER, PIECES } from "../../answer_pieces";
+import { numbers } from "../../random_numbers";
+
+const fresh = (text: string) => new GrowingText().update(text);
+
+describe("a growing answer", () => {
+  it("has the blocks of the whole text at every length", () => {
+    const growing = new GrowingText();
+    for (let length = 1; length <= ANSWER.length; length++) {
+      const text = ANSWER.slice(0, length);
+      expect(growing.update(text), JSON.stringify(text)).toEqual(fresh(text));
+    }
+  });
+
+  it("has them in any order of the parts", () => {
+    const count = process.env["EBB_TEST_SIZE"] === "full" ? 2_000 : 40;
+    for (let seed = 0; seed < count; seed++) {
+      const next = numbers(seed);
+      const text = Array.from({ length: 16 }, () => PIECES[Math.floor(next() * PIECES.length)]).join("");
+      const growing = new GrowingText();
+      for (let length = 1; length <= text.length; length += 1 + Math.floor(next() * 4)) {
+        const grown = text.slice(0, length);
+        expect(growing.update(grown), JSON.stringify(grown)).toEqual(fresh(grown));
+      }
+    }
+  });
+
+  it("keeps finished blocks, and those whose text is unchanged", () => {
+    const growing = new GrowingText();
+    const before = growing.update("one\n\n# two\n\n- three\n- fo");
+    const after = growing.update("one\n\n# two\n\n- three\n- four\n- five");
+    expect(after.slice(0, 2).map((block, index) => block === before[index])).toEqual([true, true]);
+    const items = ([before, after] as const).map((blocks) => (blocks[2] as Extract<Block, { type: "list" }>).items);
+    expect(items[1]![0]).toBe(items[0]![0]);
+    expect(items[1]![1]).not.toBe(items[0]![1]);
+  });
+
+  it("keeps the rows of a growing table, and the blocks of a foldable part", () => {
+    const growing = new GrowingText();
+    const rows = (text: string) => (growing.update(text)[0] as Extract<Block, { type: "table" }>).rows;
+    const [before, after] = [rows("| a |\n|---|\n| 1 |\n| 2 |\n| 3"), rows("| a |\n|---|\n| 1 |\n| 2 |\n| 3 |\n| 4 |")];
+    expect(after.map((row, index) => row === before[index])).toEqual([true, true, true, false]);
+    const parts = (text: string) => (growing.update(text)[0] as Extract<Block, { type: "details" }>).blocks;
+    const [first, second] = [parts("<details>\n\none\n\ntw"), parts("<details>\n\none\n\ntwo\n\nthr")];
+    expect(second.map((part, index) => part === first[index])).toEqual([true, false, false]);
+  });
+
+  it("keeps blocks that a later definition does not change", () => {
+    const growing = new GrowingText();
+    const before = growing.update("see [it]\n\ntwo [^1]\n\nthree\n\nfour");
+    const after = growing.update("see [it]\n\ntwo [^1]\n\nthree\n\nfour\n\n[it]: https://example.org\n[^1]: note\n");
+    expect(after.map((block, index) => block === before[index])).toEqual([false, false, true, true, false]);
+    expect(after.at(-1)).toMatchObject({ type: "footnotes", items: [{ label: "1", references: 1 }] });
+  });
+
+  it("starts again if the text was replaced", () => {
+    const growing = new GrowingText();
+    growing.update("one\n\ntwo\n\nthree");
+    expect(growing.update("another\n\ntext")).toEqual(fresh("another\n\ntext"));
+  });
+});

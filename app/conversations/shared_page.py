@@ -47,8 +47,9 @@ kbd { padding: 1px 5px; border: 1px solid var(--line); border-radius: 4px; font:
 mark { border-radius: 2px; }
 summary { cursor: pointer; }
 math[display="block"] { overflow-x: auto; }
-.footnotes { color: var(--soft); font-size: 13.5px; }
-.footnotes-sep { border: 0; border-top: 1px solid var(--line); }
+.footnotes { border-top: 1px solid var(--line); padding-top: 12px; color: var(--soft); font-size: 13.5px; }
+.footnote > p { display: inline; }
+.footnote-number { font-weight: inherit; }
 details { margin-top: 8px; }
 footer { margin-top: 48px; border-top: 1px solid var(--line); padding-top: 12px; }
 """

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+
 /** An answer with the usual kinds of blocks. */
 export const ANSWER = `The first paragraph
 goes over two lines.
@@ -56,11 +58,16 @@ See [it] and a note[^1].
 
 The end.`;
 
+/** Parts of texts, of which those around a word have it in a place that a reader sees. The server draws the same mixtures. */
+interface Mixtures {
+  around: string[];
+  bare: string[];
+}
+
+const { around, bare } = JSON.parse(readFileSync("../tests/markdown/mixtures.json", "utf8")) as Mixtures;
+
 /** Lines, and parts of lines, of every construct. */
-export const PIECES = [
-  "Text before it:\n", "Text.\n\n", "\n", "\n\n", "- item\n", "1. first\n", "> quoted\n", "# Heading\n", "<div>\n", "---\n", "===\n",
-  "```python\n", "```\n", "````\n", "~~~\n", "``", "   ```\n", "```markdown\n", "x = 1\n", "  indented\n", "    code\n", "\n  \n", "a ``` b\n",
-  "| a | b |\n", "|---|--:|\n", "| 1 | *2* |\n", "| 3 `|` \n", "1 | 2 | 3\n", "|", "a: b\n", "$$\n", "\\[\n", "\\]\n", "$$x$$\n", "x^2\n",
-  "<details>\n", "</details>\n", "<summary>s</summary>\n", "[^1]: note\n", "    more\n", "see[^1] <kbd>x</kbd>\n", "[a]: https://x.test\n", "[a] \n",
-  "**bold** ", "*", "\t- tab\n", "<!-- ", "-->\n", "<script>\n", "- [x] done\n", "\"title\"\n",
-];
+export const PIECES: readonly string[] = bare;
+
+/** Constructs around WORD, some without their end. */
+export const AROUND: readonly string[] = around;

@@ -5,23 +5,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from app.conversations.imported_files import read_any
-from app.conversations.shared_markdown import SharedMarkdown
 from app.conversations.shared_page import question
-from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
+from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth
 from tests.sizes import Size
-
-MARKDOWN: Final = {
-    "images": "![",
-    "emphasis": "*a **a ",
-    "lists": "- a\n",
-    "footnotes": "[^a]: b\n",
-    "tables": "|a|b|\n|-|-|\n",
-    "references": "[a]: b\n",
-    "formulas": "\\(a",
-    "code": "` `` ``` ",
-    "details": "<details>",
-}
-
 
 Chat = Callable[[int], dict[str, Any]]
 
@@ -162,10 +148,6 @@ CHATS: Final[tuple[tuple[str, Chat, int, int], ...]] = (
 )
 
 
-def rendered(text: str) -> str:
-    return SharedMarkdown().render(text)
-
-
 ROWS: Final = (
     *(CostRow(f"chat of {name}", file_of(chat), read_any, small, full) for name, chat, small, full in CHATS),
     CostRow("imported list", lambda size: b"[" + b"{}," * size + b"{}]", read_any, 300, 20_000),
@@ -191,7 +173,6 @@ ROWS: Final = (
     CostRow("imported numbers that are none", damaged(b"NaN,"), read_any, 2_000, 32_000),
     CostRow("imported UTF-16", lambda size: ("[" + '{"a": 1},' * size + "1]").encode("utf-16"), read_any, 300, 2_400),
     CostRow("files of a shared question", lambda size: '<file name="a">\n' * size + "\n</file>", question, 400, 10_000),
-    *(CostRow(f"Markdown of {name}", repeated(text), rendered, 60, 4_000) for name, text in MARKDOWN.items()),
 )
 
 

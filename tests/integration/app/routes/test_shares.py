@@ -19,7 +19,8 @@ from tests.unit.fake_engine import FakeEngine
 Api = RunningServer[FakeEngine]
 HOSTILE = (
     "|x|\n|-:|\n|y|\n\n"
-    '<script>alert(1)</script> [a](javascript:alert(1)) [b](https://example.org/"onclick=x) ![c](https://example.org/i)'
+    "<script>alert(1)</script>\n\n"
+    'Text <script>alert(1)</script> [a](javascript:alert(1)) [b](https://example.org/"onclick=x) ![c](https://example.org/i)'
 )
 
 RICH = (
@@ -143,8 +144,8 @@ async def test_answer_on_the_page_means_what_it_does_in_the_chat(http: aiohttp.C
         '<p><math display="block">',
         "<summary>More <strong>about</strong> it</summary>",
         "<td>cell</td>",
-        'Said.<sup class="footnote-ref"><a href="#fn-1-1"',
-        '<li id="fn-1-1" class="footnote-item"><p>A <em>note</em>.',
+        'Said.<sup><a class="footnote-ref" id="fnref-1-1-1" href="#fn-1-1">1</a></sup>',
+        '<div class="footnote" id="fn-1-1"><b class="footnote-number">1.</b>\n<p>A <em>note</em>.',
         '<a href="https://example.org/c.png" rel="noopener noreferrer nofollow">chart</a>',
     ):
         assert shown in text

@@ -8,7 +8,7 @@ import pytest
 from app.conversations.shared_markdown import MAX_FORMULAS, RenderTimeError, SharedMarkdown
 
 ELEMENT = re.compile(
-    "a|blockquote|br|code|details|em|hr|kbd|li|math|mi|mn|mo|mrow|mspace|mstyle|mtext|ol|p|pre|section|strong|sub|"
+    "a|b|blockquote|br|code|details|div|em|hr|kbd|li|math|mi|mn|mo|mrow|mspace|mstyle|mtext|ol|p|pre|section|strong|sub|"
     "summary|sup|table|tbody|td|th|thead|tr|ul"
 )
 ATTRIBUTE = re.compile("class|display|height|href|id|mathbackground|mathcolor|open|rel|stretchy|width")

@@ -13,7 +13,7 @@ class NoObserver {
 export function drawn(text: string): HTMLElement {
   vi.stubGlobal("IntersectionObserver", NoObserver);
   const target = document.implementation.createHTMLDocument().createElement("div");
-  const mounted = mount(Host, { target, props: { texts: [text] } });
+  const mounted = mount(Host, { target, props: { texts: [text], printing: true } });
   flushSync();
   const host = target.ownerDocument.createElement("div");
   const groups = target.querySelectorAll(".block-group");

@@ -31,6 +31,7 @@ export type Block =
   | Footnote
   | { type: "footnotes"; items: readonly Footnote[] };
 
+export type ListBlock = Extract<Block, { type: "list" }>;
 export type TableBlock = Extract<Block, { type: "table" }>;
 export type Align = "left" | "center" | "right" | null;
 

@@ -39,3 +39,62 @@ it("redraws a growing text at most 30 times a second, and its end at once", () =
   void unmount(host);
   vi.unstubAllGlobals();
 });
+
+it("rests after a redraw as long as the redraw took, times four", () => {
+  let frames: FrameRequestCallback[] = [];
+  const tasks: (() => void)[] = [];
+  vi.stubGlobal("requestAnimationFrame", (frame: FrameRequestCallback) => frames.push(frame));
+  vi.stubGlobal("setTimeout", (task: () => void) => tasks.push(task));
+  const clock = vi.spyOn(performance, "now").mockReturnValue(0);
+  const props = $state({ texts: [""], writing: true });
+  const host = mount(Host, { target: document.body, props });
+  const passFrame = (now: number, text: string) => {
+    props.texts = [text];
+    flushSync();
+    const due = frames;
+    frames = [];
+    for (const frame of due) frame(now);
+    flushSync();
+    return document.querySelector(".markdown")!.textContent.trim();
+  };
+  flushSync();
+  passFrame(1_000, "one");
+  clock.mockReturnValue(100);
+  for (const task of tasks) task();
+  expect(passFrame(1_490, "two")).toBe("one");
+  expect(passFrame(1_510, "three")).toBe("three");
+  void unmount(host);
+  vi.unstubAllGlobals();
+});
+
+it("draws much text that arrives at once over several frames", () => {
+  vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
+  let frames: FrameRequestCallback[] = [];
+  vi.stubGlobal("requestAnimationFrame", (frame: FrameRequestCallback) => frames.push(frame));
+  const props = $state({ texts: ["first\n\n"], writing: false });
+  const host = mount(Host, { target: document.body, props });
+  flushSync();
+  const count = () => document.querySelectorAll(".markdown p, .markdown li, .markdown tr").length;
+  const most = (text: string) => {
+    props.texts = [text];
+    flushSync();
+    const counts = [count()];
+    while (frames.length > 0) {
+      const due = frames;
+      frames = [];
+      for (const frame of due) frame(0);
+      flushSync();
+      counts.push(count());
+    }
+    return Math.max(...counts.map((drawn, index) => drawn - (counts[index - 1] ?? 0)));
+  };
+  const paragraphs = "first\n\n" + "a paragraph\n\n".repeat(600);
+  expect(most(paragraphs)).toBeLessThan(60);
+  expect(count()).toBe(601);
+  const list = paragraphs + "- an item\n".repeat(600);
+  expect(most(list)).toBeLessThan(650);
+  expect(count()).toBe(1_201);
+  expect(document.querySelector(".markdown")!.textContent.match(/an item/g)).toHaveLength(600);
+  void unmount(host);
+  vi.unstubAllGlobals();
+});

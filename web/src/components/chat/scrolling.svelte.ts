@@ -25,9 +25,13 @@ export function createScrolling(): Scrolling {
 /** Context of the scrolling page around a component. */
 export const [useScrolling, provideScrolling] = createContext<Scrolling>();
 
-/** Render `count` elements of a component progressively, `step` per frame, for as long as the component is mounted. */
-export function useProgressiveRender(count: number, step: number): ProgressiveRender {
-  const render = new ProgressiveRender(count, step, useEbb().printing);
+/**
+ * Render the elements of a component progressively, `step` per frame, for as long as the component is mounted. count: returns
+ * their number, which may grow.
+ */
+export function useProgressiveRender(count: () => number, step: number): ProgressiveRender {
+  const render = new ProgressiveRender(count(), step, useEbb().printing);
+  $effect.pre(() => render.grow(count()));
   onDestroy(() => render.end());
   return render;
 }

@@ -126,7 +126,7 @@ faults-database: test-setup ## break PostgreSQL in every way below one server, t
 upgrade-fleet: test-setup ## restart two servers and three replicas one by one under 100 streams, and print the pauses, two minutes
 	@scripts/with-postgres $(BIN)/python -m pytest -p tests.on_postgres tests/faults_fleet/test_rolling_upgrade.py -s $(ARGS)
 
-clients: test-setup ## drive heavy clients, such as Claude Code and Open WebUI, against a server, 30 minutes with installing them
+clients: test-setup ## drive heavy clients, such as Claude Code, Codex and Open WebUI, against a server, 40 minutes with installing them
 	@$(BIN)/python -m pytest tests/clients/heavy $(ARGS)
 
 screenshots: test-setup ## take a picture of every view of the page, light, in Chinese, dark and on a phone (build/screenshots; ARGS="empty live" for some)

@@ -106,10 +106,15 @@ async def logged(log: Path, request_ids: Collection[str]) -> dict[str, Mapping[s
 
 
 def _lines(log: Path, request_ids: Collection[str]) -> dict[str, Mapping[str, Any]]:
-    found: dict[str, Mapping[str, Any]] = {}
+    """Return the facts of the requests that have ended. The figures of a response are in the line of its run."""
+    found: dict[str, dict[str, Any]] = {}
+    ended = set[str]()
     for text in log.read_text(errors="replace").splitlines():
         if text.startswith("{"):
             line = json.loads(text)
-            if line["message"] == "request" and line.get("request_id") in request_ids:
-                found[line["request_id"]] = line
-    return found
+            request_id = line.get("request_id")
+            if line["message"] in ("request", "run") and request_id in request_ids:
+                found.setdefault(request_id, {}).update(line)
+                if line["message"] == "run" or line.get("route") != "/v1/responses":
+                    ended.add(request_id)
+    return {request_id: found[request_id] for request_id in ended}

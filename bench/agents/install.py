@@ -20,15 +20,21 @@ _INSTALL_TORCH: Final = Path(__file__).parents[2] / "scripts" / "install_torch.p
 
 def install_claude_code(cache_dir: Path) -> Path:
     """Install Claude Code below `cache_dir` unless it is there, and return its program. Raise PreparationError."""
-    shop = Workshop(cache_dir / "clients" / f"claude-code-{CLAUDE_CODE}")
+    return install_node_program(cache_dir, "@anthropic-ai/claude-code", CLAUDE_CODE, "claude", "(400 MB)")
+
+
+def install_node_program(cache_dir: Path, package: str, version: str, program: str, size: str) -> Path:
+    """Install a package of npm in a folder of its own, and return its program. Raise PreparationError.
+
+    size: size of the installation, for the line of progress.
+    """
+    shop = Workshop(cache_dir / "clients" / f"{package.rpartition('/')[2]}-{version}")
     if not shop.is_done("installed"):
         npm = [str(NODE / "bin" / "node"), str(NODE / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js")]
-        package = f"@anthropic-ai/claude-code@{CLAUDE_CODE}"
-        shop.run(
-            f"installing {package} (400 MB)", [*npm, "install", "--no-audit", "--no-fund", "--prefix", ".", package]
-        )
+        install = [*npm, "install", "--no-audit", "--no-fund", "--prefix", ".", f"{package}@{version}"]
+        shop.run(f"installing {package} {version} {size}", install)
         shop.mark_done("installed")
-    return shop.folder / "node_modules" / ".bin" / "claude"
+    return shop.folder / "node_modules" / ".bin" / program
 
 
 def install_aider(cache_dir: Path) -> Path:

@@ -1,7 +1,7 @@
 """Proxy in front of the server that keeps the body of each request, and gives it the id by which the server logs it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -33,8 +33,10 @@ class Recorded:
 class Recorder:
     """Proxy that forwards every request to `target` and passes the response through as it comes."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, change: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None) -> None:
+        """Change the JSON object in the body of each request by `change`, or none."""
         self._target = target
+        self._change = change
         self._ids = count(1)
         self._recorded: list[Recorded] = []
         self._runner: web.AppRunner | None = None
@@ -72,6 +74,9 @@ class Recorder:
     async def _forward(self, request: web.Request) -> web.StreamResponse:
         assert self._session is not None
         body, request_id, status = await request.read(), f"agent-{next(self._ids)}", 0
+        asked = _object(body)
+        if self._change is not None and asked:
+            body = json.dumps(self._change(asked)).encode()
         headers = {name: value for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP}
         try:
             async with self._session.request(
@@ -92,7 +97,7 @@ class Recorder:
                     await response.write_eof()
                 return response
         finally:
-            self._recorded.append(Recorded(request_id, request.path, _object(body), status))
+            self._recorded.append(Recorded(request_id, request.path, asked, status))
 
 
 def write_bodies(requests: list[Recorded], folder: Path) -> None:

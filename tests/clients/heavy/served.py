@@ -21,14 +21,16 @@ TORCH_CPU_INDEX = os.environ.get("TORCH_CPU_INDEX", "https://download.pytorch.or
 class Served:
     """A running `ebb serve` that requires a key.
 
-    model: name of the model, which every name that begins with "claude-" stands for too.
+    model: name of the model, which every name that begins with "claude-" or "gpt-" stands for too.
     tokenizer: folder with the model's tokenizer, for clients that count tokens themselves.
+    log: file with the server's log, one JSON object a line.
     """
 
     url: str
     key: str
     model: str
     tokenizer: Path
+    log: Path
 
 
 @contextmanager
@@ -37,9 +39,10 @@ def served(folder: Path, model: Path, tokenizer: Path) -> Iterator[Served]:
     # The place where `ebb_serve` keeps the state.
     command = (*EBB, "keys", "create", "clients", "--state-dir", str(folder / "state"))
     key = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    flags = ("--model", str(model), "--model-alias", f"claude-*={model.name}", "--redis-url", "off")
+    aliases = f"claude-*={model.name},gpt-*={model.name}"
+    flags = ("--model", str(model), "--model-alias", aliases, "--redis-url", "off", "--log-format", "json")
     with ebb_serve(folder, *flags, "--max-answer-tokens", "1024") as url:
-        yield Served(url, key, model.name, tokenizer)
+        yield Served(url, key, model.name, tokenizer, folder / "serve.log")
 
 
 def run(command: Sequence[str | Path], folder: Path, variables: Mapping[str, str]) -> str:

@@ -49,6 +49,14 @@ async def test_figures_are_those_of_the_named_requests(tmp_path: Path) -> None:
     assert found["agent-1"]["computed"] == 3
 
 
+async def test_figures_of_a_response_are_those_of_its_run(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    run = json.dumps({"message": "run", "run_id": "run_1", "request_id": "agent-1", "computed": 3})
+    log.write_text("\n".join([line("agent-1", route="/v1/responses", status=200), run]))
+    found = await logged(log, {"agent-1"})
+    assert (found["agent-1"]["computed"], found["agent-1"]["status"]) == (3, 200)
+
+
 async def test_missing_figures_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figures, "LOG_SECONDS", 0.0)
     (tmp_path / "server.log").write_text(line("agent-1"))
@@ -76,3 +84,22 @@ async def test_recorder_passes_requests_on_and_keeps_bodies() -> None:
         assert recorder.take() == [Recorded("agent-1", "/v1/pots", {"model": "tea"}, 418)]
         assert recorder.take() == []
     assert seen == [("agent-1", "Bearer key", b'{"model": "tea"}')]
+
+
+async def test_recorder_sends_the_changed_body_and_keeps_the_other() -> None:
+    seen: list[bytes] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        seen.append(await request.read())
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_post("/v1/pots", answer)
+    async with (
+        TestServer(app) as server,
+        Recorder(str(server.make_url("")).rstrip("/"), lambda body: {**body, "sugar": 2}) as recorder,
+        ClientSession(recorder.url) as session,
+    ):
+        await session.post("/v1/pots", json={"model": "tea"})
+        assert recorder.take() == [Recorded("agent-1", "/v1/pots", {"model": "tea"}, 200)]
+    assert seen == [b'{"model": "tea", "sugar": 2}']

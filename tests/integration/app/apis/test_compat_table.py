@@ -20,6 +20,7 @@ from tests.clients import (
 from tests.clients.heavy import test_aider as test_heavy_aider
 from tests.clients.heavy import test_aiperf as test_heavy_aiperf
 from tests.clients.heavy import test_claude_code as test_heavy_claude_code
+from tests.clients.heavy import test_coding_agents as test_heavy_coding_agents
 from tests.clients.heavy import test_guidellm as test_heavy_guidellm
 from tests.clients.heavy import test_jdk as test_heavy_jdk
 from tests.clients.heavy import test_lm_eval as test_heavy_lm_eval
@@ -106,6 +107,7 @@ DOCS = Path(__file__).parents[4] / "docs"
             "### Programs",
             [
                 test_heavy_claude_code,
+                test_heavy_coding_agents,
                 test_heavy_aider,
                 test_heavy_open_webui,
                 test_heavy_lm_eval,

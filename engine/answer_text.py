@@ -10,6 +10,7 @@ from models.harmony_thinking import HarmonyReader, HarmonyThinking
 from models.open_call import OpenCall
 from models.spelled_marks import SpelledMarks, without_breaks
 from models.thinking import MarkedThinking, Thinking, Thoughts
+from models.tool_call_parser import CallMarks
 from models.tool_format import ToolFormat
 from models.written_thinking import Pieces, WrittenThinking
 
@@ -41,6 +42,7 @@ class AnswerFormat:
     describe: maps ids to a text that names control tokens.
     call_words: as in `models.call_syntax.interface.CallSyntax`.
     marks: marks of calls that are tokens, by id.
+    call_marks: all marks of calls, and whether they need any.
     """
 
     token_bytes: Callable[[int], bytes]
@@ -49,6 +51,7 @@ class AnswerFormat:
     describe: Callable[[Sequence[int]], str] = lambda _: ""
     call_words: tuple[str, ...] = ()
     marks: Mapping[int, str] = field(default_factory=dict)
+    call_marks: CallMarks = field(default_factory=lambda: CallMarks(()))
 
     @classmethod
     def of(cls, tokenizer: AnswerTokenizer, tools: ToolFormat, thinking: Thinking | None) -> "AnswerFormat":
@@ -61,6 +64,7 @@ class AnswerFormat:
             tokenizer.describe,
             tools.syntax.call_words,
             tools.tokens_of_marks(partial(tokenizer.encode, special=True)),
+            tools.syntax.marks,
         )
 
     def begin(

@@ -102,10 +102,10 @@ def build_llm_engine(
     )
     clock = time.monotonic
     public = _public_ids(config, loaded.chat_format, progress) if config.public_prompt and config.prefix_cache else ()
-    grammars = Grammars(loaded.tokenizer, loaded.vocab_size, loaded.chat_format.thinking)
-    closing.callback(grammars.close)
     tokenizer = loaded.tokenizer
     answers = AnswerFormat.of(tokenizer, loaded.chat_format.tools, loaded.chat_format.thinking)
+    grammars = Grammars(tokenizer, loaded.vocab_size, loaded.chat_format.thinking, answers)
+    closing.callback(grammars.close)
     processor = Processor(
         limits,
         loaded.namespace,

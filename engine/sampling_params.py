@@ -41,6 +41,8 @@ class SamplingParams:
         reason ignore it.
     reasoning_budget_message: text that is forced before that end.
     form: the form of the answer; None for any text.
+    call_form: the form of calls among the text of an answer without `form`; None leaves calls to the model.
+    call_openings: texts with which such calls begin, as `models.tool_format.ToolFormat.openings`.
     skip_special_tokens: leave control tokens out of the text.
     is_read_for_calls: the text is parsed for tool calls, so marks that ordinary tokens spell are broken
         (`models.spelled_marks`).
@@ -73,6 +75,8 @@ class SamplingParams:
     thinking_token_budget: int | None = None
     reasoning_budget_message: str = ""
     form: StructuredOutput | None = None
+    call_form: StructuredOutput | None = None
+    call_openings: tuple[str, ...] = ()
     skip_special_tokens: bool = True
     is_read_for_calls: bool = False
     logprobs: int | None = None

@@ -17,6 +17,9 @@ from models.tool_calls import ToolCall
 MAX_CALLS = 8
 """Maximum number of calls in an answer that must call a tool, because a weak model may never stop calling."""
 
+MAX_FREE_CALLS = 64
+"""Maximum number of calls in one frame of an answer that may call tools."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolFormat:
@@ -79,6 +82,32 @@ class ToolFormat:
             return ""
         has_tokens = all(mark in self.control_ids for mark in (*channels.starts, *channels.contents))
         return f"thought? {self._spelled(channels.closing)}" if has_tokens else None
+
+    def free_grammar(self, tools: Sequence[Mapping[str, Any]], *, parallel: bool) -> str:
+        """Build a grammar for the calls within an answer that may also have text. Each begins with one of `openings`.
+
+        parallel: allow several calls within one frame.
+        """
+        rules, channels = (
+            self.syntax.grammar(tools, self._spelled, MAX_FREE_CALLS if parallel else 1),
+            self.syntax.channels,
+        )
+        header = f"{channels.starts[0]}assistant" if channels is not None else ""
+        if header and all(text.startswith(header) for text in self.openings(tools)):
+            # The text of an answer has a header of its own for each call.
+            rules[0] = f"start: {self._spelled(header)} call"
+        return "\n".join(rules)
+
+    def openings(self, tools: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        """Return the text with which a call of each of `tools` begins, up to its arguments."""
+        names = (tool["name"] for tool in tools)
+        return tuple(self._common(ToolCall(name, "{}"), ToolCall(name, '{"a": 1}')) for name in names)
+
+    def _common(self, *calls: ToolCall) -> str:
+        """Return the text with which these calls begin alike."""
+        one, other = (self.syntax.written([call], str) for call in calls)
+        end = next((at for at, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), len(one))
+        return one[:end]
 
     def names_of_marks(self) -> dict[int, bytes]:
         """Return the names of the marks that are control tokens, by id, so that the parsed text can include them."""

@@ -12,6 +12,9 @@ ALWAYS: Final = frozenset({"temperature", "top_p", "top_k", "seed", "max_tokens"
 RESOLVED: Final = frozenset({"bad_word_ids", "eos_token_ids"})
 """Parameters that the engine derives from the others and the model."""
 
+UNTIL_THE_END: Final = frozenset({"call_form", "call_openings"})
+"""Parameters that are stored for as long as the answer may have to be resumed. They repeat the tools of the request."""
+
 _DEFAULTS: Final = SamplingParams()
 _NAMES: Final = tuple(field.name for field in fields(SamplingParams) if field.name not in RESOLVED)
 
@@ -27,6 +30,11 @@ def params_to_json(params: SamplingParams) -> dict[str, Any]:
 def params_from_json(stored: dict[str, Any]) -> SamplingParams:
     """Parse serialized parameters. Other keys are ignored."""
     return SamplingParams(**{name: _from_json(stored[name]) for name in _NAMES if name in stored})
+
+
+def params_of_ended(stored: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return the serialized parameters that an answer keeps when it has ended."""
+    return stored and {name: value for name, value in stored.items() if name not in UNTIL_THE_END}
 
 
 def beside_sampling(stored: Mapping[str, Any]) -> dict[str, Any]:

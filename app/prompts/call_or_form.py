@@ -39,7 +39,7 @@ def call_or_form(
     ending, before = _ending(form, _SPACED if how.syntax.marks.bare else _COMPACT), how.before_text()
     if ending is None or before is None or not _are_apart(form, how):
         return None
-    calls = how.grammar([_shallow(each) for each in functions], parallel=parallel).removeprefix("start: ")
+    calls = how.grammar([shallow(each) for each in functions], parallel=parallel).removeprefix("start: ")
     rules = (f"start: calls | {before} {CHECKED_RULE}", f"calls: {calls}", f"{CHECKED_RULE}: {ending}")
     joined = StructuredOutput("calls", "\n".join(rules))
     try:
@@ -86,7 +86,7 @@ def _ending(form: StructuredOutput, white_space: Mapping[str, Any]) -> str | Non
     return f"%json {json.dumps({**schema, OPTIONS: white_space})}" if isinstance(schema, dict) else None
 
 
-def _shallow(function: Mapping[str, Any]) -> dict[str, Any]:
+def shallow(function: Mapping[str, Any]) -> dict[str, Any]:
     """Return the function with the names and types of its arguments alone."""
     schema = function.get("parameters")
     if not isinstance(schema, Mapping):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from app.prompts.call_or_form import call_or_form
+from app.prompts.free_calls import free_calls
 from engine.errors import InvalidRequestError
 from engine.grammar.enforceable import enforceable
 from engine.sampling_params import SamplingParams
@@ -94,7 +95,7 @@ class ToolOffer:
         """Return `params` for an answer that may call the tools, or that must if a call is required.
 
         An answer that must call has no text, so a format that the request demands of the text does not apply. One that
-        may call is a call or has the format.
+        may call is a call or has the format. Without a format, its text is free and its calls have their form.
 
         Raises:
             InvalidRequestError: the required tool is not offered, or the form of its input cannot be enforced.
@@ -106,7 +107,10 @@ class ToolOffer:
             joined = call_or_form(params.form, self.known_functions, how, parallel=self.parallel)
             if joined is not None:
                 return replace(params, form=joined, is_read_for_calls=True)
-        return replace(params, is_read_for_calls=self.is_made)
+        if not self.is_made or params.form is not None:
+            return replace(params, is_read_for_calls=self.is_made)
+        form = free_calls(self.known_functions, how, parallel=self.parallel)
+        return replace(params, is_read_for_calls=True, call_form=form, call_openings=how.openings(self.known_functions))
 
     def as_message(self, how: ToolFormat, text: str, cut_before: str | None, *, only_complete: bool = False) -> Message:
         """Convert an answer's text to the message that the client will send back as history.

@@ -8,6 +8,7 @@ from typing import Any
 from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message, MessageStatus
 from app.domain.response_record import ResponseRecord
+from app.domain.sampling_json import params_of_ended
 from app.domain.token_history import MessageTokens
 from app.storage.versions import Versions
 
@@ -154,6 +155,7 @@ class MessageEnd:
             error=self.error,
             usage=self.usage,
             reasoning=self.reasoning,
+            params=params_of_ended(answer.params),
             tokens=replace(answer.tokens, ids=self.token_ids),
             # The system's clock may have been set back since the answer began.
             completed_at=max(time.time(), answer.created_at),

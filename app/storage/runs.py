@@ -183,7 +183,7 @@ class RunStore:
         def update(connection: Connection) -> bool:
             ended = connection.execute(
                 "UPDATE message SET content = ?, status = ?, finish_reason = ?, error = ?, usage = ?, token_ids = ?, "
-                "reasoning = ?, completed_at = ? "
+                "reasoning = ?, completed_at = ?, params = ? "
                 "WHERE id = ? AND EXISTS (SELECT 1 FROM run WHERE id = ? AND owner = ? AND epoch = ?)",
                 (
                     answer.content,
@@ -194,6 +194,7 @@ class RunStore:
                     answer.tokens.ids,
                     answer.reasoning,
                     answer.completed_at,
+                    dump_optional(answer.params),
                     answer.id,
                     answer.run_id,
                     self._database.server,

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import llguidance
@@ -74,11 +74,14 @@ class Position:
     words: see `TokenMask.words`.
     forced: ids that must come next, in order.
     failure: reason why the answer can only end, in a sentence; None while it can continue.
+    unread: tokens behind the end of a form that is a part of the answer, or behind the one that it refused; None within
+        the form.
     """
 
     words: bytes
     forced: tuple[int, ...] = ()
     failure: str | None = None
+    unread: int | None = None
 
 
 class Automaton:
@@ -109,6 +112,14 @@ class Automaton:
     def copy(self) -> "Automaton":
         """Return an independent copy at the same position, which takes microseconds."""
         return Automaton(self._matcher.deep_copy())
+
+    def advance_to_end(self, token_ids: list[int]) -> Position:
+        """Consume `token_ids` up to the first one that can end the form, and return the new position."""
+        for index, token_id in enumerate(token_ids, 1):
+            if not self._matcher.consume_token(token_id) or self._matcher.is_accepting():
+                return Position(b"", unread=len(token_ids) - index)
+        position = self.advance([])
+        return position if position.failure is None else replace(position, unread=0)
 
     def advance(self, token_ids: list[int]) -> Position:
         """Consume `token_ids` and return the new position."""

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from engine.grammar.compiled_forms import CompiledForm
@@ -33,7 +33,11 @@ class GrammarMask:
     beginning. They therefore share one deadline, and a mask that misses it is never awaited again.
     """
 
-    def __init__(self, compiled: CompiledForm, threads: MaskThreads, end_words: bytes) -> None:
+    def __init__(
+        self, compiled: CompiledForm, threads: MaskThreads, end_words: bytes, *, is_part: bool = False
+    ) -> None:
+        """Make the mask of an answer. is_part: the form is that of a part of it, which ends as soon as it can."""
+        self._is_part = is_part
         self._compiled = compiled
         self._automaton = compiled.automaton.copy()
         self._threads = threads
@@ -49,6 +53,11 @@ class GrammarMask:
     def accept(self, token_id: int) -> None:
         """See TokenMask."""
         self._fresh.append(token_id)
+
+    @property
+    def known(self) -> "Position | None":
+        """The position after the last accepted token; None if it is not known yet."""
+        return self._position.result() if self._position.done() and not self._fresh else None
 
     def begin(self) -> None:
         """See TokenMask."""
@@ -93,9 +102,11 @@ class GrammarMask:
     def _advance(self, before: "Future[Position]", token_ids: list[int]) -> "Position":
         # The previous position is known, or is being computed by a thread that began earlier, so this cannot deadlock.
         there = before.result()
+        if there.unread is not None:
+            return replace(there, unread=there.unread + len(token_ids))
         if there.failure is not None:
             return there
         began = time.monotonic()
-        position = self._automaton.advance(token_ids)
+        position = (self._automaton.advance_to_end if self._is_part else self._automaton.advance)(token_ids)
         self._was_slow = time.monotonic() - began > PATIENCE_SECONDS
         return position

@@ -1,13 +1,18 @@
 """Conversion of answer forms to token masks, within limits."""
 
 import json
+import logging
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.errors import InvalidRequestError
+from engine.answer_text import AnswerFormat
+from engine.errors import InvalidRequestError, OverloadedError
 from engine.grammar.after_thought import AfterThought, Tracker
+from engine.grammar.call_finder import CallFinder, Openings
+from engine.grammar.call_mask import CallMask
 from engine.grammar.compiled_forms import CompiledForm, CompiledForms
 from engine.grammar.embedded import CHECKED_RULE, OPTIONS, embedded
 from engine.grammar.enforceable import enforceable
@@ -28,6 +33,10 @@ if TYPE_CHECKING:
 
 THREADS = 2
 SLOW_THREADS = 1
+MAX_REFUSED = 128
+"""Maximum number of forms of calls that are remembered because they cannot be enforced."""
+
+logger = logging.getLogger(__name__)
 
 
 class Grammars:
@@ -36,8 +45,17 @@ class Grammars:
     Everything but the threads' own work happens on one thread: that of the event loop, if there is one.
     """
 
-    def __init__(self, tokenizer: TextTokenizer, vocab_size: int, thinking: Thinking | None) -> None:
+    def __init__(
+        self,
+        tokenizer: TextTokenizer,
+        vocab_size: int,
+        thinking: Thinking | None,
+        answers: AnswerFormat | None = None,
+    ) -> None:
+        """Make masks for a model. answers: how its answers are read for calls; None if they are not."""
         self._tokenizer = tokenizer
+        self._answers = answers
+        self._refused_calls = OrderedDict[tuple[str, StructuredOutput], None]()
         self._vocab_size = vocab_size
         self._thinking = thinking
         self._view: LLTokenizer | None = None
@@ -66,7 +84,11 @@ class Grammars:
         Raise InvalidRequestError as `mask` does, and for a form that takes too long. Raise OverloadedError if such
         forms occupy all places, or all that the tenant may have.
         """
-        if params.form is None or self._forms.has(params.form, tenant):
+        if params.form is None:
+            if params.call_form is not None:
+                await self._prepare_calls(params, params.call_form, tenant)
+            return
+        if self._forms.has(params.form, tenant):
             return
         self._check(params, params.form, tenant)
         self.load()
@@ -79,7 +101,7 @@ class Grammars:
         field contradicts the form.
         """
         if params.form is None:
-            return None
+            return self._call_mask(params, prompt_ids, tenant)
         self._check(params, params.form, tenant)
         self.load()
         # Compiles here only for callers without an event loop.
@@ -93,6 +115,48 @@ class Grammars:
             case WrittenThinking() as written if written.opens(prompt_ids):
                 return self._after(mask, WrittenThoughts(written, prompt_ids))
         return mask
+
+    async def _prepare_calls(self, params: SamplingParams, form: StructuredOutput, tenant: str) -> None:
+        """Compile the form of calls that the answer may contain. If that fails, calls are left to the model."""
+        if self._forms.has(form, tenant) or (tenant, form) in self._refused_calls or not self._may_form_calls(params):
+            return
+        try:
+            check_form(form)
+            self.load()
+            await self._forms.prepare(form, tenant)
+        except (InvalidRequestError, OverloadedError) as error:
+            logger.debug("calls are left to the model: %s", error)
+            self._refuse_calls(tenant, form)
+
+    def _call_mask(self, params: SamplingParams, prompt_ids: Sequence[int], tenant: str) -> TokenMask | None:
+        """Create the mask of an answer that may contain calls; None if nothing restricts them."""
+        form, answers = params.call_form, self._answers
+        if form is None or answers is None or (tenant, form) in self._refused_calls or not self._may_form_calls(params):
+            return None
+        try:
+            check_form(form)
+            self.load()
+            compiled = self._forms.get(form, tenant)
+        except InvalidRequestError:
+            self._refuse_calls(tenant, form)
+            return None
+        reader = answers.begin(prompt_ids, breaks_marks=params.is_read_for_calls, stop=params.stop)
+        finder = CallFinder(reader, Openings.of(params.call_openings, answers), self._encode_behind)
+        return CallMask(finder, lambda: GrammarMask(compiled, self._masks, self._end_words, is_part=True))
+
+    def _may_form_calls(self, params: SamplingParams) -> bool:
+        """Return whether no other parameter could leave a call without any token."""
+        return bool(self._tokenizer.eos_token_ids) and not (params.allowed_token_ids or params.bad_words)
+
+    def _refuse_calls(self, tenant: str, form: StructuredOutput) -> None:
+        self._refused_calls[tenant, form] = None
+        while len(self._refused_calls) > MAX_REFUSED:
+            self._refused_calls.popitem(last=False)
+
+    def _encode_behind(self, text: str) -> list[int]:
+        """Encode text that continues other text, with control tokens by name."""
+        before = len(self._tokenizer.encode("\n", special=True)) if self._tokenizer.drops_first_space else 0
+        return self._tokenizer.encode("\n" * bool(before) + text, special=True)[before:]
 
     def _after(self, mask: TokenMask, thoughts: Tracker, start_id: int | None = None) -> AfterThought:
         return AfterThought(mask, thoughts, start_id=start_id, vocab_size=self._vocab_size, end_words=self._end_words)

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
+from engine.answer_text import AnswerFormat
 from engine.detokenizer import StopStrings
+from engine.grammar.call_finder import CallFinder, Openings
 from models.call_syntax.element_calls import ElementCalls
 from models.call_syntax.registry import NAMES, syntax_named
 from models.custom_input import CustomInput, arguments_of
@@ -128,6 +130,15 @@ def push_of_custom(text: str) -> None:
     push_all(CustomInput().push)(text)
 
 
+def find_calls(text: str) -> None:
+    """Look for calls of a tool in an answer with a token for each byte."""
+    answers = AnswerFormat(lambda id_: bytes([id_]))
+    openings = Openings.of(('<tool_call>\n{"name":"f","arguments":{',), answers)
+    finder = CallFinder(answers.begin(()), openings, lambda begun: list(begun.encode()))
+    for id_ in text.encode():
+        finder.push(id_)
+
+
 ROWS: Final = (
     *(CostRow(f"{name} call", answer(name, *BODIES[0][1:]), read_in_pieces(name), 60, 12_000) for name in NAMES),
     *(CostRow(f"{name} calls", calls(name), read_in_pieces(name), 8, 250) for name in NAMES),
@@ -136,6 +147,8 @@ ROWS: Final = (
     CostRow("input that is no JSON", repeated("\0", '{"input":"'), push_of_custom, 400, 50_000),
     CostRow("input after spaces", repeated(" ", "{"), push_of_custom, 400, 50_000),
     CostRow("JSON in pieces", repeated('"a",', "["), lambda text: push_all(JsonScanner().push)(text), 200, 50_000),
+    CostRow("mentions of calls", repeated("<tool_call> {"), find_calls, 40, 4_000),
+    CostRow("spaces of a call", repeated(" ", "<tool_call>"), find_calls, 500, 50_000),
     CostRow("reasoning", repeated("a", "<think>"), split_reasoning, 1_000, 100_000),
     CostRow("reasoning of begun marks", repeated("</", "<think>"), split_reasoning, 500, 100_000),
     CostRow("reasoning of spaces", repeated(" "), split_reasoning, 1_000, 100_000),

@@ -1,7 +1,7 @@
 """Messages, stored and read with every field."""
 
 from collections.abc import AsyncIterator
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,17 @@ async def test_every_field_of_a_message_is_stored(store: Store) -> None:
     assert_all_set(answer)
     await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))
     assert await store.messages.get(answer.id) == answer
+
+
+async def test_form_of_calls_is_stored_until_the_end_alone(store: Store) -> None:
+    conversation = await store.conversations.create({})
+    question = message(conversation, "user", "Sea?")
+    params = {"seed": 1, "call_form": {"kind": "calls", "text": "start: "}, "call_openings": ["<tool_call>"]}
+    answer = replace(message(conversation, "assistant", "", question), params=params)
+    await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))
+    assert (await store.messages.get(answer.id)).params == params
+    await store.runs.finish(MessageEnd("Salty.", "complete", "stop", pack_ids([7])).of(answer))
+    assert (await store.messages.get(answer.id)).params == {"seed": 1}
 
 
 async def test_every_field_of_an_answers_end_is_stored(store: Store) -> None:

@@ -1,0 +1,199 @@
+"""Masks of calls within free answers, in the syntax of every family: asleep outside of calls, awake within them."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from tokenizers import AddedToken
+
+from engine.answer_text import AnswerFormat
+from engine.grammar.grammars import Grammars
+from engine.sampling.token_mask import TokenMask
+from engine.sampling_params import SamplingParams
+from engine.structured_output import StructuredOutput
+from models.call_syntax.harmony import TURN
+from models.call_syntax.registry import NAMES, syntax_named
+from models.harmony_thinking import HarmonyThinking
+from models.thinking import MarkedThinking, Thinking
+from models.tokenizer import Tokenizer
+from models.tool_calls import ToolCall
+from models.tool_format import ToolFormat
+from tests.sizes import Size
+from tests.tiny_tokenizer import byte_tokenizer
+from tests.unit.engine.grammar.test_forced_calls import TOOLS, arguments_of
+
+EOS = 2
+CALLS = [ToolCall("get_weather", "{}"), ToolCall("now", "{}")]
+
+
+class Rig:
+    """A format with its tokenizer, which has the marks as control tokens or not at all."""
+
+    def __init__(self, name: str, *, has_marks: bool, thinks: bool = False) -> None:
+        library, syntax = byte_tokenizer(), syntax_named(name)
+        words = [*syntax.words, "<|call|>"] if name == "harmony" else list(syntax.words)
+        marks = [*(words if has_marks else []), *(["<think>", "</think>"] if thinks else [])]
+        library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in marks])
+        self.tokenizer = Tokenizer(json.loads(library.to_str()), bos_token_id=1, eos_token_ids=(EOS,))
+        control = self.tokenizer.control_tokens
+        self.how = ToolFormat(name, syntax, control, is_known=has_marks)
+        thinking: Thinking | None = None
+        if name == "harmony":
+            thinking = HarmonyThinking(self.tokenizer, {})
+        elif thinks:
+            thinking = MarkedThinking(control["<think>"], control["</think>"], {})
+        self.prompt = self.ids(TURN) if name == "harmony" else self.ids("Hi")
+        self.is_bare = bool(syntax.marks.bare)
+        self.answers = AnswerFormat.of(self.tokenizer, self.how, thinking)
+        self.grammars = Grammars(self.tokenizer, self.tokenizer.vocab_size, thinking, self.answers)
+        form = StructuredOutput("calls", self.how.free_grammar(TOOLS, parallel=True))
+        self.params = SamplingParams(is_read_for_calls=True, call_form=form, call_openings=self.how.openings(TOOLS))
+
+    def ids(self, text: str) -> list[int]:
+        return self.tokenizer.encode(text, special=True)
+
+    def mask(self) -> TokenMask:
+        mask = self.grammars.mask(self.params, self.prompt, "local")
+        assert mask is not None
+        return mask
+
+    def written(self, *calls: ToolCall) -> str:
+        return self.how.calls(calls).removeprefix(TURN if self.how.name == "harmony" else "")
+
+    def weather(self) -> str:
+        return self.written(ToolCall("get_weather", arguments_of(self.how.name)))
+
+    def said(self, text: str) -> str:
+        """Return the beginning of an answer with text: bare calls follow none, and harmony's have a header."""
+        if self.how.name == "harmony":
+            return f"<|channel|>final<|message|>{text}<|end|>{TURN}"
+        return "" if self.is_bare else text
+
+
+@cache
+def rig_of(name: str, *, has_marks: bool) -> Rig:
+    return Rig(name, has_marks=has_marks)
+
+
+@pytest.fixture(params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    named: str = request.param
+    return named
+
+
+def wait_for(mask: TokenMask) -> None:
+    """Wait until the mask is ready, however slow its threads are."""
+    while not mask.is_ready:
+        pass
+
+
+def is_allowed(mask: TokenMask, id_: int) -> bool:
+    return mask.is_asleep or bool(int.from_bytes(mask.words(), "little") >> id_ & 1)
+
+
+def awake_parts(rig: Rig, text: str) -> str:
+    """Let a model write `text`, and return the tokens before which the mask was awake."""
+    mask, ids = rig.mask(), list[int]()
+    for id_ in rig.ids(text):
+        wait_for(mask)
+        assert is_allowed(mask, id_), rig.tokenizer.describe([*ids, id_])
+        if not mask.is_asleep:
+            ids.append(id_)
+        mask.accept(id_)
+    wait_for(mask)
+    assert mask.is_asleep
+    assert mask.failure is None
+    return rig.tokenizer.describe(ids)
+
+
+@pytest.mark.parametrize("has_marks", [True, False], ids=["tokens", "text"])
+def test_mask_is_awake_within_the_call_alone(name: str, has_marks: bool) -> None:
+    rig = rig_of(name, has_marks=has_marks)
+    call = rig.weather()
+    if name == "harmony" and not has_marks:
+        return
+    parts = awake_parts(rig, rig.said("Look at {this}: ") + call + "\nDone [now], {x}.")
+    assert call.endswith(parts)
+    assert "city" in parts
+
+
+def test_later_call_wakes_the_mask_again(name: str) -> None:
+    rig = rig_of(name, has_marks=True)
+    if rig.is_bare or name == "harmony":
+        return
+    call = rig.weather()
+    assert awake_parts(rig, f"One: {call} and two: {call} end.").count("city") == 2
+
+
+@pytest.mark.parametrize("has_marks", [True, False], ids=["tokens", "text"])
+def test_call_cannot_break_or_end_early(name: str, has_marks: bool) -> None:
+    if name == "harmony" and not has_marks:
+        return
+    rig = rig_of(name, has_marks=has_marks)
+    mask = rig.mask()
+    text = rig.said("So: ") + rig.weather()
+    for id_ in rig.ids(text[: text.index("city") + 2]):
+        mask.accept(id_)
+    wait_for(mask)
+    assert not mask.is_asleep
+    assert not is_allowed(mask, EOS)
+    assert not is_allowed(mask, rig.ids("!")[0])
+
+
+def test_state_follows_from_tokens_at_any_of_them(name: str, size: Size) -> None:
+    rig = rig_of(name, has_marks=True)
+    ids = rig.ids(rig.said("One: ") + rig.weather() + " two")
+    live = rig.mask()
+    for count, id_ in enumerate(ids, 1):
+        live.accept(id_)
+        wait_for(live)
+        if count % size.pick(small=40, full=1) and count < len(ids) - 1:
+            continue
+        resumed = rig.mask()
+        for before in ids[:count]:
+            resumed.accept(before)
+        wait_for(resumed)
+        assert resumed.is_asleep == live.is_asleep
+        if not live.is_asleep:
+            assert resumed.words() == live.words()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["The mark <tool_call> begins a call.", "<tool_call> {'name'", "import functools", '{"name": "Bob"}', "[now]"],
+)
+def test_mention_of_a_mark_in_text_leaves_the_mask_asleep(name: str, text: str) -> None:
+    rig = rig_of(name, has_marks=False)
+    assert awake_parts(rig, text) == ""
+
+
+def test_mark_within_thoughts_leaves_the_mask_asleep() -> None:
+    rig = Rig("hermes", has_marks=True, thinks=True)
+    assert awake_parts(rig, "<think>A <tool_call> it is.</think>Yes.") == ""
+    assert "city" in awake_parts(rig, f"<think>Hm.</think>{rig.weather()}")
+    # A call ends thoughts that were not closed, as clients see it.
+    assert "city" in awake_parts(rig, f"<think>Hm.{rig.weather()}")
+
+
+def test_call_that_its_form_refuses_is_left_to_the_model() -> None:
+    rig = Rig("hermes", has_marks=True)
+    mask = rig.mask()
+    for id_ in rig.ids('<tool_call>{"nope": 1}</tool_call> ' + rig.weather()[:-30]):
+        mask.accept(id_)
+    wait_for(mask)
+    assert not mask.is_asleep
+    assert not is_allowed(mask, EOS)
+    assert mask.failure is None
+
+
+async def test_form_that_cannot_be_compiled_turns_no_request_away() -> None:
+    rig = Rig("hermes", has_marks=True)
+    wrong = replace(rig.params, call_form=StructuredOutput("calls", 'start: "a'))
+    assert rig.grammars.mask(wrong, rig.prompt, "local") is None
+    unknown = replace(rig.params, call_form=StructuredOutput("calls", "start: none"))
+    await rig.grammars.prepare(unknown, "local")
+    assert rig.grammars.mask(unknown, rig.prompt, "local") is None
+    await rig.grammars.prepare(rig.params, "other")
+    assert rig.grammars.mask(rig.params, rig.prompt, "other") is not None
+    assert rig.grammars.mask(replace(rig.params, bad_words=("x",)), rig.prompt, "local") is None

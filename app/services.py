@@ -39,6 +39,7 @@ from app.host.engine_host import EngineHost
 from app.observability.loop_lag import LoopLag
 from app.observability.metrics import Metrics
 from app.prompts.answer_memory import AnswerMemory
+from app.prompts.cache_diagnostics import CacheDiagnostics
 from app.prompts.prefix_rules import STABLE, PrefixRules
 from app.prompts.stateless import WholePrompts
 from app.runs.changes import Changes
@@ -110,6 +111,7 @@ class Services:
     responses: Responses
     answers: AnswerMemory
     prompts: WholePrompts
+    diagnostics: CacheDiagnostics
     titles: TitleMaker | None
     next_prefixes: NextPromptPrefill
     metrics: Metrics
@@ -278,7 +280,8 @@ class Services:
         next_prefixes = NextPromptPrefill(host, store, turns, erasure)
         answers = AnswerMemory(store.answers, Owners(tenant_weights))
         prompts = WholePrompts(host, answers, prefix_rules)
-        responses = Responses(host, store, runs, turns, prompts, erasure, gate)
+        diagnostics = CacheDiagnostics(answers, prefix_rules)
+        responses = Responses(host, store, runs, turns, prompts, diagnostics, erasure, gate)
         continuation = Continuation(host, store, runs, gate, erasure.begin)
         loop_lag = LoopLag(
             metrics.loop_lag.observe,
@@ -312,6 +315,7 @@ class Services:
             responses,
             answers,
             prompts,
+            diagnostics,
             titles,
             next_prefixes,
             metrics,
@@ -357,7 +361,7 @@ class Services:
             turns=turns,
             continuation=Continuation(self.host, store, self.runs, gate, self.erasure.begin),
             chat_prefixes=ChatPrefixes(self.host, store),
-            responses=Responses(self.host, store, self.runs, turns, self.prompts, self.erasure, gate),
+            responses=Responses(self.host, store, self.runs, turns, self.prompts, self.diagnostics, self.erasure, gate),
         )
 
     def begin(self) -> None:

@@ -17,6 +17,7 @@ class ResponseRecord:
     model: name of the model at the time of the response.
     conversation_id: the conversation that the client named; None if it named none.
     tools, tool_choice, text_format: as the client sent them.
+    diagnostics: comparison of the prompt with that of an earlier response, which is not stored; None without one.
     """
 
     model: str
@@ -31,6 +32,7 @@ class ResponseRecord:
     parallel_tool_calls: bool = True
     text_format: dict[str, Any] = field(default_factory=lambda: {"type": "text"})
     truncation: Truncation = "disabled"
+    diagnostics: dict[str, Any] | None = None
 
 
 def response_id_of(message_id: str) -> str:

@@ -86,8 +86,7 @@ class Dialogue:
         texts = [message.role.encode(), message.content.encode()]
         if message.tool_calls:
             # No role has this name, so calls cannot be confused with messages.
-            calls = [[call.name, _same_in_every_api(call.arguments)] for call in message.tool_calls]
-            texts = [b"assistant with calls", texts[1], json.dumps(calls).encode()]
+            texts = [b"assistant with calls", texts[1], calls_text(message).encode()]
         for text in texts:
             self._said.update(len(text).to_bytes(8, "little"))
             self._said.update(text)
@@ -104,6 +103,12 @@ class Dialogue:
         longer._said = self._said.copy()
         longer.say(message)
         return longer
+
+
+def calls_text(message: Message) -> str:
+    """Return one text for the calls of a message, the same in every API; empty without calls."""
+    calls = [[call.name, _same_in_every_api(call.arguments)] for call in message.tool_calls]
+    return json.dumps(calls) if calls else ""
 
 
 def _same_in_every_api(arguments: str) -> str:

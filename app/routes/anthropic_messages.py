@@ -1,16 +1,19 @@
 """POST /v1/messages and /v1/messages/count_tokens: Anthropic's Messages API."""
 
 from functools import partial
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from app.apis.anthropic.diagnostics import diagnostics_json
 from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
 from app.apis.anthropic.search_rounds import Asked, SearchingStream
 from app.apis.anthropic.search_shape import SearchShape
 from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShape
 from app.apis.call_arguments import as_message_with_objects
+from app.domain.ids import new_id
 from app.host.backend import Backend
 from app.http.anthropic_errors import ROUTE
 from app.http.request_body import read_body
@@ -32,6 +35,7 @@ async def messages(request: Request) -> Response:
     params = offer.applied(free, how)
     prompt = await _prompt(request, engine, fields)
     head: MessageHead = {
+        "id": new_id("msg"),
         "model": engine.model_name,
         "prompt_tokens": len(prompt.ids),
         "max_tokens": fields.max_tokens,
@@ -39,6 +43,8 @@ async def messages(request: Request) -> Response:
         "thoughts": fields.thoughts,
         "lines": prompt.lines,
     }
+    if fields.diagnostics is not None:
+        head["diagnostics"] = await _diagnostics(request, engine, fields, head["id"], prompt)
     shape, followed = MessageShape(**head), None
     remember: Remember | None = partial(services.prompts.remember, engine, prompt)
     if offer.is_made and fields.searches:
@@ -62,6 +68,18 @@ async def messages(request: Request) -> Response:
         followed=followed,
     )
     return _named(request, response)
+
+
+async def _diagnostics(
+    request: Request, engine: Backend, fields: MessagesRequest, message_id: str, prompt: WholePrompt
+) -> dict[str, Any] | None:
+    """Record the prompt of a message, and return how it diverges from that of the message that `fields` name."""
+    diagnostics, tenant = services_of(request).diagnostics, gate_of(request).tenant
+    thinking = fields.thinking_mode(engine)
+    digest = await diagnostics.digest(engine, tenant, fields.offer, fields.turns(), prompt.ids, thinking)
+    diagnostics.keep(engine, tenant, message_id, digest)
+    earlier = fields.diagnostics.previous_message_id if fields.diagnostics is not None else None
+    return None if earlier is None else diagnostics_json(await diagnostics.compare(engine, tenant, earlier, digest))
 
 
 async def count_tokens(request: Request) -> Response:

@@ -309,11 +309,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
         offer = self.offer
         undescribed = {function["name"]: function for function in offer.loaded}
         system = _text(self.system) if self.system is not None else ""
-        turns = [
-            turn
-            for index, message in enumerate(self.messages)
-            for turn in _turns(message, f"messages[{index}]", undescribed)
-        ]
+        turns = [turn for index, message in self._shown for turn in _turns(message, f"messages[{index}]", undescribed)]
         if self.messages[-1].role == "assistant" and not self._is_paused:
             self._check_opening(turns[-1])
             turns.pop()
@@ -416,6 +412,15 @@ def _said(role: str, blocks: Sequence[RequestModel], undescribed: Undescribed) -
     return results if results and not text else [*results, Message(role, text, calls)]
 
 
+class DiagnosticsFields(RequestModel):
+    """A request to tell why the prompt does not continue an earlier one.
+
+    previous_message_id: id of the earlier answer; None records this prompt for a later request.
+    """
+
+    previous_message_id: str | None = None
+
+
 MaxTokens = Annotated[int, Field(ge=0, le=1 << 31), Whole]
 """A limit of the answer. 0 computes the prompt, and generates nothing."""
 
@@ -431,12 +436,9 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
         "fallback_credit_token",
         "billing_policy",
     }
-    neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        **CountTokensRequest.neutral,
-        "diagnostics": ({}, {"previous_message_id": None}),
-    }
 
     max_tokens: MaxTokens
+    diagnostics: DiagnosticsFields | None = None
     stop: StopStrings | None = Field(default=None, alias="stop_sequences")
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:

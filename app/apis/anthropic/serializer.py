@@ -7,7 +7,7 @@ order.
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any, Final, Literal, TypedDict, Unpack
+from typing import Any, Final, Literal, NotRequired, TypedDict, Unpack
 
 from app.apis.call_arguments import arguments_object
 from app.domain.ids import new_id
@@ -38,14 +38,17 @@ class MessageHead(TypedDict):
     max_tokens: the number that the client asked for, which may be more than the context window leaves. An answer of 0
         has no block.
     lines: volatile lines that were treated in the prompt, for the receipt.
+    diagnostics: the field of the same name, where the request asks for it.
     """
 
+    id: str
     model: str
     prompt_tokens: int
     max_tokens: int
     request_id: str
     thoughts: ShownThoughts
     lines: TreatedLines
+    diagnostics: NotRequired[dict[str, Any] | None]
 
 
 class MessageShape:
@@ -59,7 +62,8 @@ class MessageShape:
         self._request_id = head["request_id"]
         self._thoughts = head["thoughts"]
         self._lines = head["lines"]
-        self._head = {"id": new_id("msg"), "type": "message", "role": "assistant", "model": head["model"]}
+        asked = {name: value for name, value in head.items() if name == "diagnostics"}
+        self._head = {"id": head["id"], "type": "message", "role": "assistant", "model": head["model"], **asked}
         self._block: Kind | None = None
         self._index = -1
         self._has_begun = False

@@ -13,10 +13,11 @@ from app.host.engine_host import EngineHost
 from app.prompts.headless import NOTHING_LACKS, HeadPart
 from app.prompts.stateless import Remember, WholePrompts, plain_answer
 from app.prompts.thinking import preferred_mode
-from app.prompts.tokenization import go_on
+from app.prompts.tokenization import MANY_MESSAGES, apart_if, go_on
 from app.prompts.turn_prompt import Prompt, PromptMaker, chat_messages, turns_of
 from app.tenants.gate import TenantGate
 from engine.errors import PromptTooLongError
+from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
 DEFAULT_ROOM = 8
@@ -100,6 +101,15 @@ class ResponsePrompts:
             param="input",
             tools=fields.offer.messages,
             rules=self._prompts.rules,
+        )
+
+    async def said(
+        self, engine: Backend, parent: ResponseParent, fields: PromptFields, asked: Sequence[Message]
+    ) -> list[ChatMessage]:
+        """Return all messages of a prompt as the template gets them, those before `asked` included."""
+        maker, path = self.maker(engine, parent, fields), [*parent.path, *asked]
+        return await apart_if(
+            len(path) >= MANY_MESSAGES, lambda: [*maker.tools, *chat_messages(maker.system_prompt, turns_of(path))]
         )
 
     async def from_texts(

@@ -113,11 +113,13 @@ class CacheOptions(RequestModel):
     """Options for the prompt cache. `mode` and `ttl` have no effect: every prompt is kept as long as it is worth it.
 
     prewarm: compute the prompt, and generate nothing.
+    comparison_response_id: tell why the prompt does not continue that of this response.
     """
 
     ignored: ClassVar[frozenset[str]] = frozenset({"mode", "ttl"})
 
     prewarm: bool | None = None
+    comparison_response_id: str | None = None
 
 
 class PromptFields(CompatibleRequest):
@@ -229,6 +231,11 @@ class ResponseRequest(PromptFields, UrgencyFields):
         """Whether the prompt is computed and nothing is generated."""
         options = self.prompt_cache_options
         return self.generate is False or (options is not None and bool(options.prewarm))
+
+    @property
+    def compared_id(self) -> str | None:
+        """Id of the response whose prompt is compared with this one; None for no comparison."""
+        return self.prompt_cache_options.comparison_response_id if self.prompt_cache_options is not None else None
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the sampling parameters, including the form of the answer."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -15,6 +15,7 @@ from app.apis.responses.compaction import (
     summary_item,
     with_head_of,
 )
+from app.apis.responses.diagnostics import diagnostics_json
 from app.apis.responses.input_items import (
     CompactionItem,
     InputItem,
@@ -25,7 +26,7 @@ from app.apis.responses.input_items import (
     item_of,
 )
 from app.apis.responses.parsed_answer import parse_apart
-from app.apis.responses.prompting import ResponseParent, ResponsePrompts, default_room
+from app.apis.responses.prompting import ResponseParent, ResponsePrompts, default_room, thinking_of
 from app.apis.responses.replay import Replay
 from app.apis.responses.schema import CompactRequest, InputTokensRequest, PromptFields, ResponseRequest
 from app.apis.responses.serializer import call_ids, items_json
@@ -33,9 +34,17 @@ from app.conversations.kv_erasure import KVErasure
 from app.conversations.turns import TurnDraft, Turns, with_seed
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
-from app.domain.response_record import REASONING_PREFIX, ResponseRecord, message_id_of, message_id_of_item
+from app.domain.response_record import (
+    REASONING_PREFIX,
+    ResponseRecord,
+    message_id_of,
+    message_id_of_item,
+    response_id_of,
+)
 from app.domain.tool_use import IsResult, MayCall
+from app.host.backend import Backend
 from app.host.engine_host import EngineHost
+from app.prompts.cache_diagnostics import CacheDiagnostics, PromptDigest
 from app.prompts.stateless import WholePrompts
 from app.prompts.thinking import note_vain_budget
 from app.prompts.tokenization import LONG_TEXT, apart_if, go_on
@@ -45,6 +54,7 @@ from app.runs.service import RunRegistry
 from app.storage.store import Store
 from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from models.chat_format import Message as ChatMessage
 from models.tool_format import ToolFormat
 
 Fields = TypeVar("Fields", bound=PromptFields)
@@ -86,6 +96,7 @@ class Responses:
         runs: RunRegistry,
         turns: Turns,
         prompts: WholePrompts,
+        diagnostics: CacheDiagnostics,
         erasure: KVErasure,
         gate: TenantGate,
     ) -> None:
@@ -94,6 +105,7 @@ class Responses:
         self._runs = runs
         self._turns = turns
         self._prompts = ResponsePrompts(host, prompts, gate)
+        self._diagnostics = diagnostics
         self._erasure = erasure
         self._gate = gate
 
@@ -132,6 +144,9 @@ class Responses:
             max_tokens=fields.max_output_tokens,
             stop=go_on if fields.background else stop,
         )
+        said = await self._prompts.said(engine, parent, fields, asked)
+        thinking = thinking_of(engine, fields)
+        digest = await self._diagnostics.digest(engine, self._gate.tenant, offer, said, made.prompt.ids, thinking)
         is_alone = fields.is_prompt_alone
         # Messages after a prompt without an answer are rendered together with its own.
         new = asked if is_alone else [*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens)]
@@ -144,6 +159,7 @@ class Responses:
             max_output_tokens=fields.max_output_tokens,
             metadata=fields.metadata or {},
             truncation=fields.truncation or "disabled",
+            diagnostics=await self._compared(engine, fields, said, digest),
             **fields.repeated_fields(),
         )
         draft = TurnDraft(
@@ -164,7 +180,17 @@ class Responses:
             tool_use=_may_call(how, offer) if offer.is_made else None,
             progress_every=0.0 if fields.shows_progress else None,
         )
-        return record, await self._turns.start(engine, draft, rename=fields.client_field)
+        run = await self._turns.start(engine, draft, rename=fields.client_field)
+        self._diagnostics.keep(engine, self._gate.tenant, response_id_of(run.answer.id), digest)
+        return record, run
+
+    async def _compared(
+        self, engine: Backend, fields: ResponseRequest, said: Sequence[ChatMessage], digest: PromptDigest
+    ) -> dict[str, Any] | None:
+        """Compare a prompt with that of the response that the request names. Returns None if it names none."""
+        if (earlier := fields.compared_id) is None:
+            return None
+        return diagnostics_json(await self._diagnostics.compare(engine, self._gate.tenant, earlier, digest), said)
 
     async def count(self, fields: InputTokensRequest, stop: Callable[[], None] = go_on, note: Note = unnoted) -> int:
         """Count the tokens of the prompt that a response would have. Raises as `create` for the same fields.

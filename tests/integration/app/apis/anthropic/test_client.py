@@ -177,11 +177,8 @@ async def test_token_count_equals_prompt_length(client: AsyncAnthropic, api: Api
 
 @row("anthropic", "messages.create(...)", "not supported: `BadRequestError` that names the field")
 async def test_unsupported_field_is_refused_by_name(client: AsyncAnthropic) -> None:
-    fields: dict[str, Any] = {"compaction": {}, "diagnostics": {"previous_message_id": "msg_1"}}
-    for name, value in fields.items():
-        with pytest.raises(anthropic.BadRequestError) as caught:
-            await client.messages.create(model="fake-1", max_tokens=9, messages=HI, extra_body={name: value})
-        assert name in caught.value.message
+    with pytest.raises(anthropic.BadRequestError, match="compaction"):
+        await client.messages.create(model="fake-1", max_tokens=9, messages=HI, extra_body={"compaction": {}})
 
 
 @row("anthropic", "messages.create(thinking={'type': 'enabled', ...})", "no effect where the model does not think")

@@ -55,7 +55,7 @@ def refused(model: type[RequestModel], body: dict[str, Any]) -> InvalidRequestEr
         ),
         ({"output_config": {"format": {"type": "json_schema"}}}, "output_config.format.schema"),
         ({"output_config": {"length": 1}}, "output_config.length"),
-        ({"diagnostics": {"previous_message_id": "msg_1"}}, "diagnostics"),
+        ({"diagnostics": {"previous_message_id": 1}}, "diagnostics.previous_message_id"),
         ({"mcp_servers": [{}]}, "mcp_servers"),
         ({"container": "x"}, "container"),
         ({"frobnicate": 1}, "frobnicate"),

@@ -27,6 +27,7 @@ EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
 
 def shape() -> ToolUseShape:
     head: MessageHead = {
+        "id": "msg_1",
         "model": "m",
         "prompt_tokens": 1,
         "max_tokens": 1,

@@ -1,0 +1,54 @@
+"""Causes of divergences in the format of OpenAI's Responses.
+
+Source: the types of the `openai` package, 3.57.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import dropwhile
+from typing import Any, Final
+
+from app.prompts.cache_diagnostics import Cause, Divergence
+from app.prompts.headless import HEAD
+from app.prompts.summary import HEAD as SUMMARY
+from models.chat_format import Message
+
+REASONS: Final[Mapping[Cause, str]] = {
+    "model": "model_changed",
+    "tools": "tools_changed",
+    "system": "input_changed",
+    "messages": "input_changed",
+    "thinking": "reasoning_effort_changed",
+}
+
+
+def diagnostics_json(found: Divergence | None, said: Sequence[Message]) -> dict[str, Any]:
+    """Build the field `prompt_cache_diagnostics` of a response, whose prompt has the messages `said`."""
+    if found is None:
+        return {"type": "cache_hit"}
+    if found.cause not in REASONS:
+        return {"type": "comparison_response_not_found" if found.cause == "not_found" else "unavailable"}
+    return {
+        "type": "cache_miss",
+        "reason": "context_compacted" if _is_compacted(found, said) else REASONS[found.cause],
+        "cache_missed_tokens": found.missed,
+        "comparison_reusable_tokens": found.reusable,
+    }
+
+
+def at_end(told: Mapping[str, Any], usage: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the field as the response has it. A prompt that continues another hits nothing if its KV was evicted.
+
+    usage: None until the answer has ended.
+    """
+    is_evicted = usage is not None and not usage["prompt_tokens_details"]["cached_tokens"]
+    return {"type": "unavailable"} if told["type"] == "cache_hit" and is_evicted else told
+
+
+def _is_compacted(found: Divergence, said: Sequence[Message]) -> bool:
+    """Return whether a summary comes after the messages that are the same."""
+    rest = (
+        list(dropwhile(lambda message: message.role in HEAD, said))[found.message :]
+        if found.message is not None
+        else []
+    )
+    return any(message.role == "assistant" and message.content.startswith(SUMMARY) for message in rest)

@@ -134,10 +134,14 @@ Content = Annotated[
 
 
 class MessageTurn(RequestModel):
-    """One turn of the conversation. The model's chat template decides whether system turns may come between others."""
+    """One turn of the conversation. The model's chat template decides whether system turns may come between others.
+
+    clear_at: with "next_user_message", a system turn leaves the prompt once a turn of the user follows it.
+    """
 
     role: Literal["user", "assistant", "system"]
     content: Content
+    clear_at: Literal["never", "next_user_message"] | None = None
 
     @property
     def blocks(self) -> Sequence[Block]:
@@ -280,7 +284,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
         if self.is_marked:
             return 1.0
         upfront = [tool for tool in self.offered if not tool.defer_loading]
-        said = [self.system or "", *(message.content for message in self.messages)]
+        said = [self.system or "", *(message.content for _, message in self._shown)]
         blocks = [block for content in said if not isinstance(content, str) for block in content]
         if not any(part.is_marked for part in (*upfront, *blocks)):
             return 0.0
@@ -314,6 +318,16 @@ class CountTokensRequest(CompatibleRequest, Markable):
             self._check_opening(turns[-1])
             turns.pop()
         return [*offer.messages, *([Message("system", system)] if system else []), *turns]
+
+    @property
+    def _shown(self) -> list[tuple[int, MessageTurn]]:
+        """The messages that are not cleared, each with its index."""
+        asked = max((index for index, message in enumerate(self.messages) if message.role == "user"), default=-1)
+        return [
+            (index, message)
+            for index, message in enumerate(self.messages)
+            if message.role != "system" or message.clear_at != "next_user_message" or index > asked
+        ]
 
     @property
     def _is_paused(self) -> bool:
@@ -396,7 +410,10 @@ def _result_text(block: RequestModel, undescribed: Undescribed) -> str:
 
 
 def _check_roles(message: MessageTurn, path: str) -> None:
-    """Raise InvalidRequestError for a block that the role of `message` may not have."""
+    """Raise InvalidRequestError for a block or a field that the role of `message` may not have."""
+    if message.clear_at == "next_user_message" and message.role != "system":
+        param = f"{path}.clear_at"
+        raise InvalidRequestError(f"{param}: only system messages are cleared", param=param)
     for index, block in enumerate(message.blocks):
         speaker = "user" if isinstance(block, ToolResultBlock) else "assistant"
         if not isinstance(block, TextBlock | Foreign) and message.role != speaker:

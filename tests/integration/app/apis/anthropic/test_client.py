@@ -189,6 +189,16 @@ async def test_thinking_is_a_hint_to_models_that_do_not(client: AsyncAnthropic) 
     assert [block.type for block in answer.content] == ["text"]
 
 
+@row("anthropic", "beta.messages.create(messages=[..., {'role': 'system', 'clear_at': ...}])", "with "
+     "`next_user_message`, the message leaves the prompt once one of the user, or a result, follows it")  # fmt: skip
+async def test_note_for_one_turn_leaves_the_next_prompt(client: AsyncAnthropic, api: Api) -> None:
+    note: Any = {"role": "system", "content": "It is noon.", "clear_at": "next_user_message"}
+    answer: Any = {"role": "assistant", "content": "yes"}
+    betas = ["mid-conversation-system-clear-at-2026-08-21"]
+    await client.beta.messages.create(model="fake-1", max_tokens=1, messages=[*HI, note, answer, *HI], betas=betas)
+    assert text_of(api.engine.requests[0].prompt) == "<user\nhi><assistant\nyes><user\nhi><assistant\n"
+
+
 @row("anthropic", "beta.messages.thread(...)", "a thread that is continued is reported as lost, and the client sends "
      "all messages again")  # fmt: skip
 async def test_thread_is_continued_with_all_messages(client: AsyncAnthropic, api: Api) -> None:

@@ -212,3 +212,32 @@ def test_budget_counts_for_enabled_thinking(fields: dict[str, Any], budget: int 
     request = messages(**fields)
     assert request.sampling_params().thinking_token_budget == budget
     assert request.client_field("thinking_token_budget") == name
+
+
+NOTE: dict[str, Any] = {"role": "system", "content": "It is noon.", "clear_at": "next_user_message"}
+RESULT: dict[str, Any] = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "ok"}]}
+YES = {"role": "assistant", "content": "yes"}
+
+
+@pytest.mark.parametrize(
+    ("said", "is_shown"),
+    [
+        ([USER, NOTE], True),
+        ([USER, NOTE, YES], True),
+        ([USER, NOTE, YES, USER], False),
+        ([USER, NOTE, RESULT], False),
+        ([NOTE, USER], False),
+        ([USER, NOTE | {"clear_at": "never"}, YES, USER], True),
+        ([USER, NOTE | {"clear_at": None}, YES, USER], True),
+    ],
+)
+def test_later_turn_of_the_user_clears_a_system_turn(said: list[dict[str, Any]], is_shown: bool) -> None:
+    turns = messages(messages=said).turns()
+    assert ("It is noon." in [turn.content for turn in turns]) is is_shown
+    assert [turn.role for turn in turns if turn.role == "user"] == ["user"] * said.count(USER)
+
+
+def test_only_system_turns_can_be_cleared() -> None:
+    with pytest.raises(InvalidRequestError, match="only system") as refusal:
+        messages(messages=[USER | {"clear_at": "next_user_message"}, YES, USER]).turns()
+    assert refusal.value.param == "messages[0].clear_at"

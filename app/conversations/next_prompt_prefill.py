@@ -6,6 +6,8 @@ that of any request, and the next turn computes only its question.
 
 answer ends -> wait until the engine is idle -> compute -> kept
                     ^------ a request came: abort ------'
+
+After a compaction, the next prompt begins with a summary instead of the conversation, and is prefilled in the same way.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

@@ -27,9 +27,13 @@ SAID: dict[str, Any] = {"model": "fake-1", "messages": HI}
 CLAUDE_TOOLS: list[Any] = [{"name": "weather", "input_schema": {"type": "object"}}]
 
 
+def openai_at(url: str) -> AsyncOpenAI:
+    return AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0)
+
+
 @pytest.fixture
 async def openai(api: Api) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
+    async with openai_at(api.url) as client:
         yield client
 
 
@@ -134,12 +138,24 @@ async def test_message_of_no_tokens_searches_for_no_tool(claude: AsyncAnthropic)
     assert (warmed.content, warmed.stop_reason) == ([], "max_tokens")
 
 
+async def test_prompt_alone_that_a_restart_interrupts_ends_the_same(tmp_path: Path) -> None:
+    async with running_server(tmp_path, FakeEngine()) as server, openai_at(server.url) as client:
+        server.engine.hold()
+        begun = await client.responses.create(**ASKED, input="one", prompt_cache_options=PREWARM, background=True)
+        assert begun.status == "in_progress"
+    async with running_server(tmp_path, FakeEngine()) as server, openai_at(server.url) as client:
+        events = await all_of(await client.responses.retrieve(begun.id, stream=True))
+        assert [event.type for event in events] == ["response.created", "response.in_progress", "response.completed"]
+        ended = await client.responses.retrieve(begun.id)
+    assert (ended.status, ended.output) == ("completed", [])
+
+
 async def test_model_that_thinks_is_prewarmed_by_both(tmp_path: Path) -> None:
     folder = write_thinking_openpangu(tmp_path / "model")
     engine = await asyncio.to_thread(build_engine, engine_config(folder, tmp_path / "state"), lambda _: None)
     async with (
         running_server(tmp_path, engine) as server,
-        AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as openai,
+        openai_at(server.url) as openai,
         AsyncAnthropic(base_url=server.url, api_key="none", max_retries=0) as claude,
     ):
         asked: dict[str, Any] = {"model": "smollm2", "input": "Hi", "tools": TOOLS}

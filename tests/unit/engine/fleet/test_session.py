@@ -1,6 +1,7 @@
 """Calls of a gateway that fail or are given up at the replica."""
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from engine.errors import EngineError
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.messages import Abort, Erase
+from engine.outputs import PromptProgress, RequestOutput
 from tests.unit.engine.fleet.memory_fleet import ASKED, asked, joined, settled
 
 
@@ -78,3 +80,19 @@ async def test_abort_right_after_admission_ends_the_answer() -> None:
     link.send(Abort(0))
     await beginning
     assert replica.scripted.aborted == ["r0"]
+
+
+async def test_progress_of_a_prompt_reaches_the_gateway() -> None:
+    link, replica, _ = await joined()
+    request = replace(ASKED, progress_every=0.25)
+    answer = RemoteAnswer("a", request, 0, lambda _: None, lambda _: None)
+    await link.begin(request, [answer])
+    assert replica.scripted.requests[0].progress_every == 0.25
+    reports = [PromptProgress(3, done, Counter({"redis": done}), "computing", 1.5, 2.5) for done in (1, 2)]
+    for report in reports:
+        replica.scripted.streams[0].put(RequestOutput("r0", "", (), progress=(report,)))
+    await settled()
+    replica.scripted.produce(7)
+    await settled()
+    first = await anext(answer.stream)
+    assert (list(first.progress), first.token_ids) == (reports, (7,))

@@ -1,6 +1,5 @@
 import DOMPurify from "dompurify";
 
-import { markdownTexts } from "../../i18n/markdown";
 import { partsOf, type Align, type Block, type Inline, type NoteNumber, type TableBlock } from "./blocks";
 import { escapeHtml } from "./escape";
 import { newParser } from "./grammar";
@@ -106,25 +105,14 @@ export function renderInline(text: Inline): string {
   return sanitise(inlineHtml(text));
 }
 
-/** Render a paragraph. */
-export function renderParagraph(text: Inline): string {
-  return sanitise(`<p>${inlineHtml(text)}</p>`);
-}
-
 /** Render a formula that takes whole lines. */
 export function renderFormula(source: string): string {
-  return sanitise(`<p>${formulaSpan(source, true)}</p>`);
+  return sanitise(formulaSpan(source, true));
 }
 
-/** Render a block of HTML with its harmless elements; as text if it has others. */
+/** Render a block of HTML with its harmless elements; as a paragraph of text if it has others. */
 export function renderHtml(source: string): string {
-  return sanitise(safeBlock(source) ?? escapeHtml(source));
-}
-
-/** Render the box of a task. */
-export function renderTask(done: boolean): string {
-  const name = escapeHtml(done ? markdownTexts().done : markdownTexts().todo);
-  return sanitise(`<input type="checkbox" disabled aria-label="${name}"${done ? " checked" : ""}> `);
+  return sanitise(safeBlock(source) ?? `<p>${escapeHtml(source)}</p>`);
 }
 
 /** Render the contents of a table's `thead`. */

@@ -98,3 +98,34 @@ it("draws much text that arrives at once over several frames", () => {
   void unmount(host);
   vi.unstubAllGlobals();
 });
+
+it("repeats no word after a translator of the browser has replaced the texts", () => {
+  const parts = ["# Rivers\n\n", "- Rhône River 3\n- Loš", "oboard Mountains\n\n", "| a | b |\n|---|---|\n| c ", "| d |\n\n", "Text of *words*", " and more.\n\n"];
+  const notes = "<details><summary>More</summary>\n\ninside[^1]\n\n</details>\n\n[^1]: a note";
+  const props = $state({ texts: [""], writing: false });
+  const host = mount(Host, { target: document.body, props });
+  for (const part of [...parts, notes]) {
+    props.texts = [props.texts[0] + part];
+    flushSync();
+    translate(document.querySelector(".markdown")!);
+  }
+  props.texts = [`${props.texts[0]} at its end`];
+  flushSync();
+  const shown = document.querySelector(".markdown")!.textContent.replace(/\s+/g, " ");
+  for (const word of ["Rivers", "Rhône River 3", "Lošoboard Mountains", "words", "and more", "More", "inside", "a note at its end"]) {
+    expect(shown.split(word), word).toHaveLength(2);
+  }
+  void unmount(host);
+});
+
+/** Do what translators of browsers do: put each text into elements of their own. */
+function translate(root: Element): void {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const texts: Text[] = [];
+  while (walker.nextNode() !== null) if (walker.currentNode.nodeValue!.trim() !== "") texts.push(walker.currentNode as Text);
+  for (const text of texts) {
+    const font = document.createElement("font");
+    font.append(text.nodeValue!);
+    text.replaceWith(font);
+  }
+}

@@ -88,10 +88,8 @@ class ToolFormat:
 
         parallel: allow several calls within one frame.
         """
-        rules, channels = (
-            self.syntax.grammar(tools, self._spelled, MAX_FREE_CALLS if parallel else 1),
-            self.syntax.channels,
-        )
+        channels = self.syntax.channels
+        rules = self.syntax.grammar(tools, self._spelled, MAX_FREE_CALLS if parallel else 1)
         header = f"{channels.starts[0]}assistant" if channels is not None else ""
         if header and all(text.startswith(header) for text in self.openings(tools)):
             # The text of an answer has a header of its own for each call.

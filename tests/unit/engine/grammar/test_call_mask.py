@@ -12,7 +12,6 @@ from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
-from models.call_syntax.harmony import TURN
 from models.call_syntax.registry import NAMES, syntax_named
 from models.harmony_thinking import HarmonyThinking
 from models.thinking import MarkedThinking, Thinking
@@ -32,18 +31,22 @@ class Rig:
 
     def __init__(self, name: str, *, has_marks: bool, thinks: bool = False) -> None:
         library, syntax = byte_tokenizer(), syntax_named(name)
-        words = [*syntax.words, "<|call|>"] if name == "harmony" else list(syntax.words)
+        channels = syntax.channels
+        turn = "" if channels is None else f"{channels.starts[0]}assistant"
+        words = list(dict.fromkeys([*syntax.words, *(channels.ends if channels is not None else ())]))
         marks = [*(words if has_marks else []), *(["<think>", "</think>"] if thinks else [])]
         library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in marks])
         self.tokenizer = Tokenizer(json.loads(library.to_str()), bos_token_id=1, eos_token_ids=(EOS,))
         control = self.tokenizer.control_tokens
         self.how = ToolFormat(name, syntax, control, is_known=has_marks)
         thinking: Thinking | None = None
-        if name == "harmony":
-            thinking = HarmonyThinking(self.tokenizer, {})
+        if channels is not None:
+            thinking = HarmonyThinking(self.tokenizer, channels, {})
         elif thinks:
             thinking = MarkedThinking(control["<think>"], control["</think>"], {})
-        self.prompt = self.ids(TURN) if name == "harmony" else self.ids("Hi")
+        self.channels = channels
+        self.turn = turn
+        self.prompt = self.ids(turn or "Hi")
         self.is_bare = bool(syntax.marks.bare)
         self.answers = AnswerFormat.of(self.tokenizer, self.how, thinking)
         self.grammars = Grammars(self.tokenizer, self.tokenizer.vocab_size, thinking, self.answers)
@@ -59,15 +62,15 @@ class Rig:
         return mask
 
     def written(self, *calls: ToolCall) -> str:
-        return self.how.calls(calls).removeprefix(TURN if self.how.name == "harmony" else "")
+        return self.how.calls(calls).removeprefix(self.turn)
 
     def weather(self) -> str:
         return self.written(ToolCall("get_weather", arguments_of(self.how.name)))
 
     def said(self, text: str) -> str:
-        """Return the beginning of an answer with text: bare calls follow none, and harmony's have a header."""
-        if self.how.name == "harmony":
-            return f"<|channel|>final<|message|>{text}<|end|>{TURN}"
+        """Return the beginning of an answer with text: bare calls follow none, and those in channels have a header."""
+        if self.channels is not None:
+            return f"{self.channels.closing}{text}{self.channels.between}"
         return "" if self.is_bare else text
 
 
@@ -111,7 +114,7 @@ def awake_parts(rig: Rig, text: str) -> str:
 def test_mask_is_awake_within_the_call_alone(name: str, has_marks: bool) -> None:
     rig = rig_of(name, has_marks=has_marks)
     call = rig.weather()
-    if name == "harmony" and not has_marks:
+    if rig.channels is not None and not has_marks:
         return
     parts = awake_parts(rig, rig.said("Look at {this}: ") + call + "\nDone [now], {x}.")
     assert call.endswith(parts)
@@ -120,7 +123,7 @@ def test_mask_is_awake_within_the_call_alone(name: str, has_marks: bool) -> None
 
 def test_later_call_wakes_the_mask_again(name: str) -> None:
     rig = rig_of(name, has_marks=True)
-    if rig.is_bare or name == "harmony":
+    if rig.is_bare or rig.channels is not None:
         return
     call = rig.weather()
     assert awake_parts(rig, f"One: {call} and two: {call} end.").count("city") == 2
@@ -128,9 +131,9 @@ def test_later_call_wakes_the_mask_again(name: str) -> None:
 
 @pytest.mark.parametrize("has_marks", [True, False], ids=["tokens", "text"])
 def test_call_cannot_break_or_end_early(name: str, has_marks: bool) -> None:
-    if name == "harmony" and not has_marks:
-        return
     rig = rig_of(name, has_marks=has_marks)
+    if rig.channels is not None and not has_marks:
+        return
     mask = rig.mask()
     text = rig.said("So: ") + rig.weather()
     for id_ in rig.ids(text[: text.index("city") + 2]):

@@ -17,7 +17,6 @@ class ResponseRecord:
     model: name of the model at the time of the response.
     conversation_id: the conversation that the client named; None if it named none.
     tools, tool_choice, text_format: as the client sent them.
-    diagnostics: comparison of the prompt with that of an earlier response, which is not stored; None without one.
     """
 
     model: str
@@ -32,7 +31,6 @@ class ResponseRecord:
     parallel_tool_calls: bool = True
     text_format: dict[str, Any] = field(default_factory=lambda: {"type": "text"})
     truncation: Truncation = "disabled"
-    diagnostics: dict[str, Any] | None = None
 
 
 def response_id_of(message_id: str) -> str:

@@ -138,7 +138,7 @@ class ResponseStore:
 
 
 def _record_of(row: Row) -> ResponseRecord:
-    values = {each.name: row[each.name] for each in fields(ResponseRecord) if each.name != "diagnostics"}
+    values = {each.name: row[each.name] for each in fields(ResponseRecord)}
     values |= {name: json.loads(values[name]) for name in ("metadata", "tools", "tool_choice", "text_format")}
     values |= {name: bool(values[name]) for name in ("background", "parallel_tool_calls")}
     return ResponseRecord(**values)

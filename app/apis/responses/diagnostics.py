@@ -4,9 +4,11 @@ Source: the types of the `openai` package, 3.57.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from itertools import dropwhile
 from typing import Any, Final
 
+from app.domain.response_record import ResponseRecord
 from app.prompts.cache_diagnostics import Cause, Divergence
 from app.prompts.headless import HEAD
 from app.prompts.summary import HEAD as SUMMARY
@@ -19,6 +21,18 @@ REASONS: Final[Mapping[Cause, str]] = {
     "messages": "input_changed",
     "thinking": "reasoning_effort_changed",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedResponse(ResponseRecord):
+    """The record of a response whose prompt is compared with that of another one. The result is not stored."""
+
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, record: ResponseRecord, diagnostics: dict[str, Any]) -> "ComparedResponse":
+        """Return `record` with the result of the comparison."""
+        return cls(**{each.name: getattr(record, each.name) for each in fields(record)}, diagnostics=diagnostics)
 
 
 def diagnostics_json(found: Divergence | None, said: Sequence[Message]) -> dict[str, Any]:
@@ -35,13 +49,19 @@ def diagnostics_json(found: Divergence | None, said: Sequence[Message]) -> dict[
     }
 
 
-def at_end(told: Mapping[str, Any], usage: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the field as the response has it. A prompt that continues another hits nothing if its KV was evicted.
+def diagnostics_of(record: ResponseRecord, usage: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the fields of a response that tell the result of its comparison; none without one.
+
+    A prompt that continues another hits nothing if its KV was evicted.
 
     usage: None until the answer has ended.
     """
+    if not isinstance(record, ComparedResponse):
+        return {}
+    told = record.diagnostics
     is_evicted = usage is not None and not usage["prompt_tokens_details"]["cached_tokens"]
-    return {"type": "unavailable"} if told["type"] == "cache_hit" and is_evicted else told
+    is_missed = told["type"] == "cache_hit" and is_evicted
+    return {"prompt_cache_diagnostics": {"type": "unavailable"} if is_missed else told}
 
 
 def _is_compacted(found: Divergence, said: Sequence[Message]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal
 
-from app.apis.responses.diagnostics import at_end
+from app.apis.responses.diagnostics import diagnostics_of
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord, call_ids_of, reasoning_id_of, response_id_of, text_id_of
 from app.domain.tool_use import IsCall, IsResult, MayCall
@@ -217,13 +217,8 @@ def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = 
         "truncation": record.truncation,
         "usage": usage_json(answer.usage) if answer.usage is not None else None,
         "user": None,
-        **_diagnostics(record, answer),
+        **diagnostics_of(record, answer.usage),
     }
-
-
-def _diagnostics(record: ResponseRecord, answer: Message) -> dict[str, Any]:
-    told = record.diagnostics
-    return {} if told is None else {"prompt_cache_diagnostics": at_end(told, answer.usage)}
 
 
 def _tool_json(tool: Mapping[str, Any]) -> dict[str, Any]:

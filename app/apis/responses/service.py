@@ -15,7 +15,7 @@ from app.apis.responses.compaction import (
     summary_item,
     with_head_of,
 )
-from app.apis.responses.diagnostics import diagnostics_json
+from app.apis.responses.diagnostics import ComparedResponse, diagnostics_json
 from app.apis.responses.input_items import (
     CompactionItem,
     InputItem,
@@ -54,7 +54,6 @@ from app.runs.service import RunRegistry
 from app.storage.store import Store
 from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
-from models.chat_format import Message as ChatMessage
 from models.tool_format import ToolFormat
 
 Fields = TypeVar("Fields", bound=PromptFields)
@@ -144,9 +143,7 @@ class Responses:
             max_tokens=fields.max_output_tokens,
             stop=go_on if fields.background else stop,
         )
-        said = await self._prompts.said(engine, parent, fields, asked)
-        thinking = thinking_of(engine, fields)
-        digest = await self._diagnostics.digest(engine, self._gate.tenant, offer, said, made.prompt.ids, thinking)
+        digest, told = await self._compared(engine, parent, fields, asked, made.prompt.ids)
         is_alone = fields.is_prompt_alone
         # Messages after a prompt without an answer are rendered together with its own.
         new = asked if is_alone else [*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens)]
@@ -159,9 +156,9 @@ class Responses:
             max_output_tokens=fields.max_output_tokens,
             metadata=fields.metadata or {},
             truncation=fields.truncation or "disabled",
-            diagnostics=await self._compared(engine, fields, said, digest),
             **fields.repeated_fields(),
         )
+        record = record if told is None else ComparedResponse.of(record, told)
         draft = TurnDraft(
             parent.conversation,
             new[-1],
@@ -185,12 +182,19 @@ class Responses:
         return record, run
 
     async def _compared(
-        self, engine: Backend, fields: ResponseRequest, said: Sequence[ChatMessage], digest: PromptDigest
-    ) -> dict[str, Any] | None:
-        """Compare a prompt with that of the response that the request names. Returns None if it names none."""
+        self,
+        engine: Backend,
+        parent: ResponseParent,
+        fields: ResponseRequest,
+        asked: Sequence[Message],
+        ids: Sequence[int],
+    ) -> tuple[PromptDigest, dict[str, Any] | None]:
+        """Digest a prompt, and compare it with that of the response that the request names, if it names one."""
+        tenant, said = self._gate.tenant, await self._prompts.said(engine, parent, fields, asked)
+        digest = await self._diagnostics.digest(engine, tenant, fields.offer, said, ids, thinking_of(engine, fields))
         if (earlier := fields.compared_id) is None:
-            return None
-        return diagnostics_json(await self._diagnostics.compare(engine, self._gate.tenant, earlier, digest), said)
+            return digest, None
+        return digest, diagnostics_json(await self._diagnostics.compare(engine, tenant, earlier, digest), said)
 
     async def count(self, fields: InputTokensRequest, stop: Callable[[], None] = go_on, note: Note = unnoted) -> int:
         """Count the tokens of the prompt that a response would have. Raises as `create` for the same fields.

@@ -39,8 +39,9 @@ def test_rerendered_prompt_is_a_separate_trail() -> None:
     assert sorted(trails_of(nodes), key=lambda each: each.ids) == [trail([1, 2, 3], 2), trail([11, 12, 13, 14], 3)]
 
 
-def test_answer_without_tokens_adds_no_end() -> None:
-    assert trails_of([node("q1", None, [1], starts=True), node("a1", "q1", [])]) == [trail([1])]
+def test_answer_without_tokens_ends_after_its_prompt() -> None:
+    assert trails_of([node("q1", None, [1], starts=True), node("a1", "q1", [])]) == [trail([1], 1)]
+    assert trails_of([node("a1", None, [])]) == []
 
 
 def test_empty_conversation_has_no_trail() -> None:

@@ -3,10 +3,14 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from engine.outputs import PromptProgress, PromptState, RequestOutput
 from engine.request import Request, RequestStatus
 from engine.scheduling.step_cost import StepCost
+
+LEAST_KEYS: Final = 2000
+"""Least number of keys that take as long as the rest of a token, for any model."""
 
 
 @dataclass(slots=True)
@@ -121,8 +125,10 @@ def _seconds_left(
 
 
 def _work(start: int, stop: int, cost: StepCost | None) -> float:
-    """Return the relative work of computing positions [start, stop), which is more than 0 if there are any."""
+    """Return the work of computing positions [start, stop), in units of a token without keys before it."""
     each = cost.token_seconds if cost is not None else None
-    if cost is None or not each:
+    if cost is None or each is None:
         return stop - start
-    return (stop - start) * (each + cost.key_seconds * (start + stop) / 2)
+    # Equal steps do not tell the two costs apart, so that all of the time may be attributed to the keys.
+    by_key = min(cost.key_seconds / each, 1 / LEAST_KEYS) if each else 1 / LEAST_KEYS
+    return (stop - start) * (1 + by_key * (start + stop) / 2)

@@ -139,25 +139,38 @@ def test_time_left_is_measured_without_tokens_loaded_later() -> None:
     assert report.seconds_left == pytest.approx(3.0)
 
 
-class SlowerByKeys(StepCost):
-    """Costs by which a token that attends to 500 others takes twice as long as the first one."""
+@dataclass
+class Costs(StepCost):
+    """Costs of a token and of each key before it, as a test gives them."""
+
+    token: float
+    key: float
 
     @property
     def token_seconds(self) -> float:
-        return 1.0
+        return self.token
 
     @property
     def key_seconds(self) -> float:
-        return 0.002
+        return self.key
 
 
-def test_time_left_counts_that_later_tokens_are_slower() -> None:
-    prompt = Prompt(cost=SlowerByKeys())
+@pytest.mark.parametrize(
+    ("cost", "seconds"),
+    [
+        (Costs(1.0, 0.0), 1.0),
+        (Costs(1.0, 0.0004), 1.3 / 1.1),
+        (Costs(1.0, 1.0), 1.375 / 1.125),
+        (Costs(0.0, 1.0), 1.375 / 1.125),
+    ],
+    ids=repr,
+)
+def test_time_left_counts_that_later_tokens_are_slower(cost: StepCost, seconds: float) -> None:
+    prompt = Prompt(cost=cost)
     prompt.start()
     prompt.report()
     prompt.compute(500, seconds=1.0)
-    report = prompt.news()
-    assert report.seconds_left == pytest.approx(2.5 / 1.5)
+    assert prompt.news().seconds_left == pytest.approx(seconds)
 
 
 def test_tokens_of_another_process_belong_to_the_prompt() -> None:

@@ -55,7 +55,7 @@ class Grammars:
         """Make masks for a model. answers: how its answers are read for calls; None if they are not."""
         self._tokenizer = tokenizer
         self._answers = answers
-        self._refused_calls = OrderedDict[tuple[str, StructuredOutput], None]()
+        self._refused_calls = OrderedDict[tuple[str, StructuredOutput], bool]()
         self._vocab_size = vocab_size
         self._thinking = thinking
         self._view: LLTokenizer | None = None
@@ -117,16 +117,21 @@ class Grammars:
         return mask
 
     async def _prepare_calls(self, params: SamplingParams, form: StructuredOutput, tenant: str) -> None:
-        """Compile the form of calls that the answer may contain. If that fails, calls are left to the model."""
-        if self._forms.has(form, tenant) or (tenant, form) in self._refused_calls or not self._may_form_calls(params):
+        """Compile the form of calls that the answer may contain. If that fails, calls are left to the model.
+
+        A form is tried again if the machine was to blame.
+        """
+        if self._refused_calls.get((tenant, form)) or not self._may_form_calls(params):
             return
         try:
-            check_form(form)
-            self.load()
-            await self._forms.prepare(form, tenant)
+            if not self._forms.has(form, tenant):
+                check_form(form)
+                self.load()
+                await self._forms.prepare(form, tenant)
+            self._refused_calls.pop((tenant, form), None)
         except (InvalidRequestError, OverloadedError) as error:
             logger.debug("calls are left to the model: %s", error)
-            self._refuse_calls(tenant, form)
+            self._refuse_calls(tenant, form, is_at_fault=isinstance(error, InvalidRequestError))
 
     def _call_mask(self, params: SamplingParams, prompt_ids: Sequence[int], tenant: str) -> TokenMask | None:
         """Create the mask of an answer that may contain calls; None if nothing restricts them."""
@@ -138,7 +143,7 @@ class Grammars:
             self.load()
             compiled = self._forms.get(form, tenant)
         except InvalidRequestError:
-            self._refuse_calls(tenant, form)
+            self._refuse_calls(tenant, form, is_at_fault=True)
             return None
         reader = answers.begin(prompt_ids, breaks_marks=params.is_read_for_calls, stop=params.stop)
         finder = CallFinder(reader, Openings.of(params.call_openings, answers), self._encode_behind)
@@ -148,8 +153,8 @@ class Grammars:
         """Return whether no other parameter could leave a call without any token."""
         return bool(self._tokenizer.eos_token_ids) and not (params.allowed_token_ids or params.bad_words)
 
-    def _refuse_calls(self, tenant: str, form: StructuredOutput) -> None:
-        self._refused_calls[tenant, form] = None
+    def _refuse_calls(self, tenant: str, form: StructuredOutput, *, is_at_fault: bool) -> None:
+        self._refused_calls[tenant, form] = is_at_fault
         while len(self._refused_calls) > MAX_REFUSED:
             self._refused_calls.popitem(last=False)
 

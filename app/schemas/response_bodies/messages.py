@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from app.domain import records
 from app.domain.records import MessageStatus, Rating, Role
+from app.domain.sampling_json import params_of_ended
 from app.schemas.response_bodies.described_as import DescribedAs
 from app.schemas.response_bodies.errors import ErrorBody
 from app.schemas.response_bodies.usage import Usage
@@ -66,7 +67,7 @@ def message_body(message: records.Message) -> Message:
         "error": message.error,
         "usage": message.usage,
         "run_id": message.run_id,
-        "params": message.params,
+        "params": params_of_ended(message.params),
         "reasoning": message.reasoning,
         "left_out": message.left_out,
         "summary": message.summary,

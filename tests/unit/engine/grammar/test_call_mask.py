@@ -8,6 +8,8 @@ import pytest
 from tokenizers import AddedToken
 
 from engine.answer_text import AnswerFormat
+from engine.errors import OverloadedError
+from engine.grammar.compiled_forms import CompiledForms
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
@@ -200,3 +202,17 @@ async def test_form_that_cannot_be_compiled_turns_no_request_away() -> None:
     await rig.grammars.prepare(rig.params, "other")
     assert rig.grammars.mask(rig.params, rig.prompt, "other") is not None
     assert rig.grammars.mask(replace(rig.params, bad_words=("x",)), rig.prompt, "local") is None
+
+
+async def test_form_is_compiled_once_the_machine_has_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig("hermes", has_marks=True)
+
+    async def too_busy(*_: object) -> None:
+        raise OverloadedError("busy", retry_after=1)
+
+    with monkeypatch.context() as busy:
+        busy.setattr(CompiledForms, "prepare", too_busy)
+        await rig.grammars.prepare(rig.params, "local")
+        assert rig.grammars.mask(rig.params, rig.prompt, "local") is None
+    await rig.grammars.prepare(rig.params, "local")
+    assert rig.grammars.mask(rig.params, rig.prompt, "local") is not None

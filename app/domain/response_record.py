@@ -17,6 +17,7 @@ class ResponseRecord:
     model: name of the model at the time of the response.
     conversation_id: the conversation that the client named; None if it named none.
     tools, tool_choice, text_format: as the client sent them.
+    input_name: name of the input that has the whole conversation; None if the response continues a stored one.
     """
 
     model: str
@@ -31,6 +32,7 @@ class ResponseRecord:
     parallel_tool_calls: bool = True
     text_format: dict[str, Any] = field(default_factory=lambda: {"type": "text"})
     truncation: Truncation = "disabled"
+    input_name: str | None = None
 
 
 def response_id_of(message_id: str) -> str:

@@ -1,6 +1,7 @@
 """The store of response records, which hold the fields that a response has in addition to its message."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import fields
 
 from app.domain.response_record import ResponseRecord, message_id_of
@@ -10,7 +11,7 @@ from app.storage.database import Database
 from app.storage.dialect import Dialect
 from app.storage.path_ends import mark_path_end, remove_path_end
 from app.storage.removals import Leaving, Removed, without_kv
-from app.storage.rows import dump
+from app.storage.rows import dump, listed
 from engine.errors import NotFoundError
 
 OWN = (
@@ -35,12 +36,19 @@ def oldest_expiring(dialect: Dialect) -> str:
     )
 
 
+def with_input(dialect: Dialect) -> str:
+    """Return the query for the responses with an input. Parameters: the `listed` names of inputs, and the tenant."""
+    response = dialect.looked_up("response", f"response.input_name = {dialect.json_text(0)}")
+    message = dialect.looked_up("shown_message", "shown_message.id = message_id")
+    return f"SELECT message_id, input_name FROM {dialect.json_items} {response} {message} WHERE tenant = ?"
+
+
 def insert_response(connection: Connection, message_id: str, record: ResponseRecord) -> None:
     """Insert the record of a response, inside the transaction of the caller."""
     connection.execute(
         "INSERT INTO response(message_id, model, background, instructions, previous_response_id, conversation_id, "
-        "max_output_tokens, metadata, tools, tool_choice, parallel_tool_calls, text_format, truncation) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "max_output_tokens, metadata, tools, tool_choice, parallel_tool_calls, text_format, truncation, input_name) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             message_id,
             record.model,
@@ -55,6 +63,7 @@ def insert_response(connection: Connection, message_id: str, record: ResponseRec
             record.parallel_tool_calls,
             dump(record.text_format),
             record.truncation,
+            record.input_name,
         ),
     )
 
@@ -80,6 +89,14 @@ class ResponseStore:
         if not rows:
             raise no_response(response_id)
         return _record_of(rows[0])
+
+    async def with_input(self, names: Sequence[str]) -> str | None:
+        """Return the answer of the newest response with the last of these inputs that any has; None if none has one."""
+        sql = with_input(self._database.dialect)
+        rows = await self._database.read(sql, (listed(names), self._tenant), tenant=self._tenant)
+        places = {name: place for place, name in enumerate(names)}
+        found = max(rows, key=lambda row: (places[row["input_name"]], row["message_id"]), default=None)
+        return None if found is None else str(found["message_id"])
 
     async def all_of(self, conversation_id: str) -> dict[str, ResponseRecord]:
         """Return the records of a conversation's responses, by message id."""

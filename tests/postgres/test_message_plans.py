@@ -62,3 +62,22 @@ async def test_messages_and_runs_are_looked_up_one_by_one(
     for plan in plans:
         scans = re.findall(r"Scan .*\b(?:message|conversation)\b.*actual .*rows=([\d.]+) loops=(\d+)", plan)
         assert sum(float(rows) * int(loops) for rows, loops in scans) <= 3 * SOME, plan
+
+
+@pytest.mark.parametrize("is_analyzed", [True, False])
+async def test_response_is_looked_up_by_its_input(
+    store: Store, monkeypatch: pytest.MonkeyPatch, is_analyzed: bool
+) -> None:
+    made = await add_chats(store, 600)
+    await store.database.write(
+        lambda connection: connection.execute(
+            "INSERT INTO response(message_id, model, background, metadata, input_name) "
+            "SELECT id, 'm', FALSE, '{}', id FROM message"
+        )
+    )
+    if is_analyzed:
+        await store.database.write(lambda connection: connection.execute("ANALYZE message, conversation, response"))
+    plans = noted_plans(monkeypatch, "input_name")
+    assert await store.responses.with_input(made.messages[:SOME]) == made.messages[SOME - 1]
+    assert len(plans) == 1
+    assert "Seq Scan" not in plans[0], plans

@@ -30,6 +30,7 @@ from app.apis.responses.prompting import ResponseParent, ResponsePrompts, defaul
 from app.apis.responses.replay import Replay
 from app.apis.responses.schema import CompactRequest, InputTokensRequest, PromptFields, ResponseRequest
 from app.apis.responses.serializer import call_ids, items_json
+from app.apis.responses.stored_prefix import StoredPrefix, names_of, stored_prefix
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.turns import TurnDraft, Turns, with_seed
 from app.domain.ids import new_id
@@ -53,6 +54,7 @@ from app.runs.run import Run
 from app.runs.service import RunRegistry
 from app.storage.store import Store
 from app.tenants.gate import TenantGate
+from app.tenants.limits import LimitReachedError
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from models.tool_format import ToolFormat
 
@@ -147,6 +149,8 @@ class Responses:
         is_alone = fields.is_prompt_alone
         # Messages after a prompt without an answer are rendered together with its own.
         new = asked if is_alone else [*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens)]
+        is_read = parent.is_new and fields.is_stored and not is_alone
+        names = await apart_if(_is_much(asked), lambda: names_of(asked)) if is_read else []
         record = ResponseRecord(
             model=engine.model_name,
             background=bool(fields.background),
@@ -156,6 +160,7 @@ class Responses:
             max_output_tokens=fields.max_output_tokens,
             metadata=fields.metadata or {},
             truncation=fields.truncation or "disabled",
+            input_name=names[-1] if names else None,
             **fields.repeated_fields(),
         )
         record = record if told is None else ComparedResponse.of(record, told)
@@ -177,9 +182,29 @@ class Responses:
             tool_use=_may_call(how, offer) if offer.is_made else None,
             progress_every=0.0 if fields.shows_progress else None,
         )
-        run = await self._turns.start(engine, draft, rename=fields.client_field)
+        prefix = await stored_prefix(self._store, asked, names) if len(names) > 1 else None
+        run = await self._start(engine, draft, prefix, rename=fields.client_field)
         self._diagnostics.keep(engine, self._gate.tenant, response_id_of(run.answer.id), digest)
         return record, run
+
+    async def _start(
+        self, engine: Backend, draft: TurnDraft, prefix: StoredPrefix | None, *, rename: Callable[[str], str]
+    ) -> Run:
+        """Start a turn behind the stored messages that it begins with, or in a conversation of its own."""
+        if prefix is not None:
+            new = await apart_if(_is_much(draft.new), lambda: prefix.rest_of(draft.new, draft.prompt))
+            behind = replace(
+                draft, conversation=prefix.conversation, question=new[-1], new=tuple(new), makes_conversation=False
+            )
+            try:
+                return await self._turns.start(engine, behind, rename=rename)
+            except (NotFoundError, ConflictError):
+                # The stored messages were deleted in the meantime.
+                pass
+            except LimitReachedError as error:
+                if error.limit != "items_per_conversation":
+                    raise
+        return await self._turns.start(engine, draft, rename=rename)
 
     async def _compared(
         self,
@@ -360,6 +385,11 @@ class Responses:
     async def _path(self, message_id: str | None) -> list[Message]:
         """Return the path to a message, without the answers of prompts for which nothing was generated."""
         return [each for each in await self._store.messages.path(message_id) if not each.is_prompt_alone]
+
+
+def _is_much(asked: Sequence[Message]) -> bool:
+    """Return whether work on all messages takes milliseconds."""
+    return len(asked) >= MANY_ITEMS or sum(len(each.content) for each in asked) >= LONG_TEXT
 
 
 def _check_ended(parent: ResponseParent) -> None:

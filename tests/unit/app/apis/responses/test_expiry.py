@@ -16,7 +16,7 @@ from app.services import Services
 from app.storage import path_ends
 from app.storage.connection import Connection
 from app.storage.path_ends import mark_path_end
-from app.storage.responses import oldest_expiring
+from app.storage.responses import oldest_expiring, with_input
 from app.storage.sqlite.database import SqliteDatabase
 from engine.errors import NotFoundError
 from tests.unit.app.conversations.test_deletions import serving
@@ -194,3 +194,11 @@ async def test_search_for_expired_responses_reads_no_young_ones(services: Servic
     steps = [row["detail"] for row in plan]
     assert any("response_expiring" in step for step in steps)
     assert not any("B-TREE" in step for step in steps)
+
+
+async def test_search_for_an_input_reads_no_other_responses(services: Services) -> None:
+    database = services.store.database
+    plan = await database.read(f"EXPLAIN QUERY PLAN {with_input(database.dialect)}", ("[]", "local"))
+    steps = [row["detail"] for row in plan]
+    assert any("INDEX response_input" in step for step in steps)
+    assert not any("SCAN" in step and "json_each" not in step.lower() for step in steps), steps

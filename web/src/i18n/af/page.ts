@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Gestop.",
     interrupted: "Onderbreek.",
     cut: "Gestop by die tokenlimiet.",
+    empty: "Die model het sonder ’n antwoord geëindig. Genereer dit weer, of vra met ander woorde.",
+    onlyThoughts: "Alles wat die model geskryf het, is in sy gedagtes. Genereer die antwoord weer, of vra een sonder nadenke.",
     joining: "Verbinding verloor. Koppel tans weer…",
     copy: "Kopieer antwoord",
     again: "Genereer weer",

@@ -181,6 +181,8 @@ export const texts: Catalogue = {
     stopped: "Dayandırıldı.",
     interrupted: "Yarımçıq kəsildi.",
     cut: "Token limitində dayandı.",
+    empty: "Model cavabsız bitirdi. Onu yenidən yaradın və ya başqa sözlərlə soruşun.",
+    onlyThoughts: "Modelin yazdığı hər şey onun düşüncələrindədir. Cavabı yenidən yaradın və ya düşünmədən cavab istəyin.",
     joining: "Bağlantı kəsildi. Yenidən qoşulur…",
     copy: "Cavabı kopyala",
     again: "Yenidən yarat",

@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Aturada.",
     interrupted: "Interrompuda.",
     cut: "Aturada al límit de tokens.",
+    empty: "El model ha acabat sense resposta. Torneu-la a generar o pregunteu amb altres paraules.",
+    onlyThoughts: "Tot el que el model ha escrit és als seus pensaments. Torneu a generar la resposta o demaneu-ne una sense pensar.",
     joining: "S’ha perdut la connexió. S’està reconnectant…",
     copy: "Copia la resposta",
     again: "Torna a generar",

@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Zastaveno.",
     interrupted: "Přerušeno.",
     cut: "Zastaveno na limitu tokenů.",
+    empty: "Model skončil bez odpovědi. Vygenerujte ji znovu, nebo se zeptejte jinými slovy.",
+    onlyThoughts: "Vše, co model napsal, je v jeho úvahách. Vygenerujte odpověď znovu, nebo požádejte o odpověď bez přemýšlení.",
     joining: "Spojení ztraceno. Připojování…",
     copy: "Kopírovat odpověď",
     again: "Vygenerovat znovu",

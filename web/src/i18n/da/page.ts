@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Stoppet.",
     interrupted: "Afbrudt.",
     cut: "Stoppet ved tokengrænsen.",
+    empty: "Modellen sluttede uden et svar. Generér det igen, eller spørg med andre ord.",
+    onlyThoughts: "Alt, hvad modellen skrev, står i dens tanker. Generér svaret igen, eller bed om et uden tænkning.",
     joining: "Forbindelsen blev afbrudt. Opretter forbindelse igen…",
     copy: "Kopiér svaret",
     again: "Generér igen",

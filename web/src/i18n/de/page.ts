@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Gestoppt.",
     interrupted: "Unterbrochen.",
     cut: "Am Token-Limit gestoppt.",
+    empty: "Das Modell hat keine Antwort geschrieben. Erzeuge sie neu, oder frage mit anderen Worten.",
+    onlyThoughts: "Alles, was das Modell geschrieben hat, steht in seinen Gedanken. Erzeuge die Antwort neu, oder bitte um eine ohne Nachdenken.",
     joining: "Verbindung verloren. Verbinde neu…",
     copy: "Antwort kopieren",
     again: "Neu generieren",

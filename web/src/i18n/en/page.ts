@@ -177,6 +177,8 @@ export const texts = {
     stopped: "Stopped.",
     interrupted: "Interrupted.",
     cut: "Stopped at the token limit.",
+    empty: "The model ended without an answer. Regenerate it, or ask in other words.",
+    onlyThoughts: "All that the model wrote is in its thoughts. Regenerate the answer, or ask for one without thinking.",
     joining: "Connection lost. Reconnecting…",
     copy: "Copy answer",
     again: "Regenerate",

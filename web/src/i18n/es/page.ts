@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Detenida.",
     interrupted: "Interrumpida.",
     cut: "Detenida por el límite de tokens.",
+    empty: "El modelo terminó sin respuesta. Vuelve a generarla o pregunta con otras palabras.",
+    onlyThoughts: "Todo lo que el modelo escribió está en sus pensamientos. Vuelve a generar la respuesta o pide una sin pensar.",
     joining: "Se ha perdido la conexión. Reconectando…",
     copy: "Copiar respuesta",
     again: "Volver a generar",

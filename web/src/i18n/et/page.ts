@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Peatatud.",
     interrupted: "Katkes.",
     cut: "Peatus tokenite piirangul.",
+    empty: "Mudel lõpetas ilma vastuseta. Loo vastus uuesti või küsi teiste sõnadega.",
+    onlyThoughts: "Kõik, mida mudel kirjutas, on tema mõtetes. Loo vastus uuesti või küsi vastust ilma mõtlemiseta.",
     joining: "Ühendus katkes. Taasühendamine…",
     copy: "Kopeeri vastus",
     again: "Loo uuesti",

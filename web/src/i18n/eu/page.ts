@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Geldituta.",
     interrupted: "Etenda.",
     cut: "Tokenen mugan geldituta.",
+    empty: "Ereduak erantzunik gabe amaitu du. Sortu berriro, edo galdetu beste hitz batzuekin.",
+    onlyThoughts: "Ereduak idatzi duen guztia bere pentsamenduetan dago. Sortu erantzuna berriro, edo eskatu pentsatu gabeko bat.",
     joining: "Konexioa galdu da. Berriro konektatzen…",
     copy: "Kopiatu erantzuna",
     again: "Sortu berriro",

@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Pysäytetty.",
     interrupted: "Keskeytynyt.",
     cut: "Pysähtyi tokenirajaan.",
+    empty: "Malli lopetti vastaamatta. Luo vastaus uudelleen tai kysy toisin sanoin.",
+    onlyThoughts: "Kaikki, mitä malli kirjoitti, on sen ajatuksissa. Luo vastaus uudelleen tai pyydä vastausta ilman ajattelua.",
     joining: "Yhteys katkesi. Yhdistetään uudelleen…",
     copy: "Kopioi vastaus",
     again: "Luo uudelleen",

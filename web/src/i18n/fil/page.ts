@@ -181,6 +181,8 @@ export const texts: Catalogue = {
     stopped: "Inihinto.",
     interrupted: "Naputol.",
     cut: "Huminto sa limitasyon ng token.",
+    empty: "Natapos ang modelo nang walang sagot. Buuin itong muli, o magtanong sa ibang salita.",
+    onlyThoughts: "Nasa mga iniisip ng modelo ang lahat ng isinulat nito. Buuing muli ang sagot, o humingi ng sagot na walang pag-iisip.",
     joining: "Nawala ang koneksyon. Kumokonekta ulit…",
     copy: "Kopyahin ang sagot",
     again: "I-regenerate",

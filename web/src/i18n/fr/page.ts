@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Arrêtée.",
     interrupted: "Interrompue.",
     cut: "Arrêtée à la limite de tokens.",
+    empty: "Le modèle s’est arrêté sans réponse. Régénérez-la, ou demandez avec d’autres mots.",
+    onlyThoughts: "Tout ce que le modèle a écrit est dans ses réflexions. Régénérez la réponse, ou demandez-en une sans réflexion.",
     joining: "Connexion perdue. Reconnexion…",
     copy: "Copier la réponse",
     again: "Régénérer",

@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Detida.",
     interrupted: "Interrompida.",
     cut: "Detida no límite de tokens.",
+    empty: "O modelo rematou sen resposta. Xérea de novo ou pregunta con outras palabras.",
+    onlyThoughts: "Todo o que escribiu o modelo está nos seus pensamentos. Xera a resposta de novo ou pide unha sen pensar.",
     joining: "Perdeuse a conexión. Conectando de novo…",
     copy: "Copiar a resposta",
     again: "Xerar de novo",

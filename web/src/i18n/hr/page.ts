@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Zaustavljeno.",
     interrupted: "Prekinuto.",
     cut: "Zaustavljeno na ograničenju tokena.",
+    empty: "Model je završio bez odgovora. Generirajte ga ponovno ili pitajte drugim riječima.",
+    onlyThoughts: "Sve što je model napisao nalazi se u njegovim mislima. Generirajte odgovor ponovno ili zatražite odgovor bez razmišljanja.",
     joining: "Veza je izgubljena. Ponovno povezivanje…",
     copy: "Kopiraj odgovor",
     again: "Ponovno generiraj",

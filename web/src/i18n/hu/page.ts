@@ -181,6 +181,8 @@ export const texts: Catalogue = {
     stopped: "Leállítva.",
     interrupted: "Megszakadt.",
     cut: "A tokenkorlátnál leállt.",
+    empty: "A modell válasz nélkül fejezte be. Hozza létre újra, vagy kérdezzen más szavakkal.",
+    onlyThoughts: "Minden, amit a modell írt, a gondolataiban van. Hozza létre újra a választ, vagy kérjen gondolkodás nélkülit.",
     joining: "Megszakadt a kapcsolat. Újrakapcsolódás…",
     copy: "Válasz másolása",
     again: "Újragenerálás",

@@ -181,6 +181,8 @@ export const texts: Catalogue = {
     stopped: "Dihentikan.",
     interrupted: "Terputus.",
     cut: "Berhenti di batas token.",
+    empty: "Model berakhir tanpa jawaban. Buat ulang, atau tanyakan dengan kata lain.",
+    onlyThoughts: "Semua yang ditulis model ada di dalam pikirannya. Buat ulang jawabannya, atau minta jawaban tanpa berpikir.",
     joining: "Koneksi terputus. Menghubungkan kembali…",
     copy: "Salin jawaban",
     again: "Buat ulang",

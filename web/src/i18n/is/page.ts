@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Stöðvað.",
     interrupted: "Rofið.",
     cut: "Stöðvað við tókahámark.",
+    empty: "Líkanið hætti án svars. Búðu það til aftur eða spurðu með öðrum orðum.",
+    onlyThoughts: "Allt sem líkanið skrifaði er í hugsunum þess. Búðu svarið til aftur eða biddu um svar án hugsana.",
     joining: "Tengingin rofnaði. Tengist aftur…",
     copy: "Afrita svar",
     again: "Búa til aftur",

@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Fermata.",
     interrupted: "Interrotta.",
     cut: "Fermata al limite di token.",
+    empty: "Il modello ha finito senza una risposta. Rigenerala o chiedi con altre parole.",
+    onlyThoughts: "Tutto ciò che il modello ha scritto è nei suoi pensieri. Rigenera la risposta o chiedine una senza ragionamento.",
     joining: "Connessione persa. Riconnessione…",
     copy: "Copia risposta",
     again: "Rigenera",

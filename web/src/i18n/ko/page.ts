@@ -181,6 +181,8 @@ export const texts: Catalogue = {
     stopped: "중지되었습니다.",
     interrupted: "중단되었습니다.",
     cut: "토큰 한도에서 중지되었습니다.",
+    empty: "모델이 답변 없이 끝났습니다. 다시 생성하거나 다른 말로 질문하세요.",
+    onlyThoughts: "모델이 쓴 내용은 모두 생각에 있습니다. 답변을 다시 생성하거나 생각 없이 답하도록 요청하세요.",
     joining: "연결이 끊겼습니다. 다시 연결하는 중…",
     copy: "답변 복사",
     again: "다시 생성",

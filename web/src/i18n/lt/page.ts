@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Sustabdyta.",
     interrupted: "Nutraukta.",
     cut: "Sustabdyta pasiekus žetonų ribą.",
+    empty: "Modelis baigė be atsakymo. Sugeneruokite jį iš naujo arba klauskite kitais žodžiais.",
+    onlyThoughts: "Viskas, ką modelis parašė, yra jo mintyse. Sugeneruokite atsakymą iš naujo arba prašykite atsakymo be mąstymo.",
     joining: "Ryšys nutrūko. Jungiamasi iš naujo…",
     copy: "Kopijuoti atsakymą",
     again: "Generuoti iš naujo",

@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Apturēts.",
     interrupted: "Pārtraukts.",
     cut: "Apturēts pie tokenu limita.",
+    empty: "Modelis beidza bez atbildes. Ģenerējiet to vēlreiz vai jautājiet citiem vārdiem.",
+    onlyThoughts: "Viss, ko modelis uzrakstīja, ir tā domās. Ģenerējiet atbildi vēlreiz vai lūdziet tādu bez domāšanas.",
     joining: "Savienojums zudis. Notiek atkārtota savienošana…",
     copy: "Kopēt atbildi",
     again: "Ģenerēt vēlreiz",

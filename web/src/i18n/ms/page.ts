@@ -181,6 +181,8 @@ export const texts: Catalogue = {
     stopped: "Dihentikan.",
     interrupted: "Terganggu.",
     cut: "Berhenti pada had token.",
+    empty: "Model tamat tanpa jawapan. Jana semula, atau tanya dengan perkataan lain.",
+    onlyThoughts: "Semua yang ditulis model ada dalam fikirannya. Jana semula jawapan, atau minta jawapan tanpa berfikir.",
     joining: "Sambungan terputus. Menyambung semula…",
     copy: "Salin jawapan",
     again: "Jana semula",

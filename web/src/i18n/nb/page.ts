@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Stoppet.",
     interrupted: "Avbrutt.",
     cut: "Stoppet ved tokengrensen.",
+    empty: "Modellen sluttet uten et svar. Generer det på nytt, eller spør med andre ord.",
+    onlyThoughts: "Alt modellen skrev, står i tankene. Generer svaret på nytt, eller be om et uten tenking.",
     joining: "Mistet tilkoblingen. Kobler til på nytt…",
     copy: "Kopier svaret",
     again: "Generer på nytt",

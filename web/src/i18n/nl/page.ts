@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Gestopt.",
     interrupted: "Onderbroken.",
     cut: "Gestopt bij de tokenlimiet.",
+    empty: "Het model is gestopt zonder antwoord. Genereer het opnieuw of vraag het in andere woorden.",
+    onlyThoughts: "Alles wat het model schreef, staat in zijn gedachten. Genereer het antwoord opnieuw of vraag er een zonder nadenken.",
     joining: "Verbinding verbroken. Opnieuw verbinden…",
     copy: "Antwoord kopiëren",
     again: "Opnieuw genereren",

@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Zatrzymano.",
     interrupted: "Przerwano.",
     cut: "Zatrzymano po osiągnięciu limitu tokenów.",
+    empty: "Model zakończył bez odpowiedzi. Wygeneruj ją ponownie albo zapytaj innymi słowami.",
+    onlyThoughts: "Wszystko, co model napisał, jest w jego przemyśleniach. Wygeneruj odpowiedź ponownie albo poproś o odpowiedź bez myślenia.",
     joining: "Utracono połączenie. Ponowne łączenie…",
     copy: "Kopiuj odpowiedź",
     again: "Wygeneruj ponownie",

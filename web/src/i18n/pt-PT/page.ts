@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Parada.",
     interrupted: "Interrompida.",
     cut: "Parada no limite de tokens.",
+    empty: "O modelo terminou sem resposta. Gere-a de novo ou pergunte por outras palavras.",
+    onlyThoughts: "Tudo o que o modelo escreveu está nos seus pensamentos. Gere a resposta de novo ou peça uma sem pensar.",
     joining: "Ligação perdida. A restabelecer…",
     copy: "Copiar resposta",
     again: "Gerar novamente",

@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Oprit.",
     interrupted: "Întrerupt.",
     cut: "Oprit la limita de tokenuri.",
+    empty: "Modelul s-a oprit fără un răspuns. Regenerați-l sau întrebați cu alte cuvinte.",
+    onlyThoughts: "Tot ce a scris modelul se află în gândurile lui. Regenerați răspunsul sau cereți unul fără gândire.",
     joining: "Conexiune pierdută. Se reconectează…",
     copy: "Copiază răspunsul",
     again: "Regenerează",

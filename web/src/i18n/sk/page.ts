@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Zastavené.",
     interrupted: "Prerušené.",
     cut: "Zastavené na limite tokenov.",
+    empty: "Model skončil bez odpovede. Vygenerujte ju znova alebo sa opýtajte inými slovami.",
+    onlyThoughts: "Všetko, čo model napísal, je v jeho úvahách. Vygenerujte odpoveď znova alebo požiadajte o odpoveď bez premýšľania.",
     joining: "Spojenie sa stratilo. Pripája sa znova…",
     copy: "Kopírovať odpoveď",
     again: "Vygenerovať znova",

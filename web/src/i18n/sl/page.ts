@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Ustavljeno.",
     interrupted: "Prekinjeno.",
     cut: "Ustavljeno pri omejitvi žetonov.",
+    empty: "Model je končal brez odgovora. Ustvarite ga znova ali vprašajte z drugimi besedami.",
+    onlyThoughts: "Vse, kar je model napisal, je v njegovih mislih. Ustvarite odgovor znova ali prosite za odgovor brez razmišljanja.",
     joining: "Povezava je prekinjena. Ponovno povezovanje…",
     copy: "Kopiraj odgovor",
     again: "Ustvari znova",

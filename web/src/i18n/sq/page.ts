@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "U ndal.",
     interrupted: "U ndërpre.",
     cut: "U ndal te kufiri i tokenëve.",
+    empty: "Modeli përfundoi pa përgjigje. Rigjenerojeni ose pyetni me fjalë të tjera.",
+    onlyThoughts: "Gjithçka që shkroi modeli është në mendimet e tij. Rigjeneroni përgjigjen ose kërkoni një pa menduar.",
     joining: "Lidhja u ndërpre. Po rilidhet…",
     copy: "Kopjo përgjigjen",
     again: "Rigjenero",

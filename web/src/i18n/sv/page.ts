@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Stoppat.",
     interrupted: "Avbrutet.",
     cut: "Stoppades vid tokengränsen.",
+    empty: "Modellen slutade utan ett svar. Generera det igen, eller fråga med andra ord.",
+    onlyThoughts: "Allt som modellen skrev finns i dess tankar. Generera svaret igen, eller be om ett utan tänkande.",
     joining: "Anslutningen bröts. Återansluter…",
     copy: "Kopiera svaret",
     again: "Generera om",

@@ -184,6 +184,8 @@ export const texts: Catalogue = {
     stopped: "Limesimamishwa.",
     interrupted: "Limekatizwa.",
     cut: "Limesimama kwenye kikomo cha tokeni.",
+    empty: "Modeli imeisha bila jibu. Lizalishe upya, au uliza kwa maneno mengine.",
+    onlyThoughts: "Yote ambayo modeli iliandika yako katika mawazo yake. Zalisha jibu upya, au omba jibu bila kufikiri.",
     joining: "Muunganisho umepotea. Inaunganisha tena…",
     copy: "Nakili jibu",
     again: "Tengeneza upya",

@@ -181,6 +181,8 @@ export const texts: Catalogue = {
     stopped: "Durduruldu.",
     interrupted: "Yarıda kesildi.",
     cut: "Token sınırında durdu.",
+    empty: "Model yanıt vermeden bitirdi. Yeniden oluşturun veya başka sözcüklerle sorun.",
+    onlyThoughts: "Modelin yazdığı her şey düşüncelerinde. Yanıtı yeniden oluşturun veya düşünmeden yanıt isteyin.",
     joining: "Bağlantı kesildi. Yeniden bağlanıyor…",
     copy: "Yanıtı kopyala",
     again: "Yeniden oluştur",

@@ -181,6 +181,8 @@ export const texts: Catalogue = {
     stopped: "Toʻxtatildi.",
     interrupted: "Uzilib qoldi.",
     cut: "Token cheklovida toʻxtadi.",
+    empty: "Model javobsiz tugatdi. Uni qayta yarating yoki boshqa so‘zlar bilan so‘rang.",
+    onlyThoughts: "Model yozgan hamma narsa uning fikrlarida. Javobni qayta yarating yoki o‘ylamasdan javob so‘rang.",
     joining: "Aloqa uzildi. Qayta ulanmoqda…",
     copy: "Javobni nusxalash",
     again: "Qayta yaratish",

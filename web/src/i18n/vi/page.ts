@@ -181,6 +181,8 @@ export const texts: Catalogue = {
     stopped: "Đã dừng.",
     interrupted: "Bị gián đoạn.",
     cut: "Đã dừng do đạt giới hạn token.",
+    empty: "Mô hình kết thúc mà không có câu trả lời. Hãy tạo lại, hoặc hỏi bằng cách khác.",
+    onlyThoughts: "Mọi điều mô hình đã viết đều nằm trong suy nghĩ của nó. Hãy tạo lại câu trả lời, hoặc yêu cầu trả lời không cần suy nghĩ.",
     joining: "Mất kết nối. Đang kết nối lại…",
     copy: "Sao chép câu trả lời",
     again: "Tạo lại",

@@ -81,3 +81,22 @@ it("names the actions of the last answer alone", () => {
   show({ status: "complete", content: "low tide" });
   expect([shown(), labels()]).toEqual([["Copy", "Regenerate", "", "", ""], all]);
 });
+
+it.each([
+  ["of nothing", { content: "" }, /ended without an answer\. Regenerate it/],
+  ["of thoughts alone", { content: " \n", reasoning: "Hm." }, /is in its thoughts\. Regenerate the answer/],
+  ["of thoughts up to the limit", { content: "", reasoning: "Hm.", status: "incomplete", finish_reason: "length" }, /token limit\..*is in its thoughts/],
+] as const)("says that there is no answer, and what to do, for one %s", (_name, changes, said) => {
+  show({ status: "complete", finish_reason: "stop", ...changes });
+  expect(document.querySelector("article")?.textContent.replace(/\s+/g, " ")).toMatch(said);
+});
+
+it.each([
+  ["written", { status: "in_progress" }],
+  ["stopped", { status: "cancelled" }],
+  ["edited", { finish_reason: "edited" }],
+  ["complete", { content: "low tide" }],
+] as const)("does not say so for one that is %s", (_name, changes) => {
+  show({ status: "complete", finish_reason: "stop", content: "", ...changes });
+  expect(document.querySelector("article")?.textContent).not.toMatch(/without an answer|in its thoughts/);
+});

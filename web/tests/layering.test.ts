@@ -19,7 +19,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ["services/folder_tree.ts", "services/format", "services/palette.ts", "services/search_filters.ts", "services/start_step.ts", "services/tiers.ts"],
   ["services/api", "services/browser", "services/code", "services/markdown", "services/sandbox", "services/scrolling"],
   ["i18n"],
-  ["services/stored_elsewhere.ts", "services/whole_characters.ts"],
+  ["services/browser_storage.ts", "services/whole_characters.ts"],
 ];
 
 type Arrow = readonly [from: string, to: string];

@@ -2,6 +2,7 @@ import type { ApiClient } from "../services/api/client";
 import { ApiError } from "../services/api/errors";
 import { backOff, readMessages } from "../services/api/event_stream";
 import type { EventOf } from "../services/api/http";
+import { channelOf } from "../services/browser_storage";
 import type { Activity } from "../stores/activity.svelte";
 import type { Chat } from "../stores/chat.svelte";
 import type { Conversations } from "../stores/conversations.svelte";
@@ -35,19 +36,22 @@ export class ChangeFollower {
   /** Start following. Return the function that stops this. */
   start(): () => void {
     const stopping = new AbortController();
-    const channel = new BroadcastChannel(NAME);
-    channel.onmessage = ({ data }: MessageEvent<Change>) => void this.apply(data);
+    const channel = channelOf(NAME);
+    channel?.addEventListener("message", ({ data }: MessageEvent<Change>) => void this.apply(data));
     const receive = (change: Change) => {
-      channel.postMessage(change);
+      channel?.postMessage(change);
       for (const id of this.apply(change)) this.onAnswer(id);
     };
     if ("locks" in navigator) {
       const { signal } = stopping;
-      navigator.locks.request(NAME, { signal }, () => this.follow(receive, signal)).catch(() => undefined);
+      navigator.locks.request(NAME, { signal }, () => this.follow(receive, signal)).catch((error: unknown) => {
+        // Locks are blocked along with cookies.
+        if (error instanceof DOMException && error.name === "SecurityError") this.followWhileVisible(receive, signal);
+      });
     } else this.followWhileVisible(receive, stopping.signal);
     return () => {
       stopping.abort();
-      channel.close();
+      channel?.close();
     };
   }
 

@@ -1,6 +1,7 @@
 import { accountTexts } from "../i18n/account";
 import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
+import { tabStorage } from "../services/browser_storage";
 import type { Conversations } from "../stores/conversations.svelte";
 import type { Notices } from "../stores/notices.svelte";
 
@@ -19,10 +20,10 @@ export interface Offering {
  * person accepts or refuses. A notice that is closed is no refusal, but it should not return with every reload.
  */
 export async function offerFormerChats({ api, conversations, notices }: Offering): Promise<void> {
-  if (sessionStorage.getItem(OFFERED) !== null) return;
+  if (tabStorage.get(OFFERED) !== null) return;
   const chats = await api.formerChats().catch(() => 0);
   if (chats === 0) return;
-  sessionStorage.setItem(OFFERED, "");
+  tabStorage.put(OFFERED, "");
   const { offer, take, refuse, taken, notTaken, notRefused } = accountTexts().former;
   const act = () =>
     void api.takeFormerChats().then(

@@ -1,4 +1,4 @@
-import { whenStored } from "../services/stored_elsewhere";
+import { browserStorage, whenStored } from "../services/browser_storage";
 import type { Catalogue } from "./en/page";
 import { directionOf, languageOf, type Language } from "./languages";
 
@@ -52,7 +52,7 @@ class PageLanguage {
   /** Switch to a language once its texts are loaded. Rejects if they cannot be loaded. */
   async choose(chosen: Language): Promise<void> {
     await this.show(chosen);
-    if (this.wanted === chosen) localStorage.setItem(STORED, chosen);
+    if (this.wanted === chosen) browserStorage.put(STORED, chosen);
   }
 
   /**
@@ -113,6 +113,6 @@ function withTextDigits(tag: string): string {
 }
 
 function initial(): Language {
-  const wanted = [localStorage.getItem(STORED) ?? "", ...navigator.languages].map(languageOf);
+  const wanted = [browserStorage.get(STORED) ?? "", ...navigator.languages].map(languageOf);
   return wanted.find((known) => known !== null) ?? "en";
 }

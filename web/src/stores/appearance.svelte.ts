@@ -1,4 +1,4 @@
-import { whenStored } from "../services/stored_elsewhere";
+import { browserStorage, whenStored } from "../services/browser_storage";
 
 export type Theme = "system" | "light" | "dark";
 
@@ -32,26 +32,26 @@ export class Appearance {
   }
 
   setTheme(theme: Theme): void {
-    localStorage.setItem(THEME, theme);
+    browserStorage.put(THEME, theme);
     this.read();
   }
 
   setSize(size: TextSize): void {
-    localStorage.setItem(TEXT_SIZE, String(size));
+    browserStorage.put(TEXT_SIZE, String(size));
     this.read();
   }
 
   showTierMarks(shown: boolean): void {
-    localStorage.setItem(TIER_MARKS, shown ? "on" : "off");
+    browserStorage.put(TIER_MARKS, shown ? "on" : "off");
     this.read();
   }
 
   /** Show what the browser has stored. */
   private read(): void {
-    this.theme = THEMES.find((theme) => theme === localStorage.getItem(THEME)) ?? "system";
-    const size = localStorage.getItem(TEXT_SIZE) ?? "";
+    this.theme = THEMES.find((theme) => theme === browserStorage.get(THEME)) ?? "system";
+    const size = browserStorage.get(TEXT_SIZE) ?? "";
     this.size = TEXT_SIZES.find((each) => String(each) === size) ?? FORMER_SIZES[size] ?? 100;
-    this.tierMarks = localStorage.getItem(TIER_MARKS) !== "off";
+    this.tierMarks = browserStorage.get(TIER_MARKS) !== "off";
     document.documentElement.dataset["theme"] = this.theme;
     document.documentElement.dataset["textSize"] = String(this.size);
   }

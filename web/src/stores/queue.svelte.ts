@@ -1,5 +1,6 @@
 import { untrack } from "svelte";
 
+import { tabStorage } from "../services/browser_storage";
 import type { Attachment } from "../services/chat/attachments";
 import type { Chat } from "./chat.svelte";
 import { joined, without, type Drafts } from "./drafts.svelte";
@@ -110,7 +111,7 @@ export class Queue {
   forget(): void {
     this.state = "none";
     this.marks = [];
-    for (const key of Object.keys(sessionStorage)) if (key.startsWith(KEY)) sessionStorage.removeItem(key);
+    tabStorage.removeAll(KEY);
   }
 
   /** The draft, divided at the marks. A draft that another tab has changed has no queued messages any more. */
@@ -140,15 +141,14 @@ export class Queue {
     this.marks = marks;
     if (marks.length === 0) this.state = "none";
     if (this.chatId === null) return;
-    if (marks.length > 0) sessionStorage.setItem(KEY + this.chatId, JSON.stringify(marks));
-    else sessionStorage.removeItem(KEY + this.chatId);
+    tabStorage.put(KEY + this.chatId, marks.length > 0 ? JSON.stringify(marks) : null);
   }
 
   private open(id: string | null): void {
     this.chatId = id;
     this.answering = false;
     this.urgent = false;
-    const stored = id !== null ? sessionStorage.getItem(KEY + id) : null;
+    const stored = id !== null ? tabStorage.get(KEY + id) : null;
     this.marks = stored !== null ? (JSON.parse(stored) as Mark[]) : [];
     this.state = this.marks.length > 0 ? "waiting" : "none";
   }

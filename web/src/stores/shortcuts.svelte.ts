@@ -1,4 +1,5 @@
 import { DEFAULT_KEYS, isOccupied, SHORTCUTS, type Shortcut, type ShortcutKeys } from "../services/browser/shortcuts";
+import { browserStorage } from "../services/browser_storage";
 
 const STORED = "ebb-shortcuts";
 
@@ -18,13 +19,13 @@ export class Shortcuts {
     if (other !== undefined) return other;
     this.keys = { ...this.keys, [shortcut]: keys };
     const changed = SHORTCUTS.filter((each) => this.keys[each] !== DEFAULT_KEYS[each]);
-    localStorage.setItem(STORED, JSON.stringify(Object.fromEntries(changed.map((each) => [each, this.keys[each]]))));
+    browserStorage.put(STORED, JSON.stringify(Object.fromEntries(changed.map((each) => [each, this.keys[each]]))));
     return null;
   }
 
   reset(): void {
     this.keys = DEFAULT_KEYS;
-    localStorage.removeItem(STORED);
+    browserStorage.put(STORED, null);
   }
 }
 
@@ -32,7 +33,7 @@ export class Shortcuts {
 function stored(): ShortcutKeys {
   let changes: Record<string, unknown>;
   try {
-    changes = Object(JSON.parse(localStorage.getItem(STORED) ?? "{}")) as Record<string, unknown>;
+    changes = Object(JSON.parse(browserStorage.get(STORED) ?? "{}")) as Record<string, unknown>;
   } catch {
     return DEFAULT_KEYS;
   }

@@ -1,3 +1,5 @@
+import { browserStorage } from "../browser_storage";
+
 const STORED = "ebb-notify";
 
 /** Whether the browser can notify at all: only in a secure context, that is with https or on this machine. */
@@ -5,13 +7,12 @@ export const canNotify = isSecureContext && "Notification" in window;
 
 /** Return whether the person asked for notifications, and the browser still allows them. */
 export function wantsNotifications(): boolean {
-  return canNotify && localStorage.getItem(STORED) === "on" && Notification.permission === "granted";
+  return canNotify && browserStorage.get(STORED) === "on" && Notification.permission === "granted";
 }
 
 /** Turn notifications on or off. Resolves with whether they are on: the browser may refuse them. */
 export async function chooseNotifications(on: boolean): Promise<boolean> {
   const allowed = on && canNotify && (await Notification.requestPermission()) === "granted";
-  if (allowed) localStorage.setItem(STORED, "on");
-  else localStorage.removeItem(STORED);
+  browserStorage.put(STORED, allowed ? "on" : null);
   return allowed;
 }

@@ -20,6 +20,7 @@ from app.storage.sqlite.restoration import complete_restore, is_restore_pending
 from app.storage.store import Store
 from app.tenants.api_key import ApiKey
 from app.tenants.limits import LIMIT_NAMES, NO_LIMITS, TenantLimits
+from app.tenants.name import LOCAL
 from app.tenants.principal import Scope
 from engine.errors import EbbError
 
@@ -27,11 +28,22 @@ T = TypeVar("T")
 
 
 def create(settings: Settings, name: str, tenant: str | None = None, admin: bool = False) -> int:
-    """Print a new key on standard output, and its scope on standard error."""
+    """Print a new key on standard output, and its scope on standard error.
+
+    The first key also says where the chats from before it are.
+    """
     scope: Scope = "admin" if admin else "user"
-    key, secret = with_store(settings, lambda store: store.keys.create(name, tenant or name, scope))
+
+    async def make(store: Store) -> tuple[ApiKey, str, int]:
+        is_first = not await store.keys.all()
+        key, secret = await store.keys.create(name, tenant or name, scope)
+        return key, secret, await store.former_chats.count() if is_first and key.tenant != LOCAL else 0
+
+    key, secret, num_former = with_store(settings, make)
     print(secret)
     print(f"{_words(key)}. The key is shown only once. To revoke it: ebb keys revoke {key.id}", file=sys.stderr)
+    if num_former:
+        print(_former_words(num_former, key), file=sys.stderr)
     return 0
 
 
@@ -114,6 +126,15 @@ def _lock_to_prepare(settings: Settings) -> int | None:
 def _words(key: ApiKey) -> str:
     also = ", and /metrics and /api/admin" if key.scope == "admin" else ""
     return f"Key {key.id} ({key.name}) gives access to the chats, runs and KV of the tenant {key.tenant}{also}"
+
+
+def _former_words(num_chats: int, key: ApiKey) -> str:
+    """Describe where the chats from before the first key are, and the two ways to them."""
+    with_admin = "this key" if key.scope == "admin" else "a key made with --admin"
+    return (
+        f"Chats from before this first key ({num_chats}) belong to the tenant {LOCAL}. To open them: ebb keys create "
+        f"NAME --tenant {LOCAL}. To take them over: log in to the page with {with_admin}"
+    )
 
 
 def _state(key: ApiKey) -> str:

@@ -1,5 +1,6 @@
 """`ebb keys`, and the effect of its keys on the start of a server."""
 
+import asyncio
 import logging
 import os
 import socket
@@ -17,6 +18,7 @@ from app.host.listeners import Listeners
 from app.server import run_server
 from app.storage.sqlite.key_counts import count_keys
 from app.storage.sqlite.migrating import migrations, schema_of
+from app.storage.store import Store
 
 
 def settings(state: Path, host: str = "127.0.0.1", *, without_keys: bool = False) -> Settings:
@@ -33,6 +35,28 @@ def ebb(capsys: pytest.CaptureFixture[str], state: Path, *arguments: str) -> tup
         status = int(str(left.code))
     said = capsys.readouterr()
     return status, said.out, said.err
+
+
+@pytest.mark.parametrize(("options", "login"), [((), "a key made with --admin"), (("--admin",), "this key")])
+def test_first_key_says_where_earlier_chats_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], login: str
+) -> None:
+    async def chat_without_key() -> None:
+        store = await Store.open(settings(tmp_path).database)
+        for _ in range(2):
+            await store.conversations.create({})
+        await store.close()
+
+    asyncio.run(chat_without_key())
+    said = ebb(capsys, tmp_path, "create", "alice", *options)[2]
+    assert "Chats from before this first key (2) belong to the tenant local" in said
+    assert "ebb keys create NAME --tenant local" in said
+    assert f"log in to the page with {login}" in said
+    assert "before this first key" not in ebb(capsys, tmp_path, "create", "bob")[2]
+
+
+def test_first_key_to_earlier_chats_says_no_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "before this first key" not in ebb(capsys, tmp_path, "create", "me", "--tenant", "local")[2]
 
 
 def test_key_is_created_listed_limited_and_revoked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,11 +14,14 @@ from app.tenants.principal import principal_of
 async def count_former_chats(request: Request) -> Response:
     """Count the chats from before the first key that the caller may take over; 0 for all but the first admin key.
 
-    The number is 0 after a refusal.
+    The number is 0 after a refusal. Others receive whether there are such chats.
     """
     store = services_of(request).store
-    offered = await _may_take(request) and await store.preferences.get("former_chats") is None
-    return JSONResponse(FormerChats(chats=await store.former_chats.count() if offered else 0))
+    if await _may_take(request):
+        offered = await store.preferences.get("former_chats") is None
+        return JSONResponse(FormerChats(chats=await store.former_chats.count() if offered else 0, unclaimed=False))
+    is_local = principal_of(request).tenant == LOCAL
+    return JSONResponse(FormerChats(chats=0, unclaimed=not is_local and await store.former_chats.count() > 0))
 
 
 async def take_former_chats(request: Request) -> Response:
@@ -28,7 +31,7 @@ async def take_former_chats(request: Request) -> Response:
     services = services_of(request)
     moved = await services.store.former_chats.give_to(services.store.tenant)
     services.changes.announce(services.store.tenant)
-    return JSONResponse(FormerChats(chats=moved))
+    return JSONResponse(FormerChats(chats=moved, unclaimed=False))
 
 
 async def refuse_former_chats(request: Request) -> Response:

@@ -182,6 +182,10 @@ def person_body(person: Person, scope: Scope | None, rights: Rights) -> AdminPer
 
 
 class FormerChats(TypedDict):
-    """Chats from before the first key that the caller may take over, or has taken over."""
+    """Chats from before the first key that the caller may take over, or has taken over.
+
+    unclaimed: whether there are such chats that only another login may take over.
+    """
 
     chats: int
+    unclaimed: bool

@@ -26,7 +26,7 @@ async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> N
             coast = {"name": "Coast", "system_prompt": "Speak of the sea."}
             folder = (await (await anybody.post("/api/folders", json=coast)).json())["id"]
             await anybody.patch(f"/api/conversations/{chat}", json={"folder_id": folder})
-            assert await read(anybody, ROUTE) == {"chats": 0}
+            assert await read(anybody, ROUTE) == {"chats": 0, "unclaimed": False}
             for name in ("Calm", "Brief"):
                 preset = {"name": name, "system_prompt": "Be brief.", "is_default": name == "Calm"}
                 assert (await anybody.post("/api/presets", json=preset)).status == 201
@@ -40,13 +40,13 @@ async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> N
         _, second = await administration.create_key("other", "other", "admin")
         for key in (user, second):
             async with api_client(server.url, key) as other:
-                assert await read(other, ROUTE) == {"chats": 0}
+                assert await read(other, ROUTE) == {"chats": 0, "unclaimed": True}
                 assert (await error_of(await other.post(ROUTE), 403))["code"] == "forbidden"
                 assert (await error_of(await other.delete(ROUTE), 403))["code"] == "forbidden"
         async with api_client(server.url, first) as root:
-            assert await read(root, ROUTE) == {"chats": 1}
+            assert await read(root, ROUTE) == {"chats": 1, "unclaimed": False}
             assert (await root.delete(ROUTE)).status == 204
-            assert await read(root, ROUTE) == {"chats": 0}
+            assert await read(root, ROUTE) == {"chats": 0, "unclaimed": False}
             assert (await root.post("/api/presets", json={"name": "Brief", "is_default": True})).status == 201
             assert await taken(root) == 1
             assert await taken(root) == 0

@@ -11,6 +11,7 @@ export const texts: AccountTexts = {
         one: `${count} klets van voor die eerste sleutel behoort aan geen sleutel nie. Wil jy dit oorneem?`,
         other: `${count} kletse van voor die eerste sleutel behoort aan geen sleutel nie. Wil jy hulle oorneem?`,
       }),
+    unclaimed: "Daar is kletse van voor die eerste sleutel. ’n Administrateur kan dit oorneem.",
     take: "Neem oor",
     refuse: "Nee",
     taken: (count) => plural(count, { one: `${count} klets is nou joune.`, other: `${count} kletse is nou joune.` }),

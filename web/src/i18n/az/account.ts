@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `İlk açardan əvvəlki ${count} söhbət heç bir açara aid deyil. Öz üzərinizə götürmək istəyirsiniz?`,
+    unclaimed: "İlk açardan əvvəlki söhbətlər var. Administrator onları öz üzərinə götürə bilər.",
     take: "Götür",
     refuse: "Xeyr",
     taken: (count) => `${count} söhbət indi sizindir.`,

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `প্রথম অ্যাক্সেস কী-র আগের ${count}টি চ্যাট কোনো কী-র অধীনে নেই। ${count === 1 ? "এটি" : "এগুলি"} নিজের করে নেবেন?`,
+    unclaimed: "প্রথম অ্যাক্সেস কী-র আগের চ্যাট আছে। একজন অ্যাডমিন সেগুলি নিজের করে নিতে পারেন।",
     take: "নিজের করে নিন",
     refuse: "না",
     taken: (count) => `${count}টি চ্যাট এখন আপনার।`,

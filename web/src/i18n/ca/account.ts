@@ -11,6 +11,7 @@ export const texts: AccountTexts = {
         one: `${count} xat anterior a la primera clau no pertany a cap clau. Te’l vols quedar?`,
         other: `${count} xats anteriors a la primera clau no pertanyen a cap clau. Te’ls vols quedar?`,
       }),
+    unclaimed: "Hi ha xats anteriors a la primera clau. Un administrador se’ls pot quedar.",
     take: "Accepta",
     refuse: "No",
     taken: (count) => plural(count, { one: `${count} xat ara és teu.`, other: `${count} xats ara són teus.` }),

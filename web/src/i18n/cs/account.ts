@@ -12,6 +12,7 @@ export const texts: AccountTexts = {
         few: `${count} chaty z doby před prvním klíčem nepatří k žádnému klíči. Převzít je?`,
         other: `${count} chatů z doby před prvním klíčem nepatří k žádnému klíči. Převzít je?`,
       }),
+    unclaimed: "Existují chaty z doby před prvním klíčem. Správce je může převzít.",
     take: "Převzít",
     refuse: "Ne",
     taken: (count) => plural(count, { one: "Jeden chat je teď váš.", few: `${count} chaty jsou teď vaše.`, other: `${count} chatů je teď vašich.` }),

@@ -7,6 +7,7 @@ const plural = pluralsOf("da");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "Én chat fra før den første nøgle hører ikke til nogen nøgle. Vil du overtage den?", other: `${count} chats fra før den første nøgle hører ikke til nogen nøgle. Vil du overtage dem?` }),
+    unclaimed: "Der er chats fra før den første nøgle. En administrator kan overtage dem.",
     take: "Overtag",
     refuse: "Nej",
     taken: (count) => plural(count, { one: "Én chat er nu din.", other: `${count} chats er nu dine.` }),

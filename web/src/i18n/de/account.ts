@@ -7,6 +7,7 @@ const plural = pluralsOf("de");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "Ein Chat aus der Zeit vor dem ersten Schlüssel gehört zu keinem Schlüssel. Übernehmen?", other: `${count} Chats aus der Zeit vor dem ersten Schlüssel gehören zu keinem Schlüssel. Übernehmen?` }),
+    unclaimed: "Es gibt Chats aus der Zeit vor dem ersten Schlüssel. Die Administration kann sie übernehmen.",
     take: "Übernehmen",
     refuse: "Nein",
     taken: (count) => plural(count, { one: "Ein Chat gehört jetzt dir.", other: `${count} Chats gehören jetzt dir.` }),

@@ -5,6 +5,7 @@ export const texts = {
       count === 1
         ? "One chat from before the first key belongs to no key. Take it over?"
         : `${count} chats from before the first key belong to no key. Take them over?`,
+    unclaimed: "There are chats from before the first key. An administrator can take them over.",
     take: "Take over",
     refuse: "No",
     taken: (count: number) => (count === 1 ? "One chat is yours now." : `${count} chats are yours now.`),

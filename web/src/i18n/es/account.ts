@@ -11,6 +11,7 @@ export const texts: AccountTexts = {
         one: `${count} chat anterior a la primera clave no pertenece a ninguna clave. ¿Quieres quedártelo?`,
         other: `${count} chats anteriores a la primera clave no pertenecen a ninguna clave. ¿Quieres quedártelos?`,
       }),
+    unclaimed: "Hay chats anteriores a la primera clave. Un administrador puede quedárselos.",
     take: "Aceptar",
     refuse: "No",
     taken: (count) => plural(count, { one: `${count} chat es ahora tuyo.`, other: `${count} chats son ahora tuyos.` }),

@@ -7,6 +7,7 @@ const plural = pluralsOf("et");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "Üks vestlus esimese võtme eelsest ajast ei kuulu ühegi võtme alla. Kas võtad selle üle?", other: `${count} vestlust esimese võtme eelsest ajast ei kuulu ühegi võtme alla. Kas võtad need üle?` }),
+    unclaimed: "On vestlusi esimese võtme eelsest ajast. Administraator saab need üle võtta.",
     take: "Võta üle",
     refuse: "Ei",
     taken: (count) => plural(count, { one: "Üks vestlus on nüüd sinu oma.", other: `${count} vestlust on nüüd sinu omad.` }),

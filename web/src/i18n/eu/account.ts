@@ -11,6 +11,7 @@ export const texts: AccountTexts = {
         one: `Lehen gakoaren aurreko txat ${count} ez dagokio inongo gakori. Zuretzat hartu nahi duzu?`,
         other: `Lehen gakoaren aurreko ${count} txat ez dagozkio inongo gakori. Zuretzat hartu nahi dituzu?`,
       }),
+    unclaimed: "Lehen gakoaren aurreko txatak daude. Administratzaile batek bere gain har ditzake.",
     take: "Hartu",
     refuse: "Ez",
     taken: (count) => plural(count, { one: `Txat ${count} zurea da orain.`, other: `${count} txat zureak dira orain.` }),

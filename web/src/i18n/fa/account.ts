@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `${count} گفتگو که پیش از نخستین کلید ساخته شده به هیچ کلیدی تعلق ندارد. به شما منتقل شود؟`,
+    unclaimed: "گفتگوهایی از پیش از نخستین کلید وجود دارد. یک مدیر می‌تواند آن‌ها را به خود منتقل کند.",
     take: "انتقال به من",
     refuse: "نه",
     taken: (count) => `${count} گفتگو اکنون مال شماست.`,

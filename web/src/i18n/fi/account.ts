@@ -7,6 +7,7 @@ const plural = pluralsOf("fi");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "Yksi keskustelu ensimmäistä avainta edeltävältä ajalta ei kuulu millekään avaimelle. Siirretäänkö se sinulle?", other: `${count} keskustelua ensimmäistä avainta edeltävältä ajalta ei kuulu millekään avaimelle. Siirretäänkö ne sinulle?` }),
+    unclaimed: "Ensimmäistä avainta edeltäviä keskusteluja on olemassa. Ylläpitäjä voi ottaa ne itselleen.",
     take: "Siirrä",
     refuse: "Ei",
     taken: (count) => plural(count, { one: "Yksi keskustelu on nyt sinun.", other: `${count} keskustelua on nyt sinun.` }),

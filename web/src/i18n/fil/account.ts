@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `May ${count} chat na mas nauna sa unang key at hindi sakop ng anumang key. Kukunin mo ba?`,
+    unclaimed: "May mga chat mula bago ang unang key. Maaaring kunin ng isang administrator ang mga ito.",
     take: "Kunin",
     refuse: "Hindi",
     taken: (count) => `Sa iyo na ang ${count} chat.`,

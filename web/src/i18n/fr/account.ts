@@ -11,6 +11,7 @@ export const texts: AccountTexts = {
         one: `${count} conversation antérieure à la première clé n’appartient à aucune clé. La reprendre ?`,
         other: `${count} conversations antérieures à la première clé n’appartiennent à aucune clé. Les reprendre ?`,
       }),
+    unclaimed: "Des conversations datent d’avant la première clé. Un administrateur peut les reprendre.",
     take: "Reprendre",
     refuse: "Non",
     taken: (count) => plural(count, { one: `${count} conversation est maintenant à vous.`, other: `${count} conversations sont maintenant à vous.` }),

@@ -11,6 +11,7 @@ export const texts: AccountTexts = {
         one: `${count} chat anterior á primeira clave non pertence a ningunha clave. Queres quedar con el?`,
         other: `${count} chats anteriores á primeira clave non pertencen a ningunha clave. Queres quedar con eles?`,
       }),
+    unclaimed: "Hai chats anteriores á primeira clave. Un administrador pode quedar con eles.",
     take: "Aceptar",
     refuse: "Non",
     taken: (count) => plural(count, { one: `${count} chat xa é teu.`, other: `${count} chats xa son teus.` }),

@@ -7,6 +7,7 @@ const plural = pluralsOf("hi");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: `पहली कुंजी से पहले की ${count} चैट किसी कुंजी की नहीं है। क्या आप उसे लेना चाहते हैं?`, other: `पहली कुंजी से पहले की ${count} चैट किसी कुंजी की नहीं हैं। क्या आप उन्हें लेना चाहते हैं?` }),
+    unclaimed: "पहली कुंजी से पहले की चैट मौजूद हैं। कोई एडमिन उन्हें ले सकता है।",
     take: "ले लें",
     refuse: "नहीं",
     taken: (count) => plural(count, { one: `${count} चैट अब आपकी है।`, other: `${count} चैट अब आपकी हैं।` }),

@@ -12,6 +12,7 @@ export const texts: AccountTexts = {
         few: `${count} razgovora nastala prije prvog ključa ne pripadaju nijednom ključu. Želite li ih preuzeti?`,
         other: `${count} razgovora nastalih prije prvog ključa ne pripada nijednom ključu. Želite li ih preuzeti?`,
       }),
+    unclaimed: "Postoje razgovori nastali prije prvog ključa. Administrator ih može preuzeti.",
     take: "Preuzmi",
     refuse: "Ne",
     taken: (count) =>

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `${count} csevegés még az első kulcs előttről való, és egyik kulcshoz sem tartozik. Átveszed?`,
+    unclaimed: "Vannak csevegések az első kulcs előtti időből. Egy rendszergazda átveheti őket.",
     take: "Átvétel",
     refuse: "Nem",
     taken: (count) => `${count} csevegés mostantól a tiéd.`,

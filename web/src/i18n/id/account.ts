@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `${count} obrolan dari sebelum kunci pertama dibuat bukan milik kunci mana pun. Ambil alih?`,
+    unclaimed: "Ada obrolan dari sebelum kunci pertama. Administrator dapat mengambil alihnya.",
     take: "Ambil alih",
     refuse: "Tidak",
     taken: (count) => `${count} obrolan kini milik Anda.`,

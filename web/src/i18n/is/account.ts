@@ -7,6 +7,7 @@ const plural = pluralsOf("is");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: `${count} spjall frá því fyrir fyrsta lykilinn tilheyrir engum lykli. Viltu taka við því?`, other: `${count} spjöll frá því fyrir fyrsta lykilinn tilheyra engum lykli. Viltu taka við þeim?` }),
+    unclaimed: "Til eru spjöll frá því fyrir fyrsta lykilinn. Stjórnandi getur tekið við þeim.",
     take: "Taka við",
     refuse: "Nei",
     taken: (count) => plural(count, { one: `${count} spjall er nú þitt.`, other: `${count} spjöll eru nú þín.` }),

@@ -11,6 +11,7 @@ export const texts: AccountTexts = {
         one: `${count} chat precedente alla prima chiave non appartiene a nessuna chiave. Vuoi acquisirla?`,
         other: `${count} chat precedenti alla prima chiave non appartengono a nessuna chiave. Vuoi acquisirle?`,
       }),
+    unclaimed: "Ci sono chat precedenti alla prima chiave. Un amministratore può acquisirle.",
     take: "Acquisisci",
     refuse: "No",
     taken: (count) => plural(count, { one: `${count} chat ora è tua.`, other: `${count} chat ora sono tue.` }),

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `最初のキーより前に作られた ${count} 件のチャットは、どのキーにも属していません。引き継ぎますか？`,
+    unclaimed: "最初のキーより前のチャットがあります。管理者が引き継ぐことができます。",
     take: "引き継ぐ",
     refuse: "いいえ",
     taken: (count) => `${count} 件のチャットを引き継ぎました。`,

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `პირველ გასაღებამდე შექმნილი ${count} ჩატი არც ერთ გასაღებს არ ეკუთვნის. გადმოვიტანოთ თქვენზე?`,
+    unclaimed: "არის პირველ გასაღებამდე შექმნილი ჩატები. ადმინისტრატორს შეუძლია მათი თავისზე გადმოტანა.",
     take: "ჩემზე გადმოტანა",
     refuse: "არა",
     taken: (count) => `${count} ჩატი ახლა თქვენია.`,

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `Бірінші кілтке дейінгі ${count} чат ешбір кілтке тиесілі емес. Өзіңізге аласыз ба?`,
+    unclaimed: "Бірінші кілтке дейінгі чаттар бар. Әкімші оларды өзіне ала алады.",
     take: "Өзіме алу",
     refuse: "Жоқ",
     taken: (count) => `${count} чат енді сіздікі.`,

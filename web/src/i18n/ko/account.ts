@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `첫 번째 키를 만들기 전의 채팅 ${count}개가 어느 키에도 속하지 않습니다. 가져올까요?`,
+    unclaimed: "첫 번째 키를 만들기 전의 채팅이 있습니다. 관리자가 가져올 수 있습니다.",
     take: "가져오기",
     refuse: "아니요",
     taken: (count) => `채팅 ${count}개를 가져왔습니다.`,

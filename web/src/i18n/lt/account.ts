@@ -12,6 +12,7 @@ export const texts: AccountTexts = {
         few: `${count} pokalbiai, sukurti iki pirmojo rakto, nepriklauso jokiam raktui. Perimti juos?`,
         other: `${count} pokalbių, sukurtų iki pirmojo rakto, nepriklauso jokiam raktui. Perimti juos?`,
       }),
+    unclaimed: "Yra pokalbių, sukurtų iki pirmojo rakto. Administratorius gali juos perimti.",
     take: "Perimti",
     refuse: "Ne",
     taken: (count) =>

@@ -12,6 +12,7 @@ export const texts: AccountTexts = {
         one: `${count} tērzēšana, kas radusies pirms pirmās atslēgas, nepieder nevienai atslēgai. Vai pārņemt to?`,
         other: `${count} tērzēšanas, kas radušās pirms pirmās atslēgas, nepieder nevienai atslēgai. Vai pārņemt tās?`,
       }),
+    unclaimed: "Ir tērzēšanas, kas radušās pirms pirmās atslēgas. Administrators var tās pārņemt.",
     take: "Pārņemt",
     refuse: "Nē",
     taken: (count) =>

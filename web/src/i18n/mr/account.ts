@@ -7,6 +7,7 @@ const plural = pluralsOf("mr");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "पहिल्या ॲक्सेस कीच्या आधीचे एक चॅट कोणत्याही कीचे नाही. ते तुमच्याकडे घ्यायचे?", other: `पहिल्या ॲक्सेस कीच्या आधीची ${count} चॅट कोणत्याही कीची नाहीत. ती तुमच्याकडे घ्यायची?` }),
+    unclaimed: "पहिल्या ॲक्सेस कीच्या आधीचे चॅट आहेत. ॲडमिन ते स्वतःकडे घेऊ शकतात.",
     take: "माझ्याकडे घ्या",
     refuse: "नाही",
     taken: (count) => plural(count, { one: "एक चॅट आता तुमचे आहे.", other: `${count} चॅट आता तुमची आहेत.` }),

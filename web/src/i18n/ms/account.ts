@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `${count} sembang dari sebelum kunci pertama bukan milik mana-mana kunci. Ambil alih?`,
+    unclaimed: "Terdapat sembang dari sebelum kunci pertama. Pentadbir boleh mengambil alihnya.",
     take: "Ambil alih",
     refuse: "Tidak",
     taken: (count) => `${count} sembang kini milik anda.`,

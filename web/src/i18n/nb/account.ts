@@ -7,6 +7,7 @@ const plural = pluralsOf("nb");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "Én chat fra før den første nøkkelen hører ikke til noen nøkkel. Vil du overta den?", other: `${count} chatter fra før den første nøkkelen hører ikke til noen nøkkel. Vil du overta dem?` }),
+    unclaimed: "Det finnes chatter fra før den første nøkkelen. En administrator kan overta dem.",
     take: "Overta",
     refuse: "Nei",
     taken: (count) => plural(count, { one: "Én chat er nå din.", other: `${count} chatter er nå dine.` }),

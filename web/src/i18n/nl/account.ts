@@ -7,6 +7,7 @@ const plural = pluralsOf("nl");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "Eén chat van vóór de eerste sleutel hoort bij geen enkele sleutel. Overnemen?", other: `${count} chats van vóór de eerste sleutel horen bij geen enkele sleutel. Overnemen?` }),
+    unclaimed: "Er zijn chats van vóór de eerste sleutel. Een beheerder kan ze overnemen.",
     take: "Overnemen",
     refuse: "Nee",
     taken: (count) => plural(count, { one: "Eén chat is nu van jou.", other: `${count} chats zijn nu van jou.` }),

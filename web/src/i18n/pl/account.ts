@@ -12,6 +12,7 @@ export const texts: AccountTexts = {
         few: `${count} czaty sprzed utworzenia pierwszego klucza nie należą do żadnego klucza. Przejąć je?`,
         other: `${count} czatów sprzed utworzenia pierwszego klucza nie należy do żadnego klucza. Przejąć je?`,
       }),
+    unclaimed: "Są czaty sprzed pierwszego klucza. Administrator może je przejąć.",
     take: "Przejmij",
     refuse: "Nie",
     taken: (count) =>

@@ -11,6 +11,7 @@ export const texts: AccountTexts = {
         one: `${count} conversa anterior à primeira chave não pertence a nenhuma chave. Quer assumi-la?`,
         other: `${count} conversas anteriores à primeira chave não pertencem a nenhuma chave. Quer assumi-las?`,
       }),
+    unclaimed: "Há conversas de antes da primeira chave. Um administrador pode assumi-las.",
     take: "Assumir",
     refuse: "Não",
     taken: (count) => plural(count, { one: `${count} conversa agora é sua.`, other: `${count} conversas agora são suas.` }),

@@ -11,6 +11,7 @@ export const texts: AccountTexts = {
         one: `${count} conversa anterior à primeira chave não pertence a nenhuma chave. Quer ficar com ela?`,
         other: `${count} conversas anteriores à primeira chave não pertencem a nenhuma chave. Quer ficar com elas?`,
       }),
+    unclaimed: "Há conversas anteriores à primeira chave. Um administrador pode assumi-las.",
     take: "Aceitar",
     refuse: "Não",
     taken: (count) => plural(count, { one: `${count} conversa é agora sua.`, other: `${count} conversas são agora suas.` }),

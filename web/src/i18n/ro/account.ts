@@ -12,6 +12,7 @@ export const texts: AccountTexts = {
         few: `${count} chaturi mai vechi decât prima cheie nu aparțin niciunei chei. Vrei să le preiei?`,
         other: `${count} de chaturi mai vechi decât prima cheie nu aparțin niciunei chei. Vrei să le preiei?`,
       }),
+    unclaimed: "Există chaturi mai vechi decât prima cheie. Un administrator le poate prelua.",
     take: "Preia",
     refuse: "Nu",
     taken: (count) =>

@@ -12,6 +12,7 @@ export const texts: AccountTexts = {
         few: `${count} chaty z čias pred prvým kľúčom nepatria k žiadnemu kľúču. Prevziať ich?`,
         other: `${count} chatov z čias pred prvým kľúčom nepatrí k žiadnemu kľúču. Prevziať ich?`,
       }),
+    unclaimed: "Existujú chaty z obdobia pred prvým kľúčom. Správca ich môže prevziať.",
     take: "Prevziať",
     refuse: "Nie",
     taken: (count) => plural(count, { one: "Jeden chat je teraz váš.", few: `${count} chaty sú teraz vaše.`, other: `${count} chatov je teraz vašich.` }),

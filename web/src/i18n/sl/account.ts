@@ -13,6 +13,7 @@ export const texts: AccountTexts = {
         few: `${count} klepeti iz časa pred prvim ključem ne pripadajo nobenemu ključu. Jih želite prevzeti?`,
         other: `${count} klepetov iz časa pred prvim ključem ne pripada nobenemu ključu. Jih želite prevzeti?`,
       }),
+    unclaimed: "Obstajajo klepeti izpred prvega ključa. Skrbnik jih lahko prevzame.",
     take: "Prevzemi",
     refuse: "Ne",
     taken: (count) =>

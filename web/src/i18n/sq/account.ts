@@ -7,6 +7,7 @@ const plural = pluralsOf("sq");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "Një bisedë nga koha para çelësit të parë nuk i përket asnjë çelësi. Do ta marrësh?", other: `${count} biseda nga koha para çelësit të parë nuk i përkasin asnjë çelësi. Do t’i marrësh?` }),
+    unclaimed: "Ka biseda nga koha para çelësit të parë. Një administrator mund t’i marrë përsipër.",
     take: "Merri",
     refuse: "Jo",
     taken: (count) => plural(count, { one: "Një bisedë tani është jotja.", other: `${count} biseda tani janë të tuat.` }),

@@ -7,6 +7,7 @@ const plural = pluralsOf("sv");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "En chatt från tiden före den första nyckeln hör inte till någon nyckel. Vill du ta över den?", other: `${count} chattar från tiden före den första nyckeln hör inte till någon nyckel. Vill du ta över dem?` }),
+    unclaimed: "Det finns chattar från tiden före den första nyckeln. En administratör kan ta över dem.",
     take: "Ta över",
     refuse: "Nej",
     taken: (count) => plural(count, { one: "En chatt är nu din.", other: `${count} chattar är nu dina.` }),

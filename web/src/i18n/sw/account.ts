@@ -7,6 +7,7 @@ const plural = pluralsOf("sw");
 export const texts: AccountTexts = {
   former: {
     offer: (count) => plural(count, { one: "Gumzo moja la kabla ya ufunguo wa kwanza halina mwenyewe. Ungependa kulichukua?", other: `Magumzo ${count} ya kabla ya ufunguo wa kwanza hayana mwenyewe. Ungependa kuyachukua?` }),
+    unclaimed: "Kuna magumzo ya kabla ya ufunguo wa kwanza. Msimamizi anaweza kuyachukua.",
     take: "Chukua",
     refuse: "Hapana",
     taken: (count) => plural(count, { one: "Gumzo moja sasa ni lako.", other: `Magumzo ${count} sasa ni yako.` }),

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `แชท ${count} รายการที่สร้างก่อนมีคีย์แรกยังไม่เป็นของคีย์ใด ต้องการรับเป็นของคุณไหม?`,
+    unclaimed: "มีแชทที่สร้างก่อนมีคีย์แรก ผู้ดูแลระบบรับแชทเหล่านี้ได้",
     take: "รับ",
     refuse: "ไม่",
     taken: (count) => `แชท ${count} รายการเป็นของคุณแล้ว`,

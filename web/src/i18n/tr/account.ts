@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `İlk anahtardan önceki ${count} sohbet hiçbir anahtara ait değil. Devralmak ister misiniz?`,
+    unclaimed: "İlk anahtardan önceki sohbetler var. Bir yönetici bunları devralabilir.",
     take: "Devral",
     refuse: "Hayır",
     taken: (count) => `${count} sohbet artık sizin.`,

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `Birinchi kalitdan oldingi ${count} ta chat hech qaysi kalitga tegishli emas. Oʻzingizga olasizmi?`,
+    unclaimed: "Birinchi kalitdan oldingi chatlar bor. Administrator ularni oʻziga olishi mumkin.",
     take: "Oʻzimga olish",
     refuse: "Yoʻq",
     taken: (count) => `${count} ta chat endi sizniki.`,

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `${count} đoạn chat có từ trước khi tạo khóa đầu tiên chưa thuộc về khóa nào. Nhận về tài khoản của bạn?`,
+    unclaimed: "Có đoạn chat từ trước khi tạo khóa đầu tiên. Quản trị viên có thể nhận chúng.",
     take: "Nhận",
     refuse: "Không",
     taken: (count) => `${count} đoạn chat giờ là của bạn.`,

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `有 ${count} 個在建立第一個金鑰之前的對話不屬於任何金鑰。要移到你的名下嗎？`,
+    unclaimed: "有建立第一個金鑰之前的對話。管理員可以將它們移到自己的名下。",
     take: "移到我的名下",
     refuse: "不用",
     taken: (count) => `${count} 個對話已移到你的名下。`,

@@ -4,6 +4,7 @@ import type { AccountTexts } from "../en/account";
 export const texts: AccountTexts = {
   former: {
     offer: (count) => `有 ${count} 个创建密钥之前的对话不属于任何密钥。要归到你名下吗？`,
+    unclaimed: "有创建密钥之前的对话。管理员可以将它们归到自己名下。",
     take: "归我所有",
     refuse: "不用",
     taken: (count) => `${count} 个对话已归到你名下。`,

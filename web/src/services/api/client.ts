@@ -120,6 +120,11 @@ export class ApiClient {
     return (await this.json("get", "/api/account/former-chats", {})).chats;
   }
 
+  /** Return whether there are chats from before the first key that only another login may take over. */
+  async hasUnclaimedChats(): Promise<boolean> {
+    return (await this.json("get", "/api/account/former-chats", {})).unclaimed;
+  }
+
   /** Take over the chats from before the first key, and return their number. */
   async takeFormerChats(): Promise<number> {
     return (await this.json("post", "/api/account/former-chats", {})).chats;

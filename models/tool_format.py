@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from models.call_syntax.fields import json_fields
 from models.call_syntax.interface import CallSyntax
 from models.call_syntax.registry import FALLBACK, recognized, syntax_named
 from models.call_syntax.rules import json_text
@@ -47,12 +46,8 @@ class ToolFormat:
         tools: the functions that the answer may call, in OpenAI's format.
         parallel, only_complete: as in ToolCallParser.
         """
-        fields = self.json_fields(tools)
+        fields = self.syntax.json_fields(tools)
         return make_parser(self.syntax, parallel=parallel, json_fields=fields, only_complete=only_complete)
-
-    def json_fields(self, tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
-        """Return the parameters that `make_parser` must know, as `models.call_syntax.fields` names them."""
-        return json_fields(tools) if self.syntax.has_bare_text else frozenset()
 
     def system(self, tools: str, clean: Callable[[str], str] = str) -> str:
         """Format the system message's text about `tools`, a JSON list. clean: applied to the tools."""

@@ -27,7 +27,7 @@ OF_PARTS: Final = {f"{name}{kind}" for name in ("idefics3", "llava_next", "smolv
 
 _CONTROL: Final = re.compile(
     r"<[|｜][^<>|｜\s'\"{}]+[|｜]>|</?(?:s|think|(?:\w+:)?tool_call|tool_response)>|<(?:start|end)_of_turn>"
-    r"|\[/?[A-Z_]{3,}\]|｜DSML｜"
+    r"|\[/?[A-Z_]{3,}\]|｜DSML｜|\]<\]minimax\[>\["
 )
 """Texts that are control tokens in the vocabularies of most models."""
 
@@ -83,7 +83,6 @@ def their_prompt(model: Published, turns: list[dict[str, Any]], tools: list[dict
 _OWN_WORDS: Final = "and describes the tools in its own words"
 
 UNKNOWN_CALLS: Final = {
-    "MiniMax-M3": f"Ebb cannot read its calls, {_OWN_WORDS}",
     "meetkai-functionary-medium-v3.2": f"Ebb cannot leave out the word `all`, with which texts begin, {_OWN_WORDS}",
     "Kimi-K3": f"Ebb cannot tell apart the parts of an answer, {_OWN_WORDS}",
 }
@@ -104,6 +103,7 @@ MOVED: Final = {
 _EVERY_KIND: Final = ("two", "words", "values", "text", "lines", "nothing")
 
 UNREAD: Final[dict[str, dict[str, str]]] = {
+    "MiniMax-M3": dict.fromkeys(("words", "values"), "the template leaves out null"),
     "fireworks-ai-llama-3-firefunction-v2": dict.fromkeys(_EVERY_KIND, MOVED["fireworks-ai-llama-3-firefunction-v2"]),
 }
 """Reasons for calls that are not read as the template wrote them, by the kind of their arguments."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from models.call_syntax.element_reader import ElementReader, Elements
-from models.call_syntax.fields import may_be_text, properties_of
+from models.call_syntax.fields import json_fields, may_be_text, properties_of
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
 from models.call_syntax.rules import (
     any_call,
@@ -55,8 +55,11 @@ class ElementCalls:
     words: tuple[str, ...] = ()
     call_words: tuple[str, ...] = ()
     ids: CallIds = NUMBERED
-    has_bare_text: bool = True
     channels: Channels | None = None
+
+    def json_fields(self, tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+        """See `CallSyntax`."""
+        return json_fields(tools)
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. A mark may be the text before the name."""

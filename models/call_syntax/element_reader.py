@@ -201,7 +201,7 @@ class _Value:
         if self._end not in self._held:
             return ""
         value, _, self.unread = "".join(self._parts).partition(self._end)
-        return _json_value(value.removeprefix(self._line_end).removesuffix(self._line_end))
+        return json_value(value.removeprefix(self._line_end).removesuffix(self._line_end))
 
     def _push_text(self, text: str) -> str:
         self._held += text
@@ -229,7 +229,7 @@ def _held_back(text: str, line_end: str, mark: str) -> int:
     return next((size for size in lengths if whole.startswith(text[-size:]) or mark.startswith(text[-size:])), 0)
 
 
-def _json_value(text: str) -> str:
+def json_value(text: str) -> str:
     """Return a value, in JSON or as Python writes it, as JSON. Any other text becomes a string."""
     for scanner in (JsonScanner(), LiteralScanner()):
         # A number ends where another character follows it.

@@ -58,8 +58,12 @@ class Gemma4:
     words = (START, END, QUOTE)
     ids = NUMBERED
     call_words = (START, "call:")
-    has_bare_text = False
     channels = None
+
+    def json_fields(self, tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+        """See `CallSyntax`. Texts have quotes."""
+        del tools
+        return frozenset()
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. Texts have quotes."""

@@ -76,9 +76,11 @@ class CallSyntax(Protocol):
     def call_words(self) -> tuple[str, ...]:
         """Mark of a call and the words after it, which tell a call from a mention of the mark. Empty if none do."""
 
-    @property
-    def has_bare_text(self) -> bool:
-        """Whether text is written without quotes, so that only the schemas of the tools tell it from other values."""
+    def json_fields(self, tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+        """Return the names that a reader needs where only the schemas of the tools tell text from other values.
+
+        tools: the functions that an answer may call, in OpenAI's format.
+        """
 
     @property
     def channels(self) -> Channels | None:
@@ -87,7 +89,7 @@ class CallSyntax(Protocol):
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """Create a reader of the text after `mark`.
 
-        json_fields: parameters whose values are JSON and not plain text, as `models.call_syntax.fields` names them.
+        json_fields: the names of the method `json_fields`.
         """
 
     def written(self, calls: Sequence[ToolCall], clean: Callable[[str], str]) -> str:

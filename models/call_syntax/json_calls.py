@@ -52,10 +52,10 @@ class JsonCalls:
     call_words: tuple[str, ...] = ()
     make_reader: Callable[[str], CallReader] = lambda _: JsonCallReader()
 
-    @property
-    def has_bare_text(self) -> bool:
-        """See `CallSyntax`."""
-        return False
+    def json_fields(self, tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+        """See `CallSyntax`. Texts have quotes."""
+        del tools
+        return frozenset()
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. The values of all parameters are JSON."""

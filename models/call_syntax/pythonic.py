@@ -57,9 +57,13 @@ class PythonCalls:
     closing: str
     words: tuple[str, ...]
     ids: CallIds = NUMBERED
-    has_bare_text: bool = False
     call_words: tuple[str, ...] = ()
     channels: Channels | None = None
+
+    def json_fields(self, tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+        """See `CallSyntax`. Texts have quotes."""
+        del tools
+        return frozenset()
 
     def reader(self, mark: str, json_fields: frozenset[str]) -> CallReader:
         """See `CallSyntax`. Texts have quotes."""

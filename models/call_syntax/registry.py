@@ -32,12 +32,14 @@ from models.call_syntax.llama3 import LLAMA3
 from models.call_syntax.minicpm5 import MINICPM5
 from models.call_syntax.minimax import MINIMAX_M1, MINIMAX_M2
 from models.call_syntax.minimax import START as MINIMAX_START
+from models.call_syntax.minimax_m3 import MINIMAX_M3
 from models.call_syntax.mistral import MISTRAL_IDENTIFIED, MISTRAL_LIST, MISTRAL_NAMED
 from models.call_syntax.mistral import START as MISTRAL_START
 from models.call_syntax.muse import INVOKE as MUSE_INVOKE
 from models.call_syntax.muse import MUSE
 from models.call_syntax.nemotron import NEMOTRON2
 from models.call_syntax.nemotron import START as NEMOTRON_START
+from models.call_syntax.nested_reader import MARK as M3_MARK
 from models.call_syntax.pangu import END as PANGU_END
 from models.call_syntax.pangu import PANGU
 from models.call_syntax.pangu import START as PANGU_START
@@ -109,6 +111,7 @@ FAMILIES: Final = (
     Family("minimax-m1", MINIMAX_M1, _has("<tool_calls>", "<beginning_of_sentence>")),
     Family("nemotron2", NEMOTRON2, _has(f"{NEMOTRON_START}[")),
     Family("lfm2", LFM2, _has(LFM2_TOOLS)),
+    Family("minimax-m3", MINIMAX_M3, _has(M3_MARK)),
     Family("minicpm5", MINICPM5, _has('<function name="', '<param name="')),
 )
 """All formats. The first one that recognizes a model is its format, so the order matters."""

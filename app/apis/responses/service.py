@@ -414,7 +414,7 @@ def _check_fields(fields: ResponseRequest) -> None:
 
 def _may_call(how: ToolFormat, offer: ToolOffer) -> MayCall:
     """Return all that the reading of a stored answer's calls depends on."""
-    fields = tuple(sorted(how.json_fields(offer.known_functions)))
+    fields = tuple(sorted(how.syntax.json_fields(offer.known_functions)))
     namespaces = tuple(sorted(" ".join(parts) for parts in offer.namespaces.values()))
     return MayCall(how.name, offer.parallel, tuple(sorted(offer.custom)), fields, namespaces)
 

@@ -7,6 +7,7 @@ from engine.answer_text import AnswerFormat
 from engine.detokenizer import StopStrings
 from engine.grammar.call_finder import CallFinder, Openings
 from models.call_syntax.element_calls import ElementCalls
+from models.call_syntax.nested_reader import MARK as M3_MARK
 from models.call_syntax.registry import NAMES, syntax_named
 from models.custom_input import CustomInput, arguments_of
 from models.harmony_thinking import CHANNEL, MESSAGE, START
@@ -57,6 +58,7 @@ HEADS: Final = {
     "nemotron2": '<TOOLCALL>[{"name": "f", "arguments": ',
     "seed-oss": "<seed:tool_call>\n<function=f>\n<parameter=a>",
     "minimax-m2": '<minimax:tool_call>\n<invoke name="f">\n<parameter name="a">',
+    "minimax-m3": f'{M3_MARK}<tool_call>\n{M3_MARK}<invoke name="f">{M3_MARK}<a>',
     "minicpm5": '<function name="f"><param name="a">',
     "deepseek-v3.2": '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="true">',
     "deepseek-v4": '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="false">',
@@ -64,7 +66,13 @@ HEADS: Final = {
 }
 """Beginnings of calls, up to the first argument or its value."""
 
-VALUES: Final = ("lfm2", "olmo3", "pythonic", *(name for name in NAMES if isinstance(syntax_named(name), ElementCalls)))
+VALUES: Final = (
+    "lfm2",
+    "minimax-m3",
+    "olmo3",
+    "pythonic",
+    *(name for name in NAMES if isinstance(syntax_named(name), ElementCalls)),
+)
 """Formats whose heads end before a value, and not before all arguments."""
 
 BODIES: Final = (

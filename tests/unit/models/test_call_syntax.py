@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.call_syntax.fields import json_fields
+from models.call_syntax.nested_reader import MARK
 from models.call_syntax.registry import NAMES, syntax_named
 from models.tool_calls import AnswerEvent, Parsed, TextPiece, ToolCall, merged, parsed_of
 from models.tool_format import ToolFormat, make_parser
@@ -35,6 +36,11 @@ def dsml(block: str) -> str:
         for city in ("Paris", "Rome")
     )
     return f"\n\n<｜DSML｜{block}>\n{calls}</｜DSML｜{block}>"
+
+
+def m3(text: str) -> str:
+    """Return a text with MiniMax M3's mark at its beginning, and in place of each @."""
+    return MARK + text.replace("@", MARK)
 
 
 def dsml_call(value: str) -> str:
@@ -117,6 +123,10 @@ WRITTEN = {
     "minimax-m2": '\n<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Paris</parameter>\n'
     '<parameter name="days">2</parameter>\n</invoke>\n<invoke name="get_weather">\n<parameter name="city">Rome'
     '</parameter>\n<parameter name="days">2</parameter>\n</invoke>\n</minimax:tool_call>',
+    "minimax-m3": m3(
+        '<tool_call>\n@<invoke name="get_weather">@<city>Paris@</city>@<days>2@</days>@</invoke>\n'
+        '@<invoke name="get_weather">@<city>Rome@</city>@<days>2@</days>@</invoke>\n@</tool_call>'
+    ),
     "minicpm5": '<function name="get_weather"><param name="city">Paris</param><param name="days">2</param></function>\n'
     '<function name="get_weather"><param name="city"><![CDATA[Rome]]></param><param name="days">2</param></function>',
     "lfm2": "<|tool_call_start|>[get_weather(city='Paris', days=2), "
@@ -130,7 +140,7 @@ WRITTEN = {
 }
 """Two calls of each family, literally as its models write them."""
 
-_ARGUMENT = '"city"|<parameter=|(?<=param) name=|(?<=parameter) name=|city=|city:|<arg_value'
+_ARGUMENT = '"city"|<parameter=|(?<=param) name=|(?<=parameter) name=|<city>|city=|city:|<arg_value'
 """The text with which the first argument begins."""
 
 PIECES = (
@@ -305,6 +315,13 @@ def test_json_answer_of_llama_is_no_call_without_its_fields() -> None:
         ("minicpm5", '<function name="f">\n<param name="a"><b></param>\n</function>', {"a": "<b>"}),
         ("minicpm5", '<function name="f"><param name="a"><![CDATA[]]></param></function>', {"a": ""}),
         ("minicpm5", '<function name="f"><param name="a"><![CDATA[</param>]]></param></function>', {"a": "</param>"}),
+        (
+            "minimax-m3",
+            m3('<invoke name="f">@<a>\n@<b>1@</b>\n@<item>x@</item>@</a>@</invoke>'),
+            {"a": {"b": 1, "item": "x"}},
+        ),
+        ("minimax-m3", m3('<invoke name="f">@<a>@<item>@</item>@<item>007@</item>@</a>@</invoke>'), {"a": ["", "007"]}),
+        ("minimax-m3", m3('<invoke name="f">\n@<a> \n x\n@</a>@</invoke>'), {"a": " \n x\n"}),
         ("deepseek-v3.2", dsml_call('string="false">[1, "<"]'), {"a": [1, "<"]}),
         ("deepseek-v3.2", dsml_call('string="true">1'), {"a": "1"}),
         ("deepseek-v4", dsml_call(">1"), {"a": "1"}),
@@ -351,6 +368,8 @@ def test_forms_that_models_write_too_are_read(name: str, text: str, arguments: d
         ("harmony", "<|start|>assistant to=functions. is a header."),
         ("minimax-m2", "Calls are between <minimax:tool_call> and </minimax:tool_call>."),
         ("minimax-m2", 'Write <invoke name="x"> there.'),
+        ("minimax-m3", m3('<invoke name="x"> there.')),
+        ("minimax-m3", m3("<tool_call> begins all calls.")),
         ("minimax-m1", "Write <tool_calls> first."),
         ("minimax-m1", '{"name": "f", "arguments": {}}'),
         ("lfm2", "[f(a=1)] is a list of calls."),
@@ -461,6 +480,35 @@ def test_broken_element_is_text(text: str) -> None:
 def test_schema_tells_text_from_json(schema: object, is_text: bool) -> None:
     parameters = {"properties": {"a": schema}, "$defs": {"count": {"type": "integer"}}}
     assert json_fields([{"name": "f", "parameters": parameters}, {"name": "g"}]) == (set() if is_text else {"f.a"})
+
+
+def test_values_within_values_have_the_types_of_their_schema() -> None:
+    place = {"type": "object", "properties": {"zip": {"type": "string"}, "days": {"type": "integer"}, "any": {}}}
+    fields = {
+        "at": {"type": "array", "items": {"$ref": "#/$defs/place"}},
+        "one": {"anyOf": [{"$ref": "#/$defs/place"}, {"type": "null"}]},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "none": {"type": "object"},
+    }
+    tool = {"name": "f", "parameters": {"properties": fields, "$defs": {"place": place}}}
+    value = {"zip": "007", "days": 7, "any": 5}
+    call = ToolCall("f", json.dumps({"at": [value, value], "one": value, "tags": [], "none": {}}))
+    how = format_of("minimax-m3")
+    assert how.parser(tools=[tool]).whole(how.calls([call])).calls == (call,)
+
+
+def test_definitions_that_refer_to_each_other_take_no_time() -> None:
+    nodes: dict[str, Any] = {
+        f"n{n}": {"properties": {f"p{k}": {"$ref": f"#/$defs/n{n + 1}"} for k in range(9)}} for n in range(30)
+    }
+    nodes["again"] = {"anyOf": [{"$ref": "#/$defs/again"}] * 9}
+    fields = {"a": {"$ref": "#/$defs/n0"}, "b": {"$ref": "#/$defs/again"}}
+    tool = {"name": "f", "parameters": {"properties": fields, "$defs": nodes}}
+    how = format_of("minimax-m3")
+    began = time.thread_time()
+    assert len(how.syntax.json_fields([tool])) < 10_000
+    assert len(how.grammar([tool], parallel=True)) < 1_000_000
+    assert time.thread_time() - began < 4.0
 
 
 def tools() -> list[dict[str, Any]]:

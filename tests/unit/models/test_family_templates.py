@@ -275,6 +275,7 @@ ONLY_PUBLISHED: Final = {
     "lfm2": "lfm2_2_5_vl",
     "minimax-m1": "MiniMax-M1",
     "minimax-m2": "MiniMax-M2",
+    "minimax-m3": "MiniMax-M3",
     "muse": "muse_glimmer",
     "nemotron2": "NVIDIA-Nemotron-Nano-v2",
     "seed-oss": "ByteDance-Seed-OSS",

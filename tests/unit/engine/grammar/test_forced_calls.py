@@ -150,6 +150,20 @@ def test_call_may_say_that_its_value_is_a_text(call: str) -> None:
         mask.accept(id_)
 
 
+def test_elements_within_elements_satisfy_the_grammar() -> None:
+    forced = Forced("minimax-m3", with_control_tokens=True)
+    place = {"properties": {"zip": {"type": "string"}, "days": {"type": "integer"}}, "required": ["zip"]}
+    fields = {"at": {"type": "array", "items": {"$ref": "#/$defs/place"}, "minItems": 1}, "of": {"type": "object"}}
+    parameters = {"properties": fields, "$defs": {"place": place}, "required": ["at", "of"]}
+    form = StructuredOutput("calls", forced.how.grammar([{"name": "f", "parameters": parameters}], parallel=False))
+    mask = forced.grammars.mask(SamplingParams(form=form), [], "local")
+    assert mask is not None
+    said = forced.how.calls([ToolCall("f", '{"at": [{"zip": "1", "days": 2}, {"zip": "3"}], "of": "OF"}')])
+    for id_ in [*forced.tokenizer.encode(said.replace(">OF", '>{"x": [1]}'), special=True), EOS]:
+        assert id_ in allowed(mask)
+        mask.accept(id_)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_any_forced_answer_is_a_complete_call(name: str) -> None:
     forced = Forced(name, with_control_tokens=True)

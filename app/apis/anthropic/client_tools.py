@@ -1,6 +1,6 @@
 """Tools of Anthropic's API that the client runs, and whose input only the documentation describes.
 
-Source: https://docs.claude.com/en/docs/agents-and-tools/tool-use, and the commands in the `anthropic` package, 2.11.
+Source: https://docs.claude.com/en/docs/agents-and-tools/tool-use, and the commands in the `anthropic` package, 2.14.
 """
 
 from collections.abc import Mapping

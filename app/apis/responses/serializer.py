@@ -1,6 +1,6 @@
 """Responses, items and conversations in OpenAI's JSON format.
 
-Source: the types of the `openai` package, 3.51.
+Source: the types of the `openai` package, 3.57.
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ A message comes in the short form or in the form that an answer has.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from app.apis.responses.tools_schema import ResponseTool, ResponseTools
 from app.domain.records import Role
@@ -197,6 +197,12 @@ def _foreign_item(_: str) -> type[ForeignItem]:
     return ForeignItem
 
 
+def _with_type(value: object) -> object:
+    """Name the type of a reference, which may come as an id alone."""
+    is_id = isinstance(value, dict) and value.keys() | {"type"} == {"id", "type"} and value.get("type") is None
+    return {**value, "type": "item_reference"} if is_id else value  # type: ignore[dict-item]
+
+
 _OF_REQUESTS: Final = {**KINDS, "item_reference": ReferenceItem, "compaction": CompactionItem}
 
 Item = Annotated[
@@ -220,6 +226,7 @@ RequestItem = Annotated[
     | Annotated[ToolsItem, Tag("<ToolsItem>")]
     | Annotated[ForeignItem, Tag("<ForeignItem>")],
     by_type(InputItem, _OF_REQUESTS, _foreign_item),
+    BeforeValidator(_with_type),
 ]
 
 

@@ -101,6 +101,13 @@ async def test_reference_stands_for_the_stored_item(client: AsyncOpenAI, api: Ap
     assert second.usage.input_tokens_details.cached_tokens == first.usage.total_tokens
 
 
+async def test_reference_may_come_without_its_type(client: AsyncOpenAI, api: Api) -> None:
+    first = await client.responses.create(model="fake-1", input="one")
+    history: Any = [{"id": first.output[0].id}, {"id": first.output[0].id, "type": None}]
+    await client.responses.create(model="fake-1", input=[*history, {"role": "user", "content": "two"}])
+    assert prompt(api, 1).count(WHOLE_ANSWER) == 2
+
+
 async def test_reference_to_unknown_item_is_a_bad_request(client: AsyncOpenAI) -> None:
     for missing in ("msg_none", "fc_none_0", "x"):
         history: Any = [{"role": "user", "content": "one"}, {"type": "item_reference", "id": missing}]

@@ -77,11 +77,13 @@ interface Rest {
  */
 function finishedPart({ text, parts, open }: Rest): { count: number; length: number } {
   const lines = text.split("\n");
+  const isFinished = (line: number, before: number) =>
+    line > before && line <= open && line < lines.length - 1 && lines[line - 1]!.trim() === "";
   let count = parts.length - 1;
-  const begins = (at: number) => parts[at]!.line;
-  while (count > 0 && (begins(count) > open || begins(count) >= lines.length - 1 || lines[begins(count) - 1]!.trim() !== "")) count--;
+  // Parts after a foldable part, on its last line, have its first line.
+  while (count > 0 && !isFinished(parts[count]!.line, parts[count - 1]!.line)) count--;
   if (count <= 0) return { count: 0, length: 0 };
-  return { count, length: lines.slice(0, begins(count)).reduce((length, line) => length + line.length + 1, 0) };
+  return { count, length: lines.slice(0, parts[count]!.line).reduce((length, line) => length + line.length + 1, 0) };
 }
 
 function isSame(a: References, b: References): boolean {

@@ -29,6 +29,15 @@ describe("a growing answer", () => {
     }
   });
 
+  it("has text after a foldable part on its last line", () => {
+    const text = "<details>one</details> two\n\nthree\n\nfour\n";
+    const growing = new GrowingText();
+    for (let length = 1; length <= text.length; length++) {
+      expect(growing.update(text.slice(0, length)), text.slice(0, length)).toEqual(fresh(text.slice(0, length)));
+    }
+    expect(fresh("<details>one</details>     code\n[^1]: note\ntwo\n")).toHaveLength(3);
+  });
+
   it("keeps finished blocks, and those whose text is unchanged", () => {
     const growing = new GrowingText();
     const before = growing.update("one\n\n# two\n\n- three\n- fo");

@@ -42,7 +42,7 @@ unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-clients image clients faults faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients image clients faults faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film test-setup web-test
 
 comma := ,
 
@@ -70,7 +70,7 @@ test-full: export EBB_TEST_SIZE := full
 test-full: test-setup $(LLAMA_CPP_TEMPLATES) ## check and test everything with large sizes
 	@$(call check-beside,$(PYTEST) --size full $(ARGS))
 
-test-services: wheel test-deploy test-kernels test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, the benchmarks, PostgreSQL, Ray, logins elsewhere, proxies, the window of the desktop and the clients
+test-services: wheel test-deploy test-kernels test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients ## test the wheel, the image and the charts, the GPU kernels, all architectures, replicas, the benchmarks, PostgreSQL, Ray, logins elsewhere, proxies, the window of the desktop, other browsers and the clients
 
 test-kernels: test-setup .make/triton ## simulate the GPU kernels on the CPU and compile them, three minutes
 	@PYTHONPATH=.make/triton $(PYTEST) tests/kernels $(ARGS)
@@ -105,6 +105,10 @@ test-proxies: test-setup ## send any bytes through nginx, HAProxy and Caddy to t
 
 test-desktop: test-setup .make/desktop ## open the window of `ebb desktop` on a virtual screen, a minute
 	@PYTHONPATH=.make/desktop $(BIN)/python -m pytest tests/desktop $(ARGS)
+
+test-browsers: test-setup ## take ten journeys through the page in Firefox and in WebKitGTK, a minute
+	@scripts/get-test-tools browsers
+	@$(BIN)/python -m pytest tests/browsers $(ARGS)
 
 test-clients: test-setup ## drive clients of the APIs, each in an environment of its own, against a server
 	@$(BIN)/python -m tests.clients.environments

@@ -4,8 +4,11 @@
  * handled, and takes a promise of what is written.
  */
 export async function copy(text: string, html: string | Promise<string> | null): Promise<void> {
-  // Pages that are served over plain HTTP have no asynchronous clipboard. A promise comes too late there.
-  if (!("clipboard" in navigator)) return copyByEvent({ "text/plain": text, ...(typeof html === "string" && { "text/html": html }) });
+  // Pages that are served over plain HTTP have no asynchronous clipboard. A promise comes too late there for Safari alone.
+  if (!("clipboard" in navigator)) {
+    const formatted = typeof html === "string" ? html : await html;
+    return copyByEvent({ "text/plain": text, ...(formatted !== null && { "text/html": formatted }) });
+  }
   if (html === null) return navigator.clipboard.writeText(text);
   const forms = {
     "text/plain": new Blob([text], { type: "text/plain" }),

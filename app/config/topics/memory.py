@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 from app.config.options import one_of, setting, size_from
 from cache_tiers.cpu.eviction import EvictionName
+from cache_tiers.redis.address import parse_redis_url
+from cache_tiers.redis.errors import RedisAddressError
 
 
 def _redis_url(text: str) -> str:
@@ -15,6 +17,10 @@ def _redis_url(text: str) -> str:
     if url.scheme not in ("redis", "rediss", "unix") or not (url.path if url.scheme == "unix" else url.hostname):
         # Leave the text out of the message: it may hold a password.
         raise ValueError("must be auto, off, redis://host:port, rediss://host:port or unix:///path")
+    try:
+        parse_redis_url(text)
+    except RedisAddressError as error:
+        raise ValueError(str(error)) from None
     return text
 
 

@@ -309,6 +309,9 @@ def test_address_may_be_in_brackets(text: str, host: str) -> None:
         ("redis-url", "http://localhost", "redis://host:port"),
         ("redis-url", "redis://", "redis://host:port"),
         ("redis-url", "unix://", "unix:///path"),
+        ("redis-url", "redis://h:99999", "no valid host and port"),
+        ("redis-url", "redis://h/abc", "database"),
+        ("redis-url", "redis://h?x=1", "unknown options in the Redis URL: x"),
     ],
 )
 def test_invalid_value_is_rejected_by_the_name_as_written(name: str, text: str, words: str) -> None:

@@ -12,7 +12,17 @@ from engine.grammar.thinking_budget import with_budgets
 from engine.sampling.token_mask import TokenMask
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
-from models.harmony_thinking import CHANNEL, MESSAGE, START, find_harmony_thinking
+from models.harmony_thinking import (
+    CHANNEL,
+    MESSAGE,
+    MUSE,
+    SOLAR,
+    SOLAR_CALLS,
+    SOLAR_START,
+    SOLAR_THOUGHT,
+    START,
+    find_harmony_thinking,
+)
 from models.thinking import Thinking, find_thinking
 from models.tokenizer import Tokenizer
 from models.tool_format import find_tool_format
@@ -32,6 +42,18 @@ FORMS = {
         f"{CHANNEL}analysis{MESSAGE}",
         f"<|end|>{START}assistant{CHANNEL}final{MESSAGE}",
         CHANNEL,
+    ),
+    "muse": (
+        (*MUSE.starts, *MUSE.contents, *MUSE.ends),
+        MUSE.opening,
+        MUSE.between + MUSE.closing,
+        "to=self",
+    ),
+    "solar": (
+        (*SOLAR.starts, *SOLAR.contents, *SOLAR.ends),
+        SOLAR.opening,
+        SOLAR.between + SOLAR.closing,
+        SOLAR_THOUGHT + SOLAR_CALLS,
     ),
 }
 """By name: control tokens, the beginning of reasoning, its end, and what tells the form in a template."""
@@ -57,7 +79,7 @@ def form(request: pytest.FixtureRequest) -> str:
 
 
 class Rig:
-    """One form of reasoning, with a prompt that does not open it unless it is harmony's."""
+    """One form of reasoning, with a prompt that does not open it, unless answers have channels."""
 
     def __init__(self, name: str) -> None:
         marks, self.start, self.end, template = FORMS[name]
@@ -65,7 +87,8 @@ class Rig:
         tools = find_tool_format(self.tokenizer.control_tokens, template)
         answers = AnswerFormat.of(self.tokenizer, tools, self.thinking)
         self._make = with_budgets(lambda *_: None, answers, self.tokenizer.encode)
-        self.prompt = self.ids(f"{START}assistant") if name == "harmony" else self.ids("Hi")
+        turns = {"harmony": START, "muse": START, "solar": SOLAR_START}
+        self.prompt = self.ids(f"{turns[name]}assistant" if name in turns else "Hi")
 
     def ids(self, text: str) -> list[int]:
         return self.tokenizer.encode(text, special=True)

@@ -151,18 +151,7 @@ class Responses:
         new = asked if is_alone else [*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens)]
         is_read = parent.is_new and fields.is_stored and not is_alone
         names = await apart_if(_is_much(asked), lambda: names_of(asked)) if is_read else []
-        record = ResponseRecord(
-            model=engine.model_name,
-            background=bool(fields.background),
-            instructions=fields.instructions,
-            previous_response_id=fields.previous_response_id,
-            conversation_id=fields.conversation_id,
-            max_output_tokens=fields.max_output_tokens,
-            metadata=fields.metadata or {},
-            truncation=fields.truncation or "disabled",
-            input_name=names[-1] if names else None,
-            **fields.repeated_fields(),
-        )
+        record = _record_of(engine, fields, names[-1] if names else None)
         record = record if told is None else ComparedResponse.of(record, told)
         draft = TurnDraft(
             parent.conversation,
@@ -385,6 +374,22 @@ class Responses:
     async def _path(self, message_id: str | None) -> list[Message]:
         """Return the path to a message, without the answers of prompts for which nothing was generated."""
         return [each for each in await self._store.messages.path(message_id) if not each.is_prompt_alone]
+
+
+def _record_of(engine: Backend, fields: ResponseRequest, input_name: str | None) -> ResponseRecord:
+    """Return what is stored of a request besides its messages. input_name: as in `ResponseRecord`."""
+    return ResponseRecord(
+        model=engine.model_name,
+        background=bool(fields.background),
+        instructions=fields.instructions,
+        previous_response_id=fields.previous_response_id,
+        conversation_id=fields.conversation_id,
+        max_output_tokens=fields.max_output_tokens,
+        metadata=fields.metadata or {},
+        truncation=fields.truncation or "disabled",
+        input_name=input_name,
+        **fields.repeated_fields(),
+    )
 
 
 def _is_much(asked: Sequence[Message]) -> bool:

@@ -1,14 +1,13 @@
 """Incremental scanner of one JSON value, for text that comes in pieces.
 
 The grammar is that of RFC 8259. The scanner also refuses values that common parsers refuse: half of a surrogate pair,
-numbers beyond a double, and deep nesting. The text of the tokens read so far is therefore always the beginning of a
-value that every client can parse.
+very long numbers, and deep nesting. The text of the tokens read so far is therefore always the beginning of a value
+that every client can parse. A number may be beyond a double: grammars allow it, and parsers read it as infinite.
 """
 
 import re
 from collections.abc import Iterator
 from enum import Enum, auto
-from math import isinf
 from typing import Final, Literal, NamedTuple
 
 MAX_DEPTH: Final = 100
@@ -158,7 +157,7 @@ class JsonScanner:
         if found.end() == len(self._text):
             is_begun = any(word.startswith(text) for word in _LITERALS) or _BEGUN_NUMBER.fullmatch(text) is not None
             return None if is_begun else self._broken()
-        if text not in _LITERALS and (_NUMBER.fullmatch(text) is None or isinf(float(text))):
+        if text not in _LITERALS and _NUMBER.fullmatch(text) is None:
             return self._broken()
         token = self._token("scalar", found.end())
         self._end_value()

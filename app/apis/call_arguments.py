@@ -1,23 +1,39 @@
 """The arguments of a tool call as an object, for APIs that do not send them as text."""
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from math import isinf
 from typing import Any
 
 from pydantic_core import from_json
 
 from app.prompts.tool_offer import ToolOffer
 from models.chat_format import Message
-from models.tool_calls import ToolCall
+from models.tool_calls import ToolCall, read_object
 from models.tool_format import ToolFormat
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:
-    """Read the arguments. If a call was cut within a text, a number or a field, the object lacks it."""
+    """Read the arguments. If a call was cut within a text, a number or a field, the object lacks it.
+
+    A number beyond a double becomes the nearest double, because no parser reads an infinite one.
+    """
     # By default, the parser keeps 16,384 short texts of earlier calls for good.
     read = from_json(call.arguments, allow_partial=True, cache_strings="keys") if call.arguments else {}
-    return read if isinstance(read, dict) else {}
+    return _finite(read) if isinstance(read, dict) else {}
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _finite(each) for name, each in value.items()}
+        case list():
+            return [_finite(each) for each in value]
+        case float() if isinf(value):
+            return sys.float_info.max if value > 0 else -sys.float_info.max
+    return value
 
 
 def arguments_text(value: Mapping[str, Any]) -> str:
@@ -30,13 +46,16 @@ def as_message_with_objects(
 ) -> Message:
     """Convert an answer's text to the message that the client will send back.
 
-    A cut call of a stream has the object that was sent. In a whole answer it is text.
+    A cut call of a stream has the object that was sent. In a whole answer it is text. A complete call also has the
+    object that was sent, if its arguments have a number beyond a double.
 
     cut_before: as in `engine.outputs.RequestOutput`.
     """
     message = offer.as_message(how, text, cut_before, only_complete=not is_streamed)
     calls = (
-        call if call.is_complete else replace(call, arguments=arguments_text(arguments_object(call)))
+        call
+        if call.is_complete and read_object(call.arguments or "{}") is not None
+        else replace(call, arguments=arguments_text(arguments_object(call)))
         for call in message.tool_calls
     )
     return replace(message, tool_calls=tuple(calls))

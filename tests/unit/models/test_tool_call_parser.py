@@ -208,7 +208,6 @@ def test_json_that_is_no_call_stays_text(inside: str) -> None:
         (r'{"\udc00": 1}', '{"', r'\udc00": 1}}'),
         (r'"{\"p\": \"\\ud83d\"}"', '{"p": "', r'\ud83d"}"}'),
         ('{"p": NaN}', '{"p": ', "NaN}}"),
-        ('{"p": 1e999}', '{"p": ', "1e999}}"),
         ('{"p": "line\nline"}', '{"p": "line', '\nline"}}'),
     ],
 )

@@ -281,6 +281,6 @@ class KeyRing:
     def _noted_person(self, principal: Principal | None) -> Principal | None:
         if principal is not None and principal.person_id is not None:
             person = self.people.by_id[principal.person_id]
-            if time.time() - person.last_seen_at > NOTED_SECONDS:
+            if person.last_seen_at is None or time.time() - person.last_seen_at > NOTED_SECONDS:
                 self._seen.add(person.id)
         return principal

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.storage.people import COLUMNS, ID_BYTES, SHOWN_COLUMNS, person_of
+from app.storage.people import COLUMNS, ID_BYTES, NEVER_SEEN, SHOWN_COLUMNS, person_of
 from app.tenants.person import ADMIN_GROUP, OWN, Person
 from engine.errors import ConflictError, NotFoundError
 
@@ -57,7 +57,7 @@ class PasswordStore:
         def insert(connection: Connection) -> Person:
             found = connection.execute(
                 f"INSERT INTO person({COLUMNS}) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, NULL) ON CONFLICT DO NOTHING",
-                (person_id, f"person-{person_id}", OWN, name.lower(), name, groups, now, now),
+                (person_id, f"person-{person_id}", OWN, name.lower(), name, groups, now, NEVER_SEEN),
             )
             if not found:
                 raise ConflictError(f"There is a person named {name} already", param="name", code="person_exists")

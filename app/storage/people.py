@@ -17,6 +17,8 @@ SESSION_COLUMNS = "digest, id, person_id, client, created_at, expires_at"
 MAX_SESSIONS = 32
 """Maximum number of logins per person. Beyond it, the oldest one ends."""
 ID_BYTES = 8
+NEVER_SEEN = 0.0
+"""Stored time of an account that was created before its person first logged in."""
 
 
 class PersonStore:
@@ -132,6 +134,9 @@ class PersonStore:
                 f"INSERT INTO person_session({SESSION_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
                 (digest, session.id, session.person_id, session.client, session.created_at, session.expires_at),
             )
+            connection.execute(
+                "UPDATE person SET last_seen_at = ? WHERE id = ?", (session.created_at, session.person_id)
+            )
 
         await self._database.write(insert)
 
@@ -166,7 +171,7 @@ def person_of(row: Row) -> Person:
         row["tenant"],
         identity,
         row["created_at"],
-        row["last_seen_at"],
+        row["last_seen_at"] if row["last_seen_at"] != NEVER_SEEN else None,
         row["disabled_at"],
         bool(row["provisioned"]),
     )

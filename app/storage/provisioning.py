@@ -13,7 +13,7 @@ from typing import Final, Literal
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.memberships import Memberships
-from app.storage.people import ID_BYTES
+from app.storage.people import ID_BYTES, NEVER_SEEN
 from app.tenants.person import Identity
 from engine.errors import ConflictError, NotFoundError
 
@@ -295,7 +295,7 @@ def _account_of(connection: Connection, identity: Identity) -> str:
             identity.name,
             identity.email,
             now,
-            now,
+            NEVER_SEEN,
         ),
     )
     row = connection.fetch_one(

@@ -37,7 +37,7 @@ class Person:
     """An account. Times are Unix seconds.
 
     tenant: drawn at the first login; the salt of the person's KV is derived from it, as from a key's tenant.
-    last_seen_at: accurate to about an hour.
+    last_seen_at: accurate to about an hour; None before the first login.
     disabled_at: None while the person may log in.
     provisioned: whether a provider manages the account and its groups (SCIM), instead of the logins.
     """
@@ -46,7 +46,7 @@ class Person:
     tenant: str
     identity: Identity
     created_at: float
-    last_seen_at: float
+    last_seen_at: float | None
     disabled_at: float | None = None
     provisioned: bool = False
 

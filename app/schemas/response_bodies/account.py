@@ -114,7 +114,7 @@ class AdminPerson(TypedDict):
 
     scope: role by the groups; null if no group of the person may log in.
     rights: features that the groups allow.
-    last_seen_at: accurate to about an hour.
+    last_seen_at: accurate to about an hour; null before the first login.
     disabled_at: null while the person is not disabled.
     """
 
@@ -127,7 +127,7 @@ class AdminPerson(TypedDict):
     scope: Scope | None
     rights: list[Right]
     created_at: float
-    last_seen_at: float
+    last_seen_at: float | None
     disabled_at: float | None
 
 

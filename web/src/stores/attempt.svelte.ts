@@ -4,6 +4,8 @@ import { sentences } from "../services/format/sentences";
 /** The last action of a view, with the problem if it failed. */
 export class Attempt {
   problem = $state.raw<Problem | null>(null);
+  /** Whether the action is still running. */
+  busy = $state(false);
 
   /** The problem in one line. */
   get text(): string | null {
@@ -13,10 +15,13 @@ export class Attempt {
   /** Run an action. A failure becomes the problem. */
   async run(act: () => Promise<void>): Promise<void> {
     this.problem = null;
+    this.busy = true;
     try {
       await act();
     } catch (error) {
       this.problem = describeError(error);
+    } finally {
+      this.busy = false;
     }
   }
 }

@@ -275,10 +275,13 @@ async def test_administrators_add_people_and_reset_passwords(
     await log_in(page, "root", await person(server, "root", admin=True))
     made = await (await page.post("/api/admin/people", json={"name": "ada"})).json()
     assert (made["scope"], made["issuer"]) == ("user", "ebb")
+    assert made["last_seen_at"] is None
     error = await error_of(await page.post("/api/admin/people", json={"name": "Ada"}), 409)
     assert (error["code"], error["param"]) == ("person_exists", "name")
     async with api_client(server.url) as ada:
         assert (await log_in(ada, "ada", made["password"])).status == 200
+        _, seen = (await read(page, "/api/admin/people"))["data"]
+        assert seen["last_seen_at"] > seen["created_at"]
         assert (await ada.post("/api/admin/people", json={"name": "eve"})).status == 403
         await enrolled(ada, made["password"])
         reset = await (await page.post(f"/api/admin/people/{made['id']}/password")).json()

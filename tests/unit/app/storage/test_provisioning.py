@@ -1,5 +1,6 @@
 """Provisioned people and groups in the database: accounts, memberships, versions, and what deletions leave."""
 
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from app.storage.provisioning import GroupFields, UserFields, VersionError
 from app.storage.store import Store
-from app.tenants.person import Identity
+from app.tenants.person import Identity, PersonSession
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 
 ADA = UserFields(Identity("https://login.example", "1", "Ada", "ada@example.org"), "ada", "1", True, "{}")
@@ -49,6 +50,14 @@ async def test_login_keeps_the_groups_of_a_provisioned_account(store: Store) -> 
     await store.provisioning.delete_user(ada, None)
     met = await store.people.meet(replace(ADA.identity, groups=("ops",)))
     assert (met.identity.groups, met.provisioned, met.disabled_at is None) == (("ops",), False, False)
+
+
+async def test_provisioned_account_is_seen_at_its_first_login(store: Store) -> None:
+    ada, now = await store.provisioning.create_user(ADA), time.time()
+    [before] = await store.people.all()
+    await store.people.log_in(bytes(32), PersonSession("1", ada, "Firefox", now, now + 60))
+    [after] = await store.people.all()
+    assert (before.last_seen_at, after.last_seen_at) == (None, now)
 
 
 async def test_account_of_an_earlier_login_is_taken_over(store: Store) -> None:

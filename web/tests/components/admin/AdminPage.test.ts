@@ -1,13 +1,29 @@
+import { flushSync } from "svelte";
 import { afterEach, expect, it, vi } from "vitest";
 
+import AddPerson from "../../../src/components/admin/AddPerson.svelte";
 import AdminPage from "../../../src/components/admin/AdminPage.svelte";
 import { language } from "../../../src/i18n/language.svelte";
-import type { Health } from "../../../src/services/api/types";
+import type { Health, NewPerson, Person } from "../../../src/services/api/types";
 import { HealthStore } from "../../../src/stores/health.svelte";
 import { FakeApi } from "../../fake_server";
 import { mountWith } from "../mounting";
 
 afterEach(() => language.choose("en"));
+
+const ada: Person = {
+  id: "1",
+  tenant: "person-1",
+  name: "ada",
+  email: "",
+  issuer: "ebb",
+  groups: [],
+  scope: "user",
+  rights: [],
+  created_at: 1_780_000_000,
+  last_seen_at: null,
+  disabled_at: null,
+};
 
 /** Return the status that the page shows for a state of the server. */
 async function statusOf(status: Health["status"], changes: Partial<Health> = {}): Promise<string> {
@@ -35,4 +51,26 @@ it.each<[Health["status"], Partial<Health>, string]>([
 it("names the state of the server in the page's language", async () => {
   await language.choose("de");
   expect(await statusOf("ok")).toBe("Bereit");
+});
+
+it("names no time for a person who never logged in", async () => {
+  const api = new FakeApi();
+  api.people = () => Promise.resolve({ data: [ada], next_cursor: null });
+  api.tenants = () => Promise.resolve({ data: [], next_cursor: null });
+  mountWith({ api, health: new HealthStore(api), session: { current: null } } as never, AdminPage as never, {});
+  await vi.waitFor(() => expect(document.querySelector("td")).not.toBeNull());
+  expect([...document.querySelectorAll("td")].map((cell) => cell.textContent.trim()).at(2)).toBe("–");
+});
+
+it("takes no second click while a person is being added", async () => {
+  const api = new FakeApi();
+  const added = Promise.withResolvers<NewPerson>();
+  api.addPerson = () => added.promise;
+  mountWith({ api }, AddPerson as never, { onadd: () => undefined });
+  const [button, form] = [document.querySelector("button")!, document.querySelector("form")!];
+  form.dispatchEvent(new SubmitEvent("submit", { cancelable: true }));
+  flushSync();
+  expect(button.disabled).toBe(true);
+  added.resolve({ ...ada, password: "secret" });
+  await vi.waitFor(() => expect(button.disabled).toBe(false));
 });

@@ -128,7 +128,7 @@ def _reason(host: EngineHost) -> str | None:
             return f"The processes that compute the model are being restarted: {without_folders(host.lost_workers)}"
         case "degraded":
             assert host.storage.reason is not None
-            return f"Nothing can be stored: {without_folders(host.storage.reason)}"
+            return without_folders(host.storage.reason)
 
 
 def _model(engine: Backend) -> ModelHealth:

@@ -70,7 +70,7 @@ async def test_full_disk_is_507_and_degrades_health(tmp_path: Path, caplog: pyte
             error = (await response.json())["error"]
             assert error["code"] == "storage_full"
             assert error["message"].startswith("The disk of the state directory is full. Free some space")
-            reason = f"Nothing can be stored: {error['message']}"
+            reason = error["message"]
             assert await status_of(http, "/health") == (200, "degraded", reason)
             assert await status_of(http, "/ready") == (503, "degraded", reason)
             assert (await (await http.get("/health")).json())["reason_code"] == "storage_full"

@@ -49,6 +49,19 @@ export interface Problem {
 /** Codes of refusals that another login may lift. Any other 403 stays the same after it. */
 const LIFTED_BY_LOGIN: readonly (string | null)[] = ["admin_scope_required", "password_required", "person_required"];
 
+/** Codes of refusals whose texts name the remedy, or make it plain, in every language. */
+const WITH_REMEDY: readonly (string | null)[] = [
+  "deleted_with_another",
+  "not_resumed",
+  "prompt_changed",
+  "question_unanswered",
+  "search_too_slow",
+  "storage_full",
+  "too_many_files",
+  "too_many_keys",
+  "too_many_shares",
+];
+
 /** Return the texts for an error. */
 export function describeError(error: unknown): Problem {
   if (error instanceof UnreachableError) {
@@ -74,7 +87,7 @@ function textOf(status: number, code: string | null, message: string): string {
 function advice(status: number, code: string | null): string {
   if (code === "context_length_exceeded") return t().errors.tooLong;
   if (status === 401 || LIFTED_BY_LOGIN.includes(code)) return t().errors.signIn;
-  if (status === 403) return "";
+  if (status === 403 || WITH_REMEDY.includes(code)) return "";
   if (code === "conversations_limit" || code === "stored_bytes_limit") return t().errors.makeRoom;
   if (status === 429 || status === 503) return t().errors.wait;
   if (status >= 500) return t().errors.twice;

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 
 import { language } from "../../../src/i18n/language.svelte";
-import { ApiError, describeError } from "../../../src/services/api/errors";
+import { ApiError, describeError, describeFailure } from "../../../src/services/api/errors";
 
 afterEach(() => language.choose("en"));
 
@@ -23,6 +23,13 @@ describe("a refusal of the server", () => {
     expect(advised(403, "admin_scope_required")).toBe("Reload the page to log in again.");
     expect(advised(403, "share_links_off")).toBe("");
     expect(advised(403, "right_required")).toBe("");
+  });
+
+  it("adds no advice to a text that names the remedy", () => {
+    const said = { message: "The disk of the state directory is full. Free some space, then try again.", code: "storage_full", param: null, type: "" };
+    const whole = { what: said.message, todo: "" };
+    expect(describeError(new ApiError(507, said))).toEqual(whole);
+    expect(describeFailure(said)).toEqual(whole);
   });
 
   it("advises to make room where waiting is no help", () => {

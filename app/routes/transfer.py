@@ -143,6 +143,7 @@ def _previewed_chat(chat: ReadChat) -> PreviewedConversation:
         "index": chat.index,
         "title": conversation.title,
         "updated_at": conversation.updated_at,
+        "archived": conversation.archived,
         "num_messages": len(messages),
         "num_branches": num_branches((each.id, each.parent_id) for each in messages),
         "left_out": [LeftOut(kind=kind, count=count) for kind, count in chat.left_out.items()],

@@ -56,6 +56,7 @@ class PreviewedConversation(TypedDict):
     index: int
     title: str | None
     updated_at: float
+    archived: bool
     num_messages: int
     num_branches: int
     left_out: list[LeftOut]

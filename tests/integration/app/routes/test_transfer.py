@@ -243,6 +243,8 @@ async def test_preview_tells_what_an_import_does(http: aiohttp.ClientSession) ->
     outcome = await (await http.post("/api/import?chosen=0-3", json=CHATGPT)).json()
     assert (len(outcome["imported"]), outcome["unreadable"]) == (1, [broken])
     assert (await (await http.post("/api/import/preview", json=CHATGPT)).json())["conversations"][0]["is_here"]
+    archived = [{**CHATGPT[0], "is_archived": True}]
+    assert (await (await http.post("/api/import/preview", json=archived)).json())["conversations"][0]["archived"]
     for wrong in ("", "x", "3-1", "1,", "0-99999999"):
         assert (await error_of(await http.post(f"/api/import?chosen={wrong}", json=CHATGPT), 400))["param"] == "chosen"
 

@@ -14,7 +14,7 @@ async def open_deleted(chat: ChatPage) -> None:
 
 async def test_deleted_chat_is_restored_later_with_its_messages(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Wanted again")
-    await chat.send("Remember the keelson.")
+    await chat.send("Remember the capstan.")
     await chat.expect_status("incomplete")
     await chat.choose("Wanted again", "Delete")
     await chat.button("Delete").click()
@@ -28,7 +28,7 @@ async def test_deleted_chat_is_restored_later_with_its_messages(chat: ChatPage) 
     await expect(chat.button("Restore “Wanted again”")).to_have_count(0)
     await chat.page.keyboard.press("Escape")
     await chat.chats.get_by_text("Wanted again", exact=True).click()
-    await expect(chat.questions).to_have_text("Remember the keelson.")
+    await expect(chat.questions).to_have_text("Remember the capstan.")
     assert (await chat.stored(conversation))["title"] == "Wanted again"
 
 

@@ -34,4 +34,4 @@ def _put_boxes(state: StateCore) -> None:
 
 
 def _shown(_self: Any, tokens: Sequence[Token], index: int, _options: Any, _environment: Any) -> str:
-    return f'<input type="checkbox" disabled{" checked" if tokens[index].meta["done"] else ""}> '
+    return f'<input type="checkbox" aria-hidden="true" disabled{" checked" if tokens[index].meta["done"] else ""}> '

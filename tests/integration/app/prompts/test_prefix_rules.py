@@ -135,7 +135,7 @@ async def test_run_of_a_response_reports_its_treated_lines(
 ) -> None:
     items: Any = [{"role": "developer", "content": DATES[0]}, {"role": "user", "content": "hi"}]
     response = await client.responses.create(model="fake-1", input=items, instructions="Be brief.")
-    assert prompt(api, 0) == f"<system\nBe brief.\n\n><user\n{DATES[0]}\n\nhi><assistant\n"
+    assert prompt(api, 0) == f"<system\nBe brief.><user\n{DATES[0]}\n\nhi><assistant\n"
     answer = await api.services.store.messages.get(message_id_of(response.id))
     report = await (await http.get(f"/api/runs/{answer.run_id}/kv")).json()
     assert report["receipt"]["volatile_lines"] == {"removed": [], "moved": ["todays-date"]}

@@ -128,7 +128,7 @@ def test_later_call_wakes_the_mask_again(name: str) -> None:
     if rig.is_bare or rig.channels is not None:
         return
     call = rig.weather()
-    assert awake_parts(rig, f"One: {call} and two: {call} end.").count("city") == 2
+    assert awake_parts(rig, f"One: {call} and two: {call} end.").count("city") == 2 * call.count("city")
 
 
 @pytest.mark.parametrize("has_marks", [True, False], ids=["tokens", "text"])

@@ -12,7 +12,7 @@ from app.host.model_aliases import ModelAliases
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FAILING, REFUSED, WINDOW, FakeEngine, text_of
 
 Api = RunningServer[FakeEngine]
 
@@ -295,7 +295,7 @@ async def test_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
     ("fields", "param"),
     [
         ({"messages": [{"role": "user", "content": "x" * WINDOW}]}, "messages"),
-        ({"messages": [{"role": "user", "content": "x"}, {"role": "system", "content": "late"}]}, "messages"),
+        ({"messages": [{"role": "user", "content": "x"}, {"role": "user", "content": REFUSED}]}, "messages"),
         ({"max_completion_tokens": 0}, "max_completion_tokens"),
         ({"tools": [{"type": "foo"}]}, "tools[0].type"),
         ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),

@@ -21,8 +21,8 @@ async def test_text_file_is_sent_with_message_and_image_is_refused(chat: ChatPag
         {"name": name, "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n\x00"} for name in ("a.png", "photo.png")
     ]
     await chooser.set_input_files(pictures)
-    await expect(chat.page.get_by_text("a.png is no text file, PDF, docx")).to_be_visible()
-    await expect(chat.page.get_by_text("photo.png is no text file, PDF, docx")).to_be_visible()
+    await expect(chat.page.get_by_text("a.png is not a text file, PDF, docx")).to_be_visible()
+    await expect(chat.page.get_by_text("photo.png is not a text file, PDF, docx")).to_be_visible()
     await chooser.set_input_files({"name": "log.csv", "mimeType": "text/csv", "buffer": b"day,wind\r\nmonday,4\r\n"})
     files = chat.page.get_by_role("list", name="Files of this message")
     await expect(files).to_contain_text(re.compile(r"log\.csv\s*\d+ tokens"))

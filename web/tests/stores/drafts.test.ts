@@ -336,7 +336,7 @@ describe("files of a draft", () => {
     const folder = Object.assign(new File([], "folder"), { slice: () => ({ arrayBuffer: () => Promise.reject(new DOMException("", "NotFoundError")) }) });
     const refused = await drafts.read([new File(["a\0b"], "a.png"), new File(["low tide"], "notes.txt"), folder]);
     expect(refused).toEqual([
-      "a.png is no text file, PDF, docx, xlsx, pptx or epub. Save it as one of these and attach that.",
+      "a.png is not a text file, PDF, docx, xlsx, pptx or epub. The model reads text only: save a document in one of these formats.",
       "folder cannot be opened. If it is a folder, choose the files in it; otherwise choose it again.",
     ]);
     expect([drafts.files, drafts.reading]).toEqual([[notes], false]);

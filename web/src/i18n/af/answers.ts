@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "In die tou. Word gestuur wanneer die antwoord klaar is.",
     now: "Stuur nou",
     nowTitle: "Stop die antwoord en behou die teks daarvan",
-    held: "Nog nie gestuur nie: die antwoord is nie voltooi terwyl jy hier was nie.",
+    held: "Nog nie gestuur nie: die antwoord is gestop, of het geëindig terwyl jy weg was.",
     files: (count) => plural(count, { one: `${count} lêer`, other: `${count} lêers` }),
   },
 

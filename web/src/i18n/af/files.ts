@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Die boodskap is te lank",
     text: (used, window) => `Met die boodskap sou hierdie klets ${used} tokens hê. Die model lees minder as ${window}.`,
-    farTooLong: (window) => `Die boodskap is veel langer as die ${window} tokens wat die model lees.`,
+    farTooLong: (window) => `Met die boodskap is hierdie klets veel langer as die ${window} tokens wat die model lees.`,
     shorten: "Verkort dit, of:",
     remove: (name) => `Verwyder ${name}`,
     leave: (messages) => plural(messages, { one: "Stuur sonder die eerste boodskap", other: `Stuur sonder die eerste ${messages} boodskappe` }),
@@ -42,7 +42,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} het meer as 512 KiB teks. Heg die deel aan wat saak maak.`,
     tooBigPdf: (name) => `${name} is groter as 32 MiB. Heg die deel aan wat saak maak.`,
-    noText: (name) => `${name} is nie ’n tekslêer, PDF, docx, xlsx, pptx of epub nie. Stoor dit as een hiervan en heg dit aan.`,
+    noText: (name) => `${name} is nie ’n tekslêer, PDF, docx, xlsx, pptx of epub nie. Die model lees net teks: stoor ’n dokument in een van hierdie formate.`,
     old: (name) => `${name} is in ’n ou kantoorformaat. Stoor dit as docx, xlsx of pptx en heg dit aan.`,
     empty: (name) => `${name} bevat geen teks nie. Prente van teks het eers teksherkenning nodig.`,
     tooCostly: (name) => `${name} verg te veel geheue of tyd om te lees. Heg die deel aan wat saak maak.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "في الانتظار. ستُرسل عند اكتمال الإجابة.",
     now: "إرسال الآن",
     nowTitle: "يوقف الإجابة ويحتفظ بنصها",
-    held: "لم تُرسل بعد: لم تكتمل الإجابة أثناء وجودك هنا.",
+    held: "لم تُرسل بعد: أُوقفت الإجابة، أو انتهت في غيابك.",
     files: (count) => plural(count, { zero: `${count} ملف`, one: "ملف واحد", two: "ملفان", few: `${count} ملفات`, many: `${count} ملفًا`, other: `${count} ملف` }),
   },
 

@@ -19,7 +19,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "الرسالة طويلة جدًا",
     text: (used, window) => `مع هذه الرسالة تبلغ الدردشة ${used} توكن. يقرأ النموذج أقل من ${window}.`,
-    farTooLong: (window) => `الرسالة أطول بكثير مما يقرؤه النموذج، وهو ${window} توكن.`,
+    farTooLong: (window) => `مع هذه الرسالة تصبح الدردشة أطول بكثير مما يقرؤه النموذج، وهو ${window} توكن.`,
     shorten: "اختصرها، أو:",
     remove: (name) => `إزالة ${name}`,
     leave: (messages) => `الإرسال بدون ${first(messages)}`,
@@ -45,7 +45,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `يحتوي ${name} على أكثر من \u2066512 KiB\u2069 من النص. أرفق الجزء المهم.`,
     tooBigPdf: (name) => `حجم ${name} أكبر من \u206632 MiB\u2069. أرفق الجزء المهم.`,
-    noText: (name) => `الملف ${name} ليس ملفًا نصيًا ولا PDF أو docx أو xlsx أو pptx أو epub. احفظه بأحد هذه التنسيقات وأرفقه.`,
+    noText: (name) => `الملف ${name} ليس ملفًا نصيًا ولا PDF أو docx أو xlsx أو pptx أو epub. لا يقرأ النموذج سوى النصوص: إن كان مستندًا فاحفظه بأحد هذه التنسيقات.`,
     old: (name) => `الملف ${name} بتنسيق Office قديم. احفظه بتنسيق docx أو xlsx أو pptx وأرفقه.`,
     empty: (name) => `لا يحتوي ${name} على نص. صور النصوص تحتاج أولًا إلى التعرف الضوئي على النص.`,
     tooCostly: (name) => `تتطلب قراءة ${name} ذاكرة أو وقتًا أكثر من اللازم. أرفق الجزء المهم.`,

@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "Növbədədir. Cavab tamamlananda göndəriləcək.",
     now: "İndi göndər",
     nowTitle: "Cavabı dayandırır və mətnini saxlayır",
-    held: "Hələ göndərilməyib: siz burada ikən cavab tamamlanmadı.",
+    held: "Hələ göndərilməyib: cavab dayandırılıb və ya siz burada olmayanda bitib.",
     files: (count) => `${count} fayl`,
   },
 

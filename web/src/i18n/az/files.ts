@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Mesaj çox uzundur",
     text: (used, window) => `Bu mesajla söhbət ${used} token olar. Model ${window} tokendən az oxuyur.`,
-    farTooLong: (window) => `Mesaj modelin oxuduğu ${window} tokendən qat-qat uzundur.`,
+    farTooLong: (window) => `Bu mesajla söhbət modelin oxuduğu ${window} tokendən qat-qat uzun olur.`,
     shorten: "Onu qısaldın və ya:",
     remove: (name) => `Sil: ${name}`,
     leave: (messages) => (messages === 1 ? "İlk mesaj olmadan göndər" : `İlk ${messages} mesaj olmadan göndər`),
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} faylında 512 KiB-dan çox mətn var. Vacib hissəsini əlavə edin.`,
     tooBigPdf: (name) => `${name} 32 MiB-dan böyükdür. Vacib hissəsini əlavə edin.`,
-    noText: (name) => `${name} mətn faylı, PDF, docx, xlsx, pptx və ya epub deyil. Onu bu formatlardan birində saxlayıb əlavə edin.`,
+    noText: (name) => `${name} mətn faylı, PDF, docx, xlsx, pptx və ya epub deyil. Model yalnız mətn oxuyur: sənədi bu formatlardan birində saxlayın.`,
     old: (name) => `${name} köhnə Office formatındadır. Onu docx, xlsx və ya pptx kimi saxlayıb əlavə edin.`,
     empty: (name) => `${name} faylında mətn yoxdur. Şəkil halında olan mətn üçün əvvəlcə mətn tanıma lazımdır.`,
     tooCostly: (name) => `${name} faylını oxumaq çox yaddaş və ya vaxt tələb edir. Vacib hissəsini əlavə edin.`,

@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "মেসেজটি খুব বড়",
     text: (used, window) => `এই মেসেজসহ চ্যাটে ${used}টি টোকেন হবে। মডেল ${window}টির কম পড়ে।`,
-    farTooLong: (window) => `মডেল ${window}টি টোকেন পড়ে, মেসেজটি তার চেয়ে অনেক বড়।`,
+    farTooLong: (window) => `মডেল ${window}টি টোকেন পড়ে, এই মেসেজসহ চ্যাটটি তার চেয়ে অনেক বড়।`,
     shorten: "এটি ছোট করুন, অথবা:",
     remove: (name) => `${name} সরান`,
     leave: (messages) => `প্রথম ${messages === 1 ? "মেসেজটি" : `${messages}টি মেসেজ`} ছাড়া পাঠান`,
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name}-এ 512 KiB-এর বেশি টেক্সট আছে। শুধু দরকারি অংশটি যোগ করুন।`,
     tooBigPdf: (name) => `${name} 32 MiB-এর চেয়ে বড়। শুধু দরকারি অংশটি যোগ করুন।`,
-    noText: (name) => `${name} টেক্সট ফাইল, PDF, docx, xlsx, pptx বা epub নয়। এর কোনো একটি ফরম্যাটে সেভ করে যোগ করুন।`,
+    noText: (name) => `${name} টেক্সট ফাইল, PDF, docx, xlsx, pptx বা epub নয়। মডেল শুধু টেক্সট পড়ে: ডকুমেন্ট হলে এর কোনো একটি ফরম্যাটে সেভ করুন।`,
     old: (name) => `${name} পুরনো Office ফরম্যাটে আছে। docx, xlsx বা pptx হিসেবে সেভ করে যোগ করুন।`,
     empty: (name) => `${name}-এ কোনো টেক্সট নেই। লেখার ছবিতে আগে টেক্সট শনাক্তকরণ (OCR) চালাতে হবে।`,
     tooCostly: (name) => `${name} পড়তে খুব বেশি মেমরি বা সময় লাগে। শুধু দরকারি অংশটি যোগ করুন।`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "A la cua. S’enviarà quan s’acabi la resposta.",
     now: "Envia ara",
     nowTitle: "Atura la resposta i en conserva el text",
-    held: "Encara no s’ha enviat: la resposta no s’ha acabat mentre eres aquí.",
+    held: "Encara no s’ha enviat: la resposta s’ha aturat, o s’ha acabat mentre no hi eres.",
     files: (count) => plural(count, { one: `${count} fitxer`, other: `${count} fitxers` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "El missatge és massa llarg",
     text: (used, window) => `Amb el missatge, aquest xat tindria ${used} tokens. El model en llegeix menys de ${window}.`,
-    farTooLong: (window) => `El missatge és molt més llarg que els ${window} tokens que llegeix el model.`,
+    farTooLong: (window) => `Amb el missatge, aquest xat és molt més llarg que els ${window} tokens que llegeix el model.`,
     shorten: "Escurça’l o:",
     remove: (name) => `Treu ${name}`,
     leave: (messages) => plural(messages, { one: "Envia sense el primer missatge", other: `Envia sense els primers ${messages} missatges` }),
@@ -42,7 +42,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} té més de 512 KiB de text. Adjunta’n la part que importa.`,
     tooBigPdf: (name) => `${name} ocupa més de 32 MiB. Adjunta’n la part que importa.`,
-    noText: (name) => `${name} no és un fitxer de text, PDF, docx, xlsx, pptx o epub. Desa’l en un d’aquests formats i adjunta’l.`,
+    noText: (name) => `${name} no és un fitxer de text, PDF, docx, xlsx, pptx o epub. El model només llegeix text: si és un document, desa’l en un d’aquests formats.`,
     old: (name) => `${name} està en un format d’ofimàtica antic. Desa’l com a docx, xlsx o pptx i adjunta’l.`,
     empty: (name) => `${name} no conté text. Les imatges de text necessiten abans un reconeixement de text.`,
     tooCostly: (name) => `Llegir ${name} requereix massa memòria o temps. Adjunta’n la part que importa.`,

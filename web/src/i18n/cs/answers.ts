@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Ve frontě. Odešle se po dokončení odpovědi.",
     now: "Odeslat hned",
     nowTitle: "Zastaví odpověď a ponechá její text",
-    held: "Zatím neodesláno: odpověď se nedokončila, dokud jste byli zde.",
+    held: "Zatím neodesláno: odpověď byla zastavena, nebo skončila, když jste tu nebyli.",
     files: (count) => plural(count, { one: "1 soubor", few: `${count} soubory`, other: `${count} souborů` }),
   },
 

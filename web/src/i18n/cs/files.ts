@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Zpráva je příliš dlouhá",
     text: (used, window) => `S touto zprávou by měl chat ${used} tokenů. Model čte méně než ${window}.`,
-    farTooLong: (window) => `Zpráva je mnohem delší než ${window} tokenů, které model čte.`,
+    farTooLong: (window) => `S touto zprávou je chat mnohem delší než ${window} tokenů, které model čte.`,
     shorten: "Zkraťte ji, nebo:",
     remove: (name) => `Odebrat ${name}`,
     leave: (messages) =>
@@ -50,7 +50,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Soubor ${name} obsahuje víc než 512 KiB textu. Přiložte jen důležitou část.`,
     tooBigPdf: (name) => `Soubor ${name} je větší než 32 MiB. Přiložte jen důležitou část.`,
-    noText: (name) => `${name} není textový soubor, PDF, docx, xlsx, pptx ani epub. Uložte ho v jednom z těchto formátů a přiložte.`,
+    noText: (name) => `${name} není textový soubor, PDF, docx, xlsx, pptx ani epub. Model čte pouze text: dokument uložte v jednom z těchto formátů.`,
     old: (name) => `Soubor ${name} je ve starém kancelářském formátu. Uložte ho jako docx, xlsx nebo pptx a přiložte.`,
     empty: (name) => `Soubor ${name} neobsahuje text. U obrázků s textem je nejdřív potřeba text rozpoznat.`,
     tooCostly: (name) => `Čtení souboru ${name} vyžaduje příliš mnoho paměti nebo času. Přiložte jen důležitou část.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "I kø. Sendes, når svaret er færdigt.",
     now: "Send nu",
     nowTitle: "Stopper svaret og beholder teksten",
-    held: "Ikke sendt endnu: Svaret blev ikke færdigt, mens du var her.",
+    held: "Ikke sendt endnu: Svaret blev stoppet, eller det sluttede, mens du var væk.",
     files: (count) => plural(count, { one: "1 fil", other: `${count} filer` }),
   },
 

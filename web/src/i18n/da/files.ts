@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Beskeden er for lang",
     text: (used, window) => `Med beskeden ville chatten have ${used} tokens. Modellen læser færre end ${window}.`,
-    farTooLong: (window) => `Beskeden er langt længere end de ${window} tokens, som modellen læser.`,
+    farTooLong: (window) => `Med beskeden er chatten langt længere end de ${window} tokens, som modellen læser.`,
     shorten: "Forkort den, eller:",
     remove: (name) => `Fjern ${name}`,
     leave: (messages) => plural(messages, { one: "Send uden den første besked", other: `Send uden de første ${messages} beskeder` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} indeholder mere end 512 KiB tekst. Vedhæft den del, der er vigtig.`,
     tooBigPdf: (name) => `${name} er større end 32 MiB. Vedhæft den del, der er vigtig.`,
-    noText: (name) => `${name} er ikke en tekstfil, PDF, docx, xlsx, pptx eller epub. Gem filen i et af disse formater, og vedhæft den.`,
+    noText: (name) => `${name} er ikke en tekstfil, PDF, docx, xlsx, pptx eller epub. Modellen læser kun tekst: Gem et dokument i et af disse formater.`,
     old: (name) => `${name} har et gammelt Office-format. Gem filen som docx, xlsx eller pptx, og vedhæft den.`,
     empty: (name) => `${name} indeholder ingen tekst. Billeder af tekst skal først igennem tekstgenkendelse.`,
     tooCostly: (name) => `${name} kræver for meget hukommelse eller tid at læse. Vedhæft den del, der er vigtig.`,

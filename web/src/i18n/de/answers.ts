@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Wird gesendet, sobald die Antwort fertig ist.",
     now: "Jetzt senden",
     nowTitle: "Stoppt die Antwort und behält ihren Text",
-    held: "Noch nicht gesendet: Die Antwort wurde nicht fertig, solange du hier warst.",
+    held: "Noch nicht gesendet: Die Antwort wurde gestoppt oder endete, während du weg warst.",
     files: (count) => plural(count, { one: "1 Datei", other: `${count} Dateien` }),
   },
 

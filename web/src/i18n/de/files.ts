@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Die Nachricht ist zu lang",
     text: (used, window) => `Mit der Nachricht hätte dieser Chat ${used} Token. Das Modell liest weniger als ${window}.`,
-    farTooLong: (window) => `Die Nachricht ist viel länger als die ${window} Token, die das Modell liest.`,
+    farTooLong: (window) => `Mit der Nachricht ist dieser Chat viel länger als die ${window} Token, die das Modell liest.`,
     shorten: "Kürze sie, oder:",
     remove: (name) => `${name} entfernen`,
     leave: (messages) => plural(messages, { one: "Ohne die erste Nachricht senden", other: `Ohne die ersten ${messages} Nachrichten senden` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} enthält mehr als 512 KiB Text. Hänge den Teil an, auf den es ankommt.`,
     tooBigPdf: (name) => `${name} ist größer als 32 MiB. Hänge den Teil an, auf den es ankommt.`,
-    noText: (name) => `${name} ist weder Textdatei noch PDF, docx, xlsx, pptx oder epub. Speichere die Datei in einem dieser Formate und hänge diese an.`,
+    noText: (name) => `${name} ist weder Textdatei noch PDF, docx, xlsx, pptx oder epub. Das Modell liest nur Text: Speichere ein Dokument in einem dieser Formate.`,
     old: (name) => `${name} hat ein altes Office-Format. Speichere die Datei als docx, xlsx oder pptx und hänge diese an.`,
     empty: (name) => `${name} enthält keinen Text. Bilder von Text brauchen zuerst eine Texterkennung.`,
     tooCostly: (name) => `${name} zu lesen braucht zu viel Speicher oder Zeit. Hänge den Teil an, auf den es ankommt.`,

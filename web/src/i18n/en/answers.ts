@@ -54,7 +54,7 @@ export const texts = {
     waiting: "Queued. Sent when the answer is complete.",
     now: "Send now",
     nowTitle: "Stops the answer and keeps its text",
-    held: "Not sent yet: the answer was not completed while you were here.",
+    held: "Not sent yet: the answer was stopped, or it ended while you were away.",
     files: (count: number) => (count === 1 ? "1 file" : `${count} files`),
   },
 

@@ -3,7 +3,7 @@ export const texts = {
   tooLong: {
     title: "The message is too long",
     text: (used: string, window: string) => `This chat would have ${used} tokens with the message. The model reads fewer than ${window}.`,
-    farTooLong: (window: string) => `The message is far longer than the ${window} tokens that the model reads.`,
+    farTooLong: (window: string) => `With the message, this chat is far longer than the ${window} tokens that the model reads.`,
     shorten: "Shorten it, or:",
     remove: (name: string) => `Remove ${name}`,
     leave: (messages: number) => (messages === 1 ? "Send without the first message" : `Send without the first ${messages} messages`),
@@ -31,7 +31,7 @@ export const texts = {
   unreadable: {
     tooBig: (name: string) => `${name} has more than 512 KiB of text. Attach the part that matters.`,
     tooBigPdf: (name: string) => `${name} is larger than 32 MiB. Attach the part that matters.`,
-    noText: (name: string) => `${name} is no text file, PDF, docx, xlsx, pptx or epub. Save it as one of these and attach that.`,
+    noText: (name: string) => `${name} is not a text file, PDF, docx, xlsx, pptx or epub. The model reads text only: save a document in one of these formats.`,
     old: (name: string) => `${name} is in an old office format. Save it as docx, xlsx or pptx and attach that.`,
     empty: (name: string) => `${name} contains no text. Pictures of text need text recognition first.`,
     tooCostly: (name: string) => `${name} takes too much memory or time to read. Attach the part that matters.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "En cola. Se enviará cuando termine la respuesta.",
     now: "Enviar ahora",
     nowTitle: "Detiene la respuesta y conserva su texto",
-    held: "Aún no enviado: la respuesta no terminó mientras estabas aquí.",
+    held: "Aún no enviado: la respuesta se detuvo, o terminó mientras no estabas.",
     files: (count) => plural(count, { one: `${count} archivo`, other: `${count} archivos` }),
   },
 

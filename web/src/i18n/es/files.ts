@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "El mensaje es demasiado largo",
     text: (used, window) => `Con el mensaje, este chat tendría ${used} tokens. El modelo lee menos de ${window}.`,
-    farTooLong: (window) => `El mensaje supera con mucho los ${window} tokens que lee el modelo.`,
+    farTooLong: (window) => `Con el mensaje, este chat supera con mucho los ${window} tokens que lee el modelo.`,
     shorten: "Acórtalo, o bien:",
     remove: (name) => `Quitar ${name}`,
     leave: (messages) => plural(messages, { one: "Enviar sin el primer mensaje", other: `Enviar sin los ${messages} primeros mensajes` }),
@@ -36,7 +36,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} tiene más de 512 KiB de texto. Adjunta la parte que importa.`,
     tooBigPdf: (name) => `${name} supera los 32 MiB. Adjunta la parte que importa.`,
-    noText: (name) => `${name} no es un archivo de texto, PDF, docx, xlsx, pptx ni epub. Guárdalo en uno de estos formatos y adjunta el resultado.`,
+    noText: (name) => `${name} no es un archivo de texto, PDF, docx, xlsx, pptx ni epub. El modelo solo lee texto: si es un documento, guárdalo en uno de estos formatos.`,
     old: (name) => `${name} está en un formato antiguo de Office. Guárdalo como docx, xlsx o pptx y adjunta el resultado.`,
     empty: (name) => `${name} no contiene texto. Las imágenes de texto necesitan antes un reconocimiento de texto.`,
     tooCostly: (name) => `Leer ${name} requiere demasiada memoria o demasiado tiempo. Adjunta la parte que importa.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Järjekorras. Saadetakse, kui vastus on valmis.",
     now: "Saada kohe",
     nowTitle: "Peatab vastuse ja jätab selle teksti alles",
-    held: "Pole veel saadetud: vastus ei saanud valmis ajal, mil siin olid.",
+    held: "Pole veel saadetud: vastus peatati või lõppes ajal, mil sind siin polnud.",
     files: (count) => plural(count, { one: "1 fail", other: `${count} faili` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Sõnum on liiga pikk",
     text: (used, window) => `Koos sõnumiga oleks selles vestluses ${used} tokenit. Mudel loeb vähem kui ${window}.`,
-    farTooLong: (window) => `Sõnum on palju pikem kui ${window} tokenit, mida mudel loeb.`,
+    farTooLong: (window) => `Koos sõnumiga on see vestlus palju pikem kui ${window} tokenit, mida mudel loeb.`,
     shorten: "Lühenda seda või:",
     remove: (name) => `Eemalda ${name}`,
     leave: (messages) => plural(messages, { one: "Saada ilma esimese sõnumita", other: `Saada ilma esimese ${messages} sõnumita` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Failis ${name} on üle 512 KiB teksti. Manusta oluline osa.`,
     tooBigPdf: (name) => `${name} on suurem kui 32 MiB. Manusta oluline osa.`,
-    noText: (name) => `${name} ei ole tekstifail, PDF, docx, xlsx, pptx ega epub. Salvesta see ühes neist vormingutest ja manusta see.`,
+    noText: (name) => `${name} ei ole tekstifail, PDF, docx, xlsx, pptx ega epub. Mudel loeb ainult teksti: salvesta dokument ühes neist vormingutest.`,
     old: (name) => `${name} on vanas Office’i vormingus. Salvesta see docx-, xlsx- või pptx-failina ja manusta see.`,
     empty: (name) => `${name} ei sisalda teksti. Pildina salvestatud tekst vajab kõigepealt tekstituvastust.`,
     tooCostly: (name) => `Faili ${name} lugemine nõuab liiga palju mälu või aega. Manusta oluline osa.`,

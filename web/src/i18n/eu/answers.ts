@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Ilaran. Erantzuna osatzean bidaliko da.",
     now: "Bidali orain",
     nowTitle: "Erantzuna gelditzen du eta haren testua gordetzen du",
-    held: "Bidali gabe oraindik: erantzuna ez zen osatu hemen zeunden bitartean.",
+    held: "Bidali gabe oraindik: erantzuna gelditu egin da, edo zu kanpoan zinela amaitu da.",
     files: (count) => plural(count, { one: `Fitxategi ${count}`, other: `${count} fitxategi` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Mezua luzeegia da",
     text: (used, window) => `Mezuarekin, txat honek ${used} token izango lituzke. Ereduak ${window} baino gutxiago irakurtzen ditu.`,
-    farTooLong: (window) => `Mezua askoz luzeagoa da ereduak irakurtzen dituen ${window} tokenak baino.`,
+    farTooLong: (window) => `Mezuarekin, txat hau askoz luzeagoa da ereduak irakurtzen dituen ${window} tokenak baino.`,
     shorten: "Laburtu, edo:",
     remove: (name) => `Kendu ${name}`,
     leave: (messages) => plural(messages, { one: "Bidali lehen mezua kanpoan utzita", other: `Bidali lehen ${messages} mezuak kanpoan utzita` }),
@@ -42,7 +42,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} fitxategiak 512 KiB testu baino gehiago ditu. Erantsi behar duzun zatia.`,
     tooBigPdf: (name) => `${name} 32 MiB baino handiagoa da. Erantsi behar duzun zatia.`,
-    noText: (name) => `${name} ez da testu-fitxategia, PDF, docx, xlsx, pptx edo epub. Gorde formatu horietako batean eta erantsi.`,
+    noText: (name) => `${name} ez da testu-fitxategia, PDF, docx, xlsx, pptx edo epub. Ereduak testua baino ez du irakurtzen: dokumentua bada, gorde formatu horietako batean.`,
     old: (name) => `${name} bulegotikako formatu zahar batean dago. Gorde docx, xlsx edo pptx gisa eta erantsi.`,
     empty: (name) => `${name} fitxategiak ez du testurik. Testuen irudiek testu-ezagutza behar dute lehenbizi.`,
     tooCostly: (name) => `${name} irakurtzeak memoria edo denbora gehiegi eskatzen du. Erantsi behar duzun zatia.`,

@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "پیام بیش از حد طولانی است",
     text: (used, window) => `این گفتگو با پیام ${used} توکن خواهد داشت. مدل کمتر از ${window} توکن می‌خواند.`,
-    farTooLong: (window) => `پیام بسیار طولانی‌تر از ${window} توکنی است که مدل می‌خواند.`,
+    farTooLong: (window) => `این گفتگو با پیام بسیار طولانی‌تر از ${window} توکنی است که مدل می‌خواند.`,
     shorten: "آن را کوتاه کنید، یا:",
     remove: (name) => `برداشتن ${name}`,
     leave: (messages) => (messages === 1 ? "ارسال بدون پیام نخست" : `ارسال بدون ${messages} پیام نخست`),
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `فایل ${name} بیش از \u2066512 KiB\u2069 متن دارد. بخش مهم آن را پیوست کنید.`,
     tooBigPdf: (name) => `فایل ${name} بزرگ‌تر از \u206632 MiB\u2069 است. بخش مهم آن را پیوست کنید.`,
-    noText: (name) => `فایل ${name} متنی، PDF، docx، xlsx، pptx یا epub نیست. آن را با یکی از این قالب‌ها ذخیره و پیوست کنید.`,
+    noText: (name) => `فایل ${name} متنی، PDF، docx، xlsx، pptx یا epub نیست. مدل فقط متن می‌خواند: اگر سند است، آن را با یکی از این قالب‌ها ذخیره کنید.`,
     old: (name) => `فایل ${name} قالب قدیمی Office دارد. آن را با قالب docx، xlsx یا pptx ذخیره و پیوست کنید.`,
     empty: (name) => `فایل ${name} متنی ندارد. تصویر متن ابتدا به تشخیص متن نیاز دارد.`,
     tooCostly: (name) => `خواندن ${name} حافظه یا زمان زیادی می‌خواهد. بخش مهم آن را پیوست کنید.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Jonossa. Lähetetään, kun vastaus on valmis.",
     now: "Lähetä nyt",
     nowTitle: "Pysäyttää vastauksen ja säilyttää sen tekstin",
-    held: "Ei vielä lähetetty: vastaus ei valmistunut, kun olit täällä.",
+    held: "Ei vielä lähetetty: vastaus pysäytettiin tai päättyi, kun olit poissa.",
     files: (count) => plural(count, { one: "1 tiedosto", other: `${count} tiedostoa` }),
   },
 

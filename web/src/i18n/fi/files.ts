@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Viesti on liian pitkä",
     text: (used, window) => `Viestin kanssa keskustelussa olisi ${used} tokenia. Malli lukee alle ${window}.`,
-    farTooLong: (window) => `Viesti on paljon pidempi kuin ${window} tokenia, jotka malli lukee.`,
+    farTooLong: (window) => `Viestin kanssa tämä keskustelu on paljon pidempi kuin ${window} tokenia, jotka malli lukee.`,
     shorten: "Lyhennä sitä tai:",
     remove: (name) => `Poista ${name}`,
     leave: (messages) => plural(messages, { one: "Lähetä ilman ensimmäistä viestiä", other: `Lähetä ilman ${messages} ensimmäistä viestiä` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Tiedostossa ${name} on yli 512 KiB tekstiä. Liitä vain tarpeellinen osa.`,
     tooBigPdf: (name) => `${name} on suurempi kuin 32 MiB. Liitä vain tarpeellinen osa.`,
-    noText: (name) => `${name} ei ole tekstitiedosto, PDF, docx, xlsx, pptx eikä epub. Tallenna se johonkin näistä muodoista ja liitä se.`,
+    noText: (name) => `${name} ei ole tekstitiedosto, PDF, docx, xlsx, pptx eikä epub. Malli lukee vain tekstiä: tallenna asiakirja johonkin näistä muodoista.`,
     old: (name) => `${name} on vanhassa Office-muodossa. Tallenna se docx-, xlsx- tai pptx-tiedostona ja liitä se.`,
     empty: (name) => `Tiedostossa ${name} ei ole tekstiä. Kuvissa oleva teksti on ensin tunnistettava.`,
     tooCostly: (name) => `Tiedoston ${name} lukeminen vie liikaa muistia tai aikaa. Liitä vain tarpeellinen osa.`,

@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "Nakapila. Ipapadala kapag kumpleto na ang sagot.",
     now: "Ipadala na",
     nowTitle: "Ihihinto ang sagot at pananatilihin ang text nito",
-    held: "Hindi pa naipapadala: hindi nakumpleto ang sagot habang narito ka.",
+    held: "Hindi pa naipapadala: inihinto ang sagot, o natapos ito habang wala ka.",
     files: (count) => `${count} file`,
   },
 

@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Masyadong mahaba ang mensahe",
     text: (used, window) => `Magkakaroon ng ${used} token ang chat na ito kasama ng mensahe. Wala pang ${window} ang nababasa ng model.`,
-    farTooLong: (window) => `Mas mahaba nang husto ang mensahe kaysa sa ${window} token na nababasa ng model.`,
+    farTooLong: (window) => `Kasama ng mensahe, mas mahaba nang husto ang chat na ito kaysa sa ${window} token na nababasa ng model.`,
     shorten: "Paikliin ito, o:",
     remove: (name) => `Alisin ang ${name}`,
     leave: (messages) => (messages === 1 ? "Ipadala nang wala ang unang mensahe" : `Ipadala nang wala ang unang ${messages} mensahe`),
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Mahigit 512 KiB ang text ng ${name}. I-attach ang bahaging mahalaga.`,
     tooBigPdf: (name) => `Mas malaki sa 32 MiB ang ${name}. I-attach ang bahaging mahalaga.`,
-    noText: (name) => `Hindi text file, PDF, docx, xlsx, pptx o epub ang ${name}. I-save ito bilang isa sa mga ito at iyon ang i-attach.`,
+    noText: (name) => `Hindi text file, PDF, docx, xlsx, pptx o epub ang ${name}. Text lang ang nababasa ng model: kung dokumento ito, i-save bilang isa sa mga ito.`,
     old: (name) => `Nasa lumang format ng Office ang ${name}. I-save ito bilang docx, xlsx o pptx at iyon ang i-attach.`,
     empty: (name) => `Walang text ang ${name}. Kailangan muna ng text recognition ang mga larawan ng text.`,
     tooCostly: (name) => `Masyadong maraming memory o oras ang kailangan para mabasa ang ${name}. I-attach ang bahaging mahalaga.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "En attente. Envoi quand la réponse sera terminée.",
     now: "Envoyer maintenant",
     nowTitle: "Arrête la réponse et conserve son texte",
-    held: "Pas encore envoyé : la réponse ne s’est pas terminée pendant que vous étiez ici.",
+    held: "Pas encore envoyé : la réponse a été arrêtée, ou s’est terminée en votre absence.",
     files: (count) => plural(count, { one: `${count} fichier`, other: `${count} fichiers` }),
   },
 

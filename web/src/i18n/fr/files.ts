@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Le message est trop long",
     text: (used, window) => `Avec le message, cette conversation compterait ${used} tokens. Le modèle en lit moins de ${window}.`,
-    farTooLong: (window) => `Le message dépasse de loin les ${window} tokens que le modèle peut lire.`,
+    farTooLong: (window) => `Avec le message, cette conversation dépasse de loin les ${window} tokens que le modèle peut lire.`,
     shorten: "Raccourcissez-le, ou :",
     remove: (name) => `Retirer ${name}`,
     leave: (messages) => plural(messages, { one: "Envoyer sans le premier message", other: `Envoyer sans les ${messages} premiers messages` }),
@@ -36,7 +36,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} contient plus de 512 Kio de texte. Joignez la partie utile.`,
     tooBigPdf: (name) => `${name} dépasse 32 Mio. Joignez la partie utile.`,
-    noText: (name) => `${name} n’est ni un fichier texte, ni un PDF, docx, xlsx, pptx ou epub. Enregistrez-le dans l’un de ces formats et joignez le résultat.`,
+    noText: (name) => `${name} n’est ni un fichier texte, ni un PDF, docx, xlsx, pptx ou epub. Le modèle ne lit que du texte : si c’est un document, enregistrez-le dans l’un de ces formats.`,
     old: (name) => `${name} est dans un ancien format bureautique. Enregistrez-le en docx, xlsx ou pptx et joignez le résultat.`,
     empty: (name) => `${name} ne contient pas de texte. Les images de texte nécessitent d’abord une reconnaissance de texte.`,
     tooCostly: (name) => `${name} demande trop de mémoire ou de temps à la lecture. Joignez la partie utile.`,

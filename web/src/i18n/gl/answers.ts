@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Na cola. Enviarase cando remate a resposta.",
     now: "Enviar agora",
     nowTitle: "Detén a resposta e conserva o seu texto",
-    held: "Aínda non enviada: a resposta non rematou mentres estabas aquí.",
+    held: "Aínda non enviada: a resposta detívose, ou rematou mentres non estabas.",
     files: (count) => plural(count, { one: `${count} ficheiro`, other: `${count} ficheiros` }),
   },
 

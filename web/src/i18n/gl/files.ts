@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "A mensaxe é demasiado longa",
     text: (used, window) => `Coa mensaxe, este chat tería ${used} tokens. O modelo le menos de ${window}.`,
-    farTooLong: (window) => `A mensaxe é moito máis longa que os ${window} tokens que le o modelo.`,
+    farTooLong: (window) => `Coa mensaxe, este chat é moito máis longo que os ${window} tokens que le o modelo.`,
     shorten: "Acúrtaa ou:",
     remove: (name) => `Quitar ${name}`,
     leave: (messages) => plural(messages, { one: "Enviar sen a primeira mensaxe", other: `Enviar sen as primeiras ${messages} mensaxes` }),
@@ -42,7 +42,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} ten máis de 512 KiB de texto. Anexa a parte que importa.`,
     tooBigPdf: (name) => `${name} ocupa máis de 32 MiB. Anexa a parte que importa.`,
-    noText: (name) => `${name} non é un ficheiro de texto, PDF, docx, xlsx, pptx ou epub. Gárdao nun destes formatos e anéxao.`,
+    noText: (name) => `${name} non é un ficheiro de texto, PDF, docx, xlsx, pptx ou epub. O modelo só le texto: se é un documento, gárdao nun destes formatos.`,
     old: (name) => `${name} está nun formato ofimático antigo. Gárdao como docx, xlsx ou pptx e anéxao.`,
     empty: (name) => `${name} non contén texto. As imaxes de texto necesitan antes un recoñecemento de texto.`,
     tooCostly: (name) => `Ler ${name} require demasiada memoria ou tempo. Anexa a parte que importa.`,

@@ -12,7 +12,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "ההודעה ארוכה מדי",
     text: (used, window) => `עם ההודעה יהיו בצ׳אט הזה ${used} טוקנים. המודל קורא פחות מ-${window}.`,
-    farTooLong: (window) => `ההודעה ארוכה בהרבה מ-${window} הטוקנים שהמודל קורא.`,
+    farTooLong: (window) => `עם ההודעה הצ׳אט הזה ארוך בהרבה מ-${window} הטוקנים שהמודל קורא.`,
     shorten: "אפשר לקצר אותה, או:",
     remove: (name) => `הסרת ${name}`,
     leave: (messages) => `שליחה בלי ${first(messages)}`,
@@ -38,7 +38,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `הקובץ ${name} מכיל יותר מ-\u2066512 KiB\u2069 של טקסט. יש לצרף את החלק החשוב.`,
     tooBigPdf: (name) => `הקובץ ${name} גדול מ-\u206632 MiB\u2069. יש לצרף את החלק החשוב.`,
-    noText: (name) => `הקובץ ${name} אינו קובץ טקסט, PDF, docx, xlsx, pptx או epub. יש לשמור אותו באחד מהפורמטים האלה ולצרף.`,
+    noText: (name) => `הקובץ ${name} אינו קובץ טקסט, PDF, docx, xlsx, pptx או epub. המודל קורא טקסט בלבד: אם זה מסמך, יש לשמור אותו באחד מהפורמטים האלה.`,
     old: (name) => `הקובץ ${name} בפורמט Office ישן. יש לשמור אותו כ-docx, xlsx או pptx ולצרף.`,
     empty: (name) => `אין טקסט בקובץ ${name}. תמונות של טקסט דורשות תחילה זיהוי טקסט.`,
     tooCostly: (name) => `קריאת ${name} דורשת יותר מדי זיכרון או זמן. יש לצרף את החלק החשוב.`,

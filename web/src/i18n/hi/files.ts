@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "मैसेज बहुत लंबा है",
     text: (used, window) => `इस मैसेज के साथ चैट में ${used} टोकन हो जाएँगे। मॉडल ${window} से कम टोकन पढ़ता है।`,
-    farTooLong: (window) => `मॉडल ${window} टोकन पढ़ता है, मैसेज उससे कहीं ज़्यादा लंबा है।`,
+    farTooLong: (window) => `मॉडल ${window} टोकन पढ़ता है, इस मैसेज के साथ चैट उससे कहीं ज़्यादा लंबी है।`,
     shorten: "इसे छोटा करें, या:",
     remove: (name) => `${name} हटाएँ`,
     leave: (messages) => plural(messages, { one: "पहले मैसेज के बिना भेजें", other: `पहले ${messages} मैसेज के बिना भेजें` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} में 512 KiB से ज़्यादा टेक्स्ट है। सिर्फ़ ज़रूरी हिस्सा जोड़ें।`,
     tooBigPdf: (name) => `${name} 32 MiB से बड़ी है। सिर्फ़ ज़रूरी हिस्सा जोड़ें।`,
-    noText: (name) => `${name} टेक्स्ट फ़ाइल, PDF, docx, xlsx, pptx या epub नहीं है। इसे इनमें से किसी फ़ॉर्मैट में सेव करके जोड़ें।`,
+    noText: (name) => `${name} टेक्स्ट फ़ाइल, PDF, docx, xlsx, pptx या epub नहीं है। मॉडल सिर्फ़ टेक्स्ट पढ़ता है: दस्तावेज़ हो, तो उसे इनमें से किसी फ़ॉर्मैट में सेव करें।`,
     old: (name) => `${name} पुराने Office फ़ॉर्मैट में है। इसे docx, xlsx या pptx में सेव करके जोड़ें।`,
     empty: (name) => `${name} में कोई टेक्स्ट नहीं है। टेक्स्ट की तस्वीरों पर पहले टेक्स्ट पहचान (OCR) चलाएँ।`,
     tooCostly: (name) => `${name} पढ़ने में बहुत ज़्यादा मेमोरी या समय लगता है। सिर्फ़ ज़रूरी हिस्सा जोड़ें।`,

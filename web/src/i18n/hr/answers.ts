@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "U redu čekanja. Šalje se kad odgovor bude gotov.",
     now: "Pošalji sada",
     nowTitle: "Zaustavlja odgovor i zadržava njegov tekst",
-    held: "Još nije poslano: odgovor nije dovršen dok ste bili ovdje.",
+    held: "Još nije poslano: odgovor je zaustavljen ili je završio dok vas nije bilo.",
     files: (count) => plural(count, { one: `${count} datoteka`, few: `${count} datoteke`, other: `${count} datoteka` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Poruka je preduga",
     text: (used, window) => `S ovom bi porukom razgovor imao ${used} tokena. Model ih čita manje od ${window}.`,
-    farTooLong: (window) => `Poruka je znatno dulja od ${window} tokena koje model čita.`,
+    farTooLong: (window) => `S ovom je porukom razgovor znatno dulji od ${window} tokena koje model čita.`,
     shorten: "Skratite je ili:",
     remove: (name) => `Ukloni ${name}`,
     leave: (messages) =>
@@ -62,7 +62,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Datoteka ${name} sadrži više od 512 KiB teksta. Priložite dio koji je važan.`,
     tooBigPdf: (name) => `Datoteka ${name} veća je od 32 MiB. Priložite dio koji je važan.`,
-    noText: (name) => `${name} nije tekstna datoteka, PDF, docx, xlsx, pptx ni epub. Spremite je u jednom od tih oblika i priložite.`,
+    noText: (name) => `${name} nije tekstna datoteka, PDF, docx, xlsx, pptx ni epub. Model čita samo tekst: dokument spremite u jednom od tih oblika.`,
     old: (name) => `Datoteka ${name} u starom je uredskom obliku. Spremite je kao docx, xlsx ili pptx i priložite.`,
     empty: (name) => `Datoteka ${name} ne sadrži tekst. Na slikama teksta najprije treba prepoznati tekst.`,
     tooCostly: (name) => `Čitanje datoteke ${name} zahtijeva previše memorije ili vremena. Priložite dio koji je važan.`,

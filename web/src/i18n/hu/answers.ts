@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "Sorban áll. A válasz elkészültekor elküldjük.",
     now: "Küldés most",
     nowTitle: "Leállítja a választ, és megtartja a szövegét",
-    held: "Még nincs elküldve: a válasz nem készült el, amíg itt voltál.",
+    held: "Még nincs elküldve: a választ leállították, vagy akkor fejeződött be, amikor nem voltál itt.",
     files: (count) => `${count} fájl`,
   },
 

@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Az üzenet túl hosszú",
     text: (used, window) => `Az üzenettel együtt ez a csevegés ${used} token lenne. A modell ${window} tokennél kevesebbet olvas.`,
-    farTooLong: (window) => `Az üzenet sokkal hosszabb, mint az a ${window} token, amelyet a modell olvas.`,
+    farTooLong: (window) => `Az üzenettel együtt ez a csevegés sokkal hosszabb, mint az a ${window} token, amelyet a modell olvas.`,
     shorten: "Rövidítsd le, vagy:",
     remove: (name) => `${name} eltávolítása`,
     leave: (messages) => (messages === 1 ? "Küldés az első üzenet nélkül" : `Küldés az első ${messages} üzenet nélkül`),
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} több mint 512 KiB szöveget tartalmaz. Csak a lényeges részt csatold.`,
     tooBigPdf: (name) => `${name} nagyobb, mint 32 MiB. Csak a lényeges részt csatold.`,
-    noText: (name) => `${name} nem szövegfájl, PDF, docx, xlsx, pptx vagy epub. Mentsd e formátumok egyikében, és azt csatold.`,
+    noText: (name) => `${name} nem szövegfájl, PDF, docx, xlsx, pptx vagy epub. A modell csak szöveget olvas: ha dokumentum, mentsd e formátumok egyikében.`,
     old: (name) => `${name} régi Office-formátumú. Mentsd docx, xlsx vagy pptx formátumban, és azt csatold.`,
     empty: (name) => `${name} nem tartalmaz szöveget. A képként tárolt szöveghez előbb szövegfelismerés kell.`,
     tooCostly: (name) => `${name} beolvasása túl sok memóriát vagy időt igényel. Csak a lényeges részt csatold.`,

@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "Dalam antrean. Dikirim setelah jawaban selesai.",
     now: "Kirim sekarang",
     nowTitle: "Menghentikan jawaban dan menyimpan teksnya",
-    held: "Belum dikirim: jawaban belum selesai saat Anda di sini.",
+    held: "Belum dikirim: jawaban dihentikan, atau selesai saat Anda tidak di sini.",
     files: (count) => `${count} file`,
   },
 

@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Pesan terlalu panjang",
     text: (used, window) => `Dengan pesan ini, obrolan akan berisi ${used} token. Model hanya membaca kurang dari ${window}.`,
-    farTooLong: (window) => `Pesan ini jauh lebih panjang dari ${window} token yang bisa dibaca model.`,
+    farTooLong: (window) => `Dengan pesan ini, obrolan jauh lebih panjang dari ${window} token yang bisa dibaca model.`,
     shorten: "Persingkat, atau:",
     remove: (name) => `Hapus ${name}`,
     leave: (messages) => `Kirim tanpa ${messages} pesan pertama`,
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} berisi lebih dari 512 KiB teks. Lampirkan bagian yang penting saja.`,
     tooBigPdf: (name) => `${name} lebih besar dari 32 MiB. Lampirkan bagian yang penting saja.`,
-    noText: (name) => `${name} bukan file teks, PDF, docx, xlsx, pptx, atau epub. Simpan dalam salah satu format ini, lalu lampirkan.`,
+    noText: (name) => `${name} bukan file teks, PDF, docx, xlsx, pptx, atau epub. Model hanya membaca teks: jika ini dokumen, simpan dalam salah satu format ini.`,
     old: (name) => `${name} memakai format Office lama. Simpan sebagai docx, xlsx, atau pptx, lalu lampirkan.`,
     empty: (name) => `${name} tidak berisi teks. Gambar teks perlu melalui pengenalan teks terlebih dahulu.`,
     tooCostly: (name) => `${name} perlu terlalu banyak memori atau waktu untuk dibaca. Lampirkan bagian yang penting saja.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Í biðröð. Sent þegar svarið er tilbúið.",
     now: "Senda núna",
     nowTitle: "Stöðvar svarið og heldur textanum",
-    held: "Ekki sent enn: svarinu lauk ekki á meðan þú varst hér.",
+    held: "Ekki sent enn: svarið var stöðvað eða því lauk á meðan þú varst í burtu.",
     files: (count) => plural(count, { one: `${count} skrá`, other: `${count} skrár` }),
   },
 

@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Skilaboðin eru of löng",
     text: (used, window) => `Með skilaboðunum yrði fjöldi tóka í spjallinu ${used}. Líkanið les færri en ${window}.`,
-    farTooLong: (window) => `Skilaboðin eru miklu lengri en líkanið les. Hámarkið í tókum er ${window}.`,
+    farTooLong: (window) => `Með skilaboðunum er spjallið miklu lengra en líkanið les. Hámarkið í tókum er ${window}.`,
     shorten: "Styttu þau, eða:",
     remove: (name) => `Fjarlægja ${name}`,
     leave: (messages) => (messages === 1 ? "Senda án fyrstu skilaboðanna" : `Senda án fyrstu ${messages} skilaboðanna`),
@@ -33,7 +33,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} inniheldur meira en 512 KiB af texta. Hengdu við þann hluta sem skiptir máli.`,
     tooBigPdf: (name) => `${name} er stærri en 32 MiB. Hengdu við þann hluta sem skiptir máli.`,
-    noText: (name) => `${name} er ekki textaskrá, PDF, docx, xlsx, pptx eða epub. Vistaðu skrána á einhverju þessara sniða og hengdu hana við.`,
+    noText: (name) => `${name} er ekki textaskrá, PDF, docx, xlsx, pptx eða epub. Líkanið les aðeins texta: vistaðu skjal á einhverju þessara sniða.`,
     old: (name) => `${name} er á gömlu Office-sniði. Vistaðu skrána sem docx, xlsx eða pptx og hengdu hana við.`,
     empty: (name) => `${name} inniheldur engan texta. Myndir af texta þurfa fyrst textagreiningu.`,
     tooCostly: (name) => `Of mikið minni eða tíma þarf til að lesa ${name}. Hengdu við þann hluta sem skiptir máli.`,

@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "In coda. Sarà inviato quando la risposta è completa.",
     now: "Invia ora",
     nowTitle: "Ferma la risposta e ne conserva il testo",
-    held: "Non ancora inviato: la risposta non è stata completata mentre eri qui.",
+    held: "Non ancora inviato: la risposta è stata fermata, o è finita mentre non eri qui.",
     files: (count) => `${count} file`,
   },
 

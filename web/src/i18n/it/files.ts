@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Il messaggio è troppo lungo",
     text: (used, window) => `Con il messaggio, questa chat avrebbe ${used} token. Il modello ne legge meno di ${window}.`,
-    farTooLong: (window) => `Il messaggio supera di molto i ${window} token che il modello legge.`,
+    farTooLong: (window) => `Con il messaggio, questa chat supera di molto i ${window} token che il modello legge.`,
     shorten: "Accorcialo, oppure:",
     remove: (name) => `Rimuovi ${name}`,
     leave: (messages) => plural(messages, { one: "Invia senza il primo messaggio", other: `Invia senza i primi ${messages} messaggi` }),
@@ -36,7 +36,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} contiene più di 512 KiB di testo. Allega la parte che serve.`,
     tooBigPdf: (name) => `${name} supera i 32 MiB. Allega la parte che serve.`,
-    noText: (name) => `${name} non è un file di testo, PDF, docx, xlsx, pptx o epub. Salvalo in uno di questi formati e allega il risultato.`,
+    noText: (name) => `${name} non è un file di testo, PDF, docx, xlsx, pptx o epub. Il modello legge solo testo: se è un documento, salvalo in uno di questi formati.`,
     old: (name) => `${name} è in un vecchio formato Office. Salvalo come docx, xlsx o pptx e allega il risultato.`,
     empty: (name) => `${name} non contiene testo. Le immagini di testo richiedono prima il riconoscimento del testo.`,
     tooCostly: (name) => `Leggere ${name} richiede troppa memoria o troppo tempo. Allega la parte che serve.`,

@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "メッセージが長すぎます",
     text: (used, window) => `このメッセージを加えると、チャットは ${used} トークンになります。モデルが読めるのは ${window} トークン未満です。`,
-    farTooLong: (window) => `メッセージが、モデルの読める ${window} トークンを大きく超えています。`,
+    farTooLong: (window) => `このメッセージを加えると、チャットはモデルの読める ${window} トークンを大きく超えます。`,
     shorten: "短くするか、次のいずれかを選んでください：",
     remove: (name) => `${name} を外す`,
     leave: (messages) => `最初の ${messages} 件のメッセージを除いて送信`,
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} のテキストが 512 KiB を超えています。必要な部分だけを添付してください。`,
     tooBigPdf: (name) => `${name} が 32 MiB を超えています。必要な部分だけを添付してください。`,
-    noText: (name) => `${name} はテキストファイル、PDF、docx、xlsx、pptx、epub のいずれでもありません。いずれかの形式で保存して添付してください。`,
+    noText: (name) => `${name} はテキストファイル、PDF、docx、xlsx、pptx、epub のいずれでもありません。モデルが読めるのはテキストだけです。文書の場合は、いずれかの形式で保存してください。`,
     old: (name) => `${name} は古い Office 形式です。docx、xlsx、pptx のいずれかで保存して添付してください。`,
     empty: (name) => `${name} にテキストが含まれていません。画像の文字は、先に文字認識が必要です。`,
     tooCostly: (name) => `${name} の読み込みには、メモリまたは時間がかかりすぎます。必要な部分だけを添付してください。`,

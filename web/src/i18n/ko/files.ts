@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "메시지가 너무 깁니다",
     text: (used, window) => `이 메시지를 더하면 채팅이 ${used} 토큰이 됩니다. 모델은 ${window} 토큰 미만만 읽을 수 있습니다.`,
-    farTooLong: (window) => `메시지가 모델이 읽을 수 있는 ${window} 토큰보다 훨씬 깁니다.`,
+    farTooLong: (window) => `이 메시지를 더하면 채팅이 모델이 읽을 수 있는 ${window} 토큰보다 훨씬 길어집니다.`,
     shorten: "메시지를 줄이거나 다음 중 하나를 선택하세요:",
     remove: (name) => `${name} 제거`,
     leave: (messages) => `처음 ${messages}개 메시지를 빼고 보내기`,
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} 파일의 텍스트가 512 KiB를 넘습니다. 필요한 부분만 첨부하세요.`,
     tooBigPdf: (name) => `${name} 파일이 32 MiB를 넘습니다. 필요한 부분만 첨부하세요.`,
-    noText: (name) => `${name} 파일은 텍스트, PDF, docx, xlsx, pptx, epub 파일이 아닙니다. 이 중 한 형식으로 저장하여 첨부하세요.`,
+    noText: (name) => `${name} 파일은 텍스트, PDF, docx, xlsx, pptx, epub 파일이 아닙니다. 모델은 텍스트만 읽습니다. 문서라면 이 중 한 형식으로 저장하세요.`,
     old: (name) => `${name} 파일은 오래된 오피스 형식입니다. docx, xlsx 또는 pptx로 저장하여 첨부하세요.`,
     empty: (name) => `${name} 파일에 텍스트가 없습니다. 글자가 있는 그림은 먼저 문자 인식을 거쳐야 합니다.`,
     tooCostly: (name) => `${name} 파일을 읽는 데 메모리나 시간이 너무 많이 듭니다. 필요한 부분만 첨부하세요.`,

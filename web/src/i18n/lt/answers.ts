@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Eilėje. Bus išsiųsta, kai atsakymas bus baigtas.",
     now: "Siųsti dabar",
     nowTitle: "Sustabdo atsakymą ir palieka jo tekstą",
-    held: "Dar neišsiųsta: atsakymas nebuvo baigtas, kol buvote čia.",
+    held: "Dar neišsiųsta: atsakymas buvo sustabdytas arba baigėsi, kol jūsų čia nebuvo.",
     files: (count) => plural(count, { one: `${count} failas`, few: `${count} failai`, other: `${count} failų` }),
   },
 

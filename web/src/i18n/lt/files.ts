@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Žinutė per ilga",
     text: (used, window) => `Su šia žinute pokalbyje būtų ${used} žetonų. Modelis skaito mažiau nei ${window}.`,
-    farTooLong: (window) => `Žinutė daug ilgesnė už ${window} žetonų, kuriuos skaito modelis.`,
+    farTooLong: (window) => `Su šia žinute pokalbis daug ilgesnis už ${window} žetonų, kuriuos skaito modelis.`,
     shorten: "Sutrumpinkite ją arba:",
     remove: (name) => `Pašalinti ${name}`,
     leave: (messages) =>
@@ -62,7 +62,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Faile ${name} daugiau kaip 512 KiB teksto. Pridėkite tik svarbią dalį.`,
     tooBigPdf: (name) => `Failas ${name} didesnis nei 32 MiB. Pridėkite tik svarbią dalį.`,
-    noText: (name) => `${name} nėra tekstinis failas, PDF, docx, xlsx, pptx ar epub. Išsaugokite jį vienu iš šių formatų ir pridėkite.`,
+    noText: (name) => `${name} nėra tekstinis failas, PDF, docx, xlsx, pptx ar epub. Modelis skaito tik tekstą: dokumentą išsaugokite vienu iš šių formatų.`,
     old: (name) => `Failas ${name} yra seno raštinės programų formato. Išsaugokite jį kaip docx, xlsx ar pptx ir pridėkite.`,
     empty: (name) => `Faile ${name} nėra teksto. Teksto vaizdams pirmiausia reikia teksto atpažinimo.`,
     tooCostly: (name) => `Failui ${name} perskaityti reikia per daug atminties arba laiko. Pridėkite tik svarbią dalį.`,

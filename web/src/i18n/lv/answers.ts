@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Rindā. Tiks nosūtīta, kad atbilde būs gatava.",
     now: "Sūtīt tūlīt",
     nowTitle: "Aptur atbildi un saglabā tās tekstu",
-    held: "Vēl nav nosūtīta: atbilde netika pabeigta, kamēr bijāt šeit.",
+    held: "Vēl nav nosūtīta: atbilde tika apturēta vai beidzās, kamēr jūsu šeit nebija.",
     files: (count) => plural(count, { zero: `${count} failu`, one: `${count} fails`, other: `${count} faili` }),
   },
 

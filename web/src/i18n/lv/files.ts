@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Ziņa ir pārāk gara",
     text: (used, window) => `Ar šo ziņu tērzēšanā būtu ${used} tokenu. Modelis lasa mazāk nekā ${window}.`,
-    farTooLong: (window) => `Ziņa ir daudz garāka par ${window} tokeniem, ko lasa modelis.`,
+    farTooLong: (window) => `Ar šo ziņu tērzēšana ir daudz garāka par ${window} tokeniem, ko lasa modelis.`,
     shorten: "Saīsiniet to vai:",
     remove: (name) => `Noņemt ${name}`,
     leave: (messages) =>
@@ -54,7 +54,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Failā ${name} ir vairāk nekā 512 KiB teksta. Pievienojiet vajadzīgo daļu.`,
     tooBigPdf: (name) => `${name} ir lielāks par 32 MiB. Pievienojiet vajadzīgo daļu.`,
-    noText: (name) => `${name} nav teksta fails, PDF, docx, xlsx, pptx vai epub. Saglabājiet to kādā no šiem formātiem un pievienojiet rezultātu.`,
+    noText: (name) => `${name} nav teksta fails, PDF, docx, xlsx, pptx vai epub. Modelis lasa tikai tekstu: dokumentu saglabājiet kādā no šiem formātiem.`,
     old: (name) => `${name} ir vecā Office formātā. Saglabājiet to kā docx, xlsx vai pptx un pievienojiet rezultātu.`,
     empty: (name) => `Failā ${name} nav teksta. Tekstam attēlos vispirms vajadzīga teksta atpazīšana.`,
     tooCostly: (name) => `Faila ${name} lasīšanai vajag pārāk daudz atmiņas vai laika. Pievienojiet vajadzīgo daļu.`,

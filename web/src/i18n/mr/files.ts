@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "मेसेज खूप मोठा आहे",
     text: (used, window) => `या मेसेजसह चॅटमध्ये ${used} टोकन होतील. मॉडेल ${window} पेक्षा कमी वाचते.`,
-    farTooLong: (window) => `मॉडेल ${window} टोकन वाचते, मेसेज त्यापेक्षा खूपच मोठा आहे.`,
+    farTooLong: (window) => `मॉडेल ${window} टोकन वाचते, या मेसेजसह चॅट त्यापेक्षा खूपच मोठे आहे.`,
     shorten: "तो लहान करा, किंवा:",
     remove: (name) => `${name} काढून टाका`,
     leave: (messages) => plural(messages, { one: "पहिल्या मेसेजशिवाय पाठवा", other: `पहिल्या ${messages} मेसेजशिवाय पाठवा` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} मध्ये 512 KiB पेक्षा जास्त मजकूर आहे. फक्त आवश्यक भाग जोडा.`,
     tooBigPdf: (name) => `${name} 32 MiB पेक्षा मोठी आहे. फक्त आवश्यक भाग जोडा.`,
-    noText: (name) => `${name} ही मजकूर फाइल, PDF, docx, xlsx, pptx किंवा epub नाही. यांपैकी एका फॉरमॅटमध्ये सेव्ह करून जोडा.`,
+    noText: (name) => `${name} ही मजकूर फाइल, PDF, docx, xlsx, pptx किंवा epub नाही. मॉडेल फक्त मजकूर वाचते: दस्तऐवज असल्यास यांपैकी एका फॉरमॅटमध्ये सेव्ह करा.`,
     old: (name) => `${name} जुन्या Office फॉरमॅटमध्ये आहे. docx, xlsx किंवा pptx म्हणून सेव्ह करून जोडा.`,
     empty: (name) => `${name} मध्ये मजकूर नाही. मजकुराच्या चित्रांवर आधी मजकूर ओळख (OCR) चालवावी लागते.`,
     tooCostly: (name) => `${name} वाचायला खूप मेमरी किंवा वेळ लागतो. फक्त आवश्यक भाग जोडा.`,

@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "Dalam giliran. Dihantar selepas jawapan selesai.",
     now: "Hantar sekarang",
     nowTitle: "Menghentikan jawapan dan menyimpan teksnya",
-    held: "Belum dihantar: jawapan belum selesai semasa anda di sini.",
+    held: "Belum dihantar: jawapan dihentikan, atau selesai semasa anda tiada di sini.",
     files: (count) => `${count} fail`,
   },
 

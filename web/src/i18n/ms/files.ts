@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Mesej terlalu panjang",
     text: (used, window) => `Dengan mesej ini, sembang akan mempunyai ${used} token. Model membaca kurang daripada ${window}.`,
-    farTooLong: (window) => `Mesej ini jauh lebih panjang daripada ${window} token yang dibaca model.`,
+    farTooLong: (window) => `Dengan mesej ini, sembang jauh lebih panjang daripada ${window} token yang dibaca model.`,
     shorten: "Pendekkannya, atau:",
     remove: (name) => `Alih keluar ${name}`,
     leave: (messages) => `Hantar tanpa ${messages} mesej pertama`,
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} mempunyai lebih daripada 512 KiB teks. Lampirkan bahagian yang penting.`,
     tooBigPdf: (name) => `${name} lebih besar daripada 32 MiB. Lampirkan bahagian yang penting.`,
-    noText: (name) => `${name} bukan fail teks, PDF, docx, xlsx, pptx atau epub. Simpan dalam salah satu format ini dan lampirkannya.`,
+    noText: (name) => `${name} bukan fail teks, PDF, docx, xlsx, pptx atau epub. Model hanya membaca teks: jika ini dokumen, simpan dalam salah satu format ini.`,
     old: (name) => `${name} dalam format Office lama. Simpan sebagai docx, xlsx atau pptx dan lampirkannya.`,
     empty: (name) => `${name} tidak mengandungi teks. Gambar teks perlu melalui pengecaman teks dahulu.`,
     tooCostly: (name) => `${name} memerlukan terlalu banyak memori atau masa untuk dibaca. Lampirkan bahagian yang penting.`,

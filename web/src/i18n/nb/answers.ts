@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "I kø. Sendes når svaret er ferdig.",
     now: "Send nå",
     nowTitle: "Stopper svaret og beholder teksten",
-    held: "Ikke sendt ennå: Svaret ble ikke ferdig mens du var her.",
+    held: "Ikke sendt ennå: Svaret ble stoppet, eller det ble ferdig mens du var borte.",
     files: (count) => plural(count, { one: "1 fil", other: `${count} filer` }),
   },
 

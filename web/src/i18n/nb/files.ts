@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Meldingen er for lang",
     text: (used, window) => `Med meldingen ville chatten hatt ${used} tokens. Modellen leser færre enn ${window}.`,
-    farTooLong: (window) => `Meldingen er mye lengre enn de ${window} tokenene modellen leser.`,
+    farTooLong: (window) => `Med meldingen er chatten mye lengre enn de ${window} tokenene modellen leser.`,
     shorten: "Gjør den kortere, eller:",
     remove: (name) => `Fjern ${name}`,
     leave: (messages) => plural(messages, { one: "Send uten den første meldingen", other: `Send uten de første ${messages} meldingene` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} inneholder mer enn 512 KiB tekst. Legg ved den delen som er viktig.`,
     tooBigPdf: (name) => `${name} er større enn 32 MiB. Legg ved den delen som er viktig.`,
-    noText: (name) => `${name} er ikke en tekstfil, PDF, docx, xlsx, pptx eller epub. Lagre filen i et av disse formatene, og legg den ved.`,
+    noText: (name) => `${name} er ikke en tekstfil, PDF, docx, xlsx, pptx eller epub. Modellen leser bare tekst: Lagre et dokument i et av disse formatene.`,
     old: (name) => `${name} har et gammelt Office-format. Lagre filen som docx, xlsx eller pptx, og legg den ved.`,
     empty: (name) => `${name} inneholder ingen tekst. Bilder av tekst trenger tekstgjenkjenning først.`,
     tooCostly: (name) => `${name} krever for mye minne eller tid å lese. Legg ved den delen som er viktig.`,

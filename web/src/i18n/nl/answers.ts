@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "In de wachtrij. Wordt verzonden zodra het antwoord klaar is.",
     now: "Nu verzenden",
     nowTitle: "Stopt het antwoord en bewaart de tekst ervan",
-    held: "Nog niet verzonden: het antwoord was nog niet klaar toen je wegging.",
+    held: "Nog niet verzonden: het antwoord is gestopt, of was klaar terwijl je weg was.",
     files: (count) => plural(count, { one: "1 bestand", other: `${count} bestanden` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Het bericht is te lang",
     text: (used, window) => `Met dit bericht zou de chat ${used} tokens hebben. Het model leest er minder dan ${window}.`,
-    farTooLong: (window) => `Het bericht is veel langer dan de ${window} tokens die het model leest.`,
+    farTooLong: (window) => `Met dit bericht is de chat veel langer dan de ${window} tokens die het model leest.`,
     shorten: "Maak het korter, of:",
     remove: (name) => `${name} verwijderen`,
     leave: (messages) => plural(messages, { one: "Verzenden zonder het eerste bericht", other: `Verzenden zonder de eerste ${messages} berichten` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} bevat meer dan 512 KiB tekst. Voeg alleen het deel toe waar het om gaat.`,
     tooBigPdf: (name) => `${name} is groter dan 32 MiB. Voeg alleen het deel toe waar het om gaat.`,
-    noText: (name) => `${name} is geen tekstbestand, PDF, docx, xlsx, pptx of epub. Sla het bestand in een van deze indelingen op en voeg dat toe.`,
+    noText: (name) => `${name} is geen tekstbestand, PDF, docx, xlsx, pptx of epub. Het model leest alleen tekst: sla een document op in een van deze indelingen.`,
     old: (name) => `${name} heeft een oude Office-indeling. Sla het bestand op als docx, xlsx of pptx en voeg dat toe.`,
     empty: (name) => `${name} bevat geen tekst. Voor afbeeldingen van tekst is eerst tekstherkenning nodig.`,
     tooCostly: (name) => `Het lezen van ${name} kost te veel geheugen of tijd. Voeg alleen het deel toe waar het om gaat.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "W kolejce. Zostanie wysłana, gdy odpowiedź będzie gotowa.",
     now: "Wyślij teraz",
     nowTitle: "Zatrzymuje odpowiedź i zachowuje jej tekst",
-    held: "Jeszcze nie wysłano: odpowiedź nie zdążyła się zakończyć, zanim opuszczono stronę.",
+    held: "Jeszcze nie wysłano: odpowiedź zatrzymano lub zakończyła się pod nieobecność użytkownika.",
     files: (count) => plural(count, { one: "1 plik", few: `${count} pliki`, other: `${count} plików` }),
   },
 

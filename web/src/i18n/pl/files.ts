@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Wiadomość jest za długa",
     text: (used, window) => `Z tą wiadomością czat miałby ${used} tokenów. Model czyta mniej niż ${window}.`,
-    farTooLong: (window) => `Wiadomość jest znacznie dłuższa niż ${window} tokenów, które czyta model.`,
+    farTooLong: (window) => `Z tą wiadomością czat jest znacznie dłuższy niż ${window} tokenów, które czyta model.`,
     shorten: "Skróć ją lub:",
     remove: (name) => `Usuń ${name}`,
     leave: (messages) =>
@@ -54,7 +54,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Plik ${name} zawiera ponad 512 KiB tekstu. Dołącz istotną część.`,
     tooBigPdf: (name) => `Plik ${name} jest większy niż 32 MiB. Dołącz istotną część.`,
-    noText: (name) => `${name} nie jest plikiem tekstowym, PDF, docx, xlsx, pptx ani epub. Zapisz go w jednym z tych formatów i dołącz.`,
+    noText: (name) => `${name} nie jest plikiem tekstowym, PDF, docx, xlsx, pptx ani epub. Model czyta tylko tekst: dokument zapisz w jednym z tych formatów.`,
     old: (name) => `Plik ${name} jest w starym formacie biurowym. Zapisz go jako docx, xlsx lub pptx i dołącz.`,
     empty: (name) => `Plik ${name} nie zawiera tekstu. Obrazy tekstu wymagają najpierw rozpoznania tekstu.`,
     tooCostly: (name) => `Odczytanie pliku ${name} wymaga zbyt wiele pamięci lub czasu. Dołącz istotną część.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Na fila. Será enviada quando a resposta terminar.",
     now: "Enviar agora",
     nowTitle: "Interrompe a resposta e mantém o texto dela",
-    held: "Ainda não enviada: a resposta não terminou enquanto você estava aqui.",
+    held: "Ainda não enviada: a resposta foi interrompida, ou terminou enquanto você não estava aqui.",
     files: (count) => plural(count, { one: `${count} arquivo`, other: `${count} arquivos` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "A mensagem é longa demais",
     text: (used, window) => `Com a mensagem, esta conversa teria ${used} tokens. O modelo lê menos de ${window}.`,
-    farTooLong: (window) => `A mensagem é muito maior que os ${window} tokens que o modelo lê.`,
+    farTooLong: (window) => `Com a mensagem, esta conversa é muito maior que os ${window} tokens que o modelo lê.`,
     shorten: "Encurte-a ou:",
     remove: (name) => `Remover ${name}`,
     leave: (messages) => plural(messages, { one: "Enviar sem a primeira mensagem", other: `Enviar sem as ${messages} primeiras mensagens` }),
@@ -36,7 +36,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} tem mais de 512 KiB de texto. Anexe a parte que importa.`,
     tooBigPdf: (name) => `${name} tem mais de 32 MiB. Anexe a parte que importa.`,
-    noText: (name) => `${name} não é um arquivo de texto, PDF, docx, xlsx, pptx ou epub. Salve-o em um desses formatos e anexe o resultado.`,
+    noText: (name) => `${name} não é um arquivo de texto, PDF, docx, xlsx, pptx ou epub. O modelo lê apenas texto: se for um documento, salve-o em um desses formatos.`,
     old: (name) => `${name} está em um formato antigo do Office. Salve-o como docx, xlsx ou pptx e anexe o resultado.`,
     empty: (name) => `${name} não contém texto. Imagens de texto precisam antes de um reconhecimento de texto.`,
     tooCostly: (name) => `Ler ${name} exige memória ou tempo demais. Anexe a parte que importa.`,

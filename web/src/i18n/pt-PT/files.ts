@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "A mensagem é demasiado longa",
     text: (used, window) => `Com a mensagem, esta conversa teria ${used} tokens. O modelo lê menos de ${window}.`,
-    farTooLong: (window) => `A mensagem é muito maior do que os ${window} tokens que o modelo lê.`,
+    farTooLong: (window) => `Com a mensagem, esta conversa é muito maior do que os ${window} tokens que o modelo lê.`,
     shorten: "Encurte-a ou:",
     remove: (name) => `Remover ${name}`,
     leave: (messages) => plural(messages, { one: "Enviar sem a primeira mensagem", other: `Enviar sem as primeiras ${messages} mensagens` }),
@@ -42,7 +42,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} tem mais de 512 KiB de texto. Anexe a parte que importa.`,
     tooBigPdf: (name) => `${name} tem mais de 32 MiB. Anexe a parte que importa.`,
-    noText: (name) => `${name} não é um ficheiro de texto, PDF, docx, xlsx, pptx ou epub. Guarde-o num destes formatos e anexe o resultado.`,
+    noText: (name) => `${name} não é um ficheiro de texto, PDF, docx, xlsx, pptx ou epub. O modelo lê apenas texto: se for um documento, guarde-o num destes formatos.`,
     old: (name) => `${name} está num formato antigo do Office. Guarde-o como docx, xlsx ou pptx e anexe o resultado.`,
     empty: (name) => `${name} não contém texto. As imagens de texto precisam primeiro de reconhecimento de texto.`,
     tooCostly: (name) => `Ler ${name} exige demasiada memória ou tempo. Anexe a parte que importa.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "În coadă. Se trimite când răspunsul este complet.",
     now: "Trimite acum",
     nowTitle: "Oprește răspunsul și îi păstrează textul",
-    held: "Încă netrimis: răspunsul nu s-a încheiat cât timp ai fost aici.",
+    held: "Încă netrimis: răspunsul a fost oprit sau s-a încheiat cât timp ai lipsit.",
     files: (count) => plural(count, { one: `${count} fișier`, few: `${count} fișiere`, other: `${count} de fișiere` }),
   },
 

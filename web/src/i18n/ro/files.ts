@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Mesajul este prea lung",
     text: (used, window) => `Cu acest mesaj, numărul de tokenuri din chat ar fi ${used}. Modelul citește mai puțin de ${window}.`,
-    farTooLong: (window) => `Mesajul este mult mai lung decât poate citi modelul (tokenuri: ${window}).`,
+    farTooLong: (window) => `Cu acest mesaj, chatul este mult mai lung decât poate citi modelul (tokenuri: ${window}).`,
     shorten: "Scurtează-l sau:",
     remove: (name) => `Elimină ${name}`,
     leave: (messages) =>
@@ -50,7 +50,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} are peste 512 KiB de text. Atașează partea care contează.`,
     tooBigPdf: (name) => `${name} are peste 32 MiB. Atașează partea care contează.`,
-    noText: (name) => `${name} nu este un fișier text, PDF, docx, xlsx, pptx sau epub. Salvează-l într-unul dintre aceste formate și atașează-l.`,
+    noText: (name) => `${name} nu este un fișier text, PDF, docx, xlsx, pptx sau epub. Modelul citește doar text: dacă este un document, salvează-l într-unul dintre aceste formate.`,
     old: (name) => `${name} este într-un format Office vechi. Salvează-l ca docx, xlsx sau pptx și atașează-l.`,
     empty: (name) => `${name} nu conține text. Imaginile cu text au nevoie mai întâi de recunoașterea textului.`,
     tooCostly: (name) => `Citirea fișierului ${name} necesită prea multă memorie sau prea mult timp. Atașează partea care contează.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Vo fronte. Odošle sa po dokončení odpovede.",
     now: "Odoslať hneď",
     nowTitle: "Zastaví odpoveď a ponechá jej text",
-    held: "Zatiaľ neodoslané: odpoveď sa nedokončila, kým ste tu boli.",
+    held: "Zatiaľ neodoslané: odpoveď bola zastavená, alebo sa skončila, keď ste tu neboli.",
     files: (count) => plural(count, { one: "1 súbor", few: `${count} súbory`, other: `${count} súborov` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Správa je príliš dlhá",
     text: (used, window) => `S touto správou by mal chat ${used} tokenov. Model číta menej ako ${window}.`,
-    farTooLong: (window) => `Správa je oveľa dlhšia ako ${window} tokenov, ktoré model číta.`,
+    farTooLong: (window) => `S touto správou je chat oveľa dlhší ako ${window} tokenov, ktoré model číta.`,
     shorten: "Skráťte ju alebo:",
     remove: (name) => `Odstrániť ${name}`,
     leave: (messages) =>
@@ -50,7 +50,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Súbor ${name} obsahuje viac ako 512 KiB textu. Priložte len dôležitú časť.`,
     tooBigPdf: (name) => `Súbor ${name} je väčší ako 32 MiB. Priložte len dôležitú časť.`,
-    noText: (name) => `${name} nie je textový súbor, PDF, docx, xlsx, pptx ani epub. Uložte ho v jednom z týchto formátov a priložte.`,
+    noText: (name) => `${name} nie je textový súbor, PDF, docx, xlsx, pptx ani epub. Model číta iba text: dokument uložte v jednom z týchto formátov.`,
     old: (name) => `Súbor ${name} je v starom kancelárskom formáte. Uložte ho ako docx, xlsx alebo pptx a priložte.`,
     empty: (name) => `Súbor ${name} neobsahuje text. Pri obrázkoch s textom treba najprv text rozpoznať.`,
     tooCostly: (name) => `Čítanie súboru ${name} vyžaduje príliš veľa pamäte alebo času. Priložte len dôležitú časť.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "V čakalni vrsti. Poslano bo, ko bo odgovor končan.",
     now: "Pošlji zdaj",
     nowTitle: "Ustavi odgovor in obdrži njegovo besedilo",
-    held: "Še ni poslano: odgovor se ni končal, medtem ko ste bili tu.",
+    held: "Še ni poslano: odgovor je bil ustavljen ali pa se je končal, ko vas ni bilo tu.",
     files: (count) => plural(count, { one: `${count} datoteka`, two: `${count} datoteki`, few: `${count} datoteke`, other: `${count} datotek` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Sporočilo je predolgo",
     text: (used, window) => `S tem sporočilom bi klepet imel ${used} žetonov. Model jih prebere manj kot ${window}.`,
-    farTooLong: (window) => `Sporočilo je veliko daljše od ${window} žetonov, ki jih model prebere.`,
+    farTooLong: (window) => `S tem sporočilom je klepet veliko daljši od ${window} žetonov, ki jih model prebere.`,
     shorten: "Skrajšajte ga ali:",
     remove: (name) => `Odstrani ${name}`,
     leave: (messages) => (messages === 1 ? "Pošlji brez prvega sporočila" : `Pošlji brez prvih ${messages} sporočil`),
@@ -44,7 +44,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `Datoteka ${name} vsebuje več kot 512 KiB besedila. Priložite del, ki je pomemben.`,
     tooBigPdf: (name) => `Datoteka ${name} je večja od 32 MiB. Priložite del, ki je pomemben.`,
-    noText: (name) => `${name} ni besedilna datoteka, PDF, docx, xlsx, pptx ali epub. Shranite jo v eni od teh oblik in priložite.`,
+    noText: (name) => `${name} ni besedilna datoteka, PDF, docx, xlsx, pptx ali epub. Model bere samo besedilo: dokument shranite v eni od teh oblik.`,
     old: (name) => `Datoteka ${name} je v stari obliki zapisa Office. Shranite jo kot docx, xlsx ali pptx in priložite.`,
     empty: (name) => `Datoteka ${name} ne vsebuje besedila. Pri slikah besedila je treba besedilo najprej prepoznati.`,
     tooCostly: (name) => `Branje datoteke ${name} zahteva preveč pomnilnika ali časa. Priložite del, ki je pomemben.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Në radhë. Dërgohet kur të përfundojë përgjigjja.",
     now: "Dërgo tani",
     nowTitle: "E ndal përgjigjen dhe e ruan tekstin e saj",
-    held: "Ende nuk është dërguar: përgjigjja nuk përfundoi sa ishe këtu.",
+    held: "Ende nuk është dërguar: përgjigjja u ndal, ose përfundoi sa nuk ishe këtu.",
     files: (count) => plural(count, { one: "1 skedar", other: `${count} skedarë` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Mesazhi është shumë i gjatë",
     text: (used, window) => `Me këtë mesazh, biseda do të kishte ${used} tokenë. Modeli lexon më pak se ${window}.`,
-    farTooLong: (window) => `Mesazhi është shumë më i gjatë se ${window} tokenët që lexon modeli.`,
+    farTooLong: (window) => `Me këtë mesazh, biseda është shumë më e gjatë se ${window} tokenët që lexon modeli.`,
     shorten: "Shkurtoje ose:",
     remove: (name) => `Hiq ${name}`,
     leave: (messages) => plural(messages, { one: "Dërgo pa mesazhin e parë", other: `Dërgo pa ${messages} mesazhet e para` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} ka më shumë se 512 KiB tekst. Bashkëngjit pjesën që të duhet.`,
     tooBigPdf: (name) => `${name} është më i madh se 32 MiB. Bashkëngjit pjesën që të duhet.`,
-    noText: (name) => `${name} nuk është skedar teksti, PDF, docx, xlsx, pptx ose epub. Ruaje në një nga këto formate dhe bashkëngjite atë.`,
+    noText: (name) => `${name} nuk është skedar teksti, PDF, docx, xlsx, pptx ose epub. Modeli lexon vetëm tekst: nëse është dokument, ruaje në një nga këto formate.`,
     old: (name) => `${name} është në një format të vjetër Office. Ruaje si docx, xlsx ose pptx dhe bashkëngjite atë.`,
     empty: (name) => `${name} nuk përmban tekst. Për tekstin në imazhe duhet më parë njohja e tekstit.`,
     tooCostly: (name) => `Leximi i ${name} kërkon tepër shumë memorie ose kohë. Bashkëngjit pjesën që të duhet.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "I kö. Skickas när svaret är klart.",
     now: "Skicka nu",
     nowTitle: "Stoppar svaret och behåller texten",
-    held: "Inte skickat än: svaret blev inte klart medan du var här.",
+    held: "Inte skickat än: svaret stoppades, eller blev klart medan du var borta.",
     files: (count) => plural(count, { one: "1 fil", other: `${count} filer` }),
   },
 

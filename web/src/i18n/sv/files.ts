@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Meddelandet är för långt",
     text: (used, window) => `Med meddelandet skulle chatten ha ${used} tokens. Modellen läser färre än ${window}.`,
-    farTooLong: (window) => `Meddelandet är mycket längre än de ${window} tokens som modellen läser.`,
+    farTooLong: (window) => `Med meddelandet är chatten mycket längre än de ${window} tokens som modellen läser.`,
     shorten: "Korta det, eller:",
     remove: (name) => `Ta bort ${name}`,
     leave: (messages) => plural(messages, { one: "Skicka utan det första meddelandet", other: `Skicka utan de första ${messages} meddelandena` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} innehåller mer än 512 KiB text. Bifoga den del som är viktig.`,
     tooBigPdf: (name) => `${name} är större än 32 MiB. Bifoga den del som är viktig.`,
-    noText: (name) => `${name} är varken textfil, PDF, docx, xlsx, pptx eller epub. Spara filen i något av de formaten och bifoga den.`,
+    noText: (name) => `${name} är varken textfil, PDF, docx, xlsx, pptx eller epub. Modellen läser bara text: spara ett dokument i något av de formaten.`,
     old: (name) => `${name} har ett gammalt Office-format. Spara filen som docx, xlsx eller pptx och bifoga den.`,
     empty: (name) => `${name} innehåller ingen text. Bilder av text behöver textigenkänning först.`,
     tooCostly: (name) => `${name} kräver för mycket minne eller tid att läsa. Bifoga den del som är viktig.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Uko kwenye foleni. Utatumwa jibu likikamilika.",
     now: "Tuma sasa",
     nowTitle: "Husimamisha jibu na kuhifadhi maandishi yake",
-    held: "Bado haujatumwa: jibu halikukamilika ulipokuwa hapa.",
+    held: "Bado haujatumwa: jibu lilisimamishwa, au liliisha ulipokuwa haupo.",
     files: (count) => plural(count, { one: "faili 1", other: `faili ${count}` }),
   },
 

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Ujumbe ni mrefu mno",
     text: (used, window) => `Gumzo hili litakuwa na tokeni ${used} pamoja na ujumbe huu. Modeli husoma chini ya ${window}.`,
-    farTooLong: (window) => `Ujumbe huu umezidi kwa mbali tokeni ${window} ambazo modeli husoma.`,
+    farTooLong: (window) => `Pamoja na ujumbe huu, gumzo hili limezidi kwa mbali tokeni ${window} ambazo modeli husoma.`,
     shorten: "Ufupishe, au:",
     remove: (name) => `Ondoa ${name}`,
     leave: (messages) => plural(messages, { one: "Tuma bila ujumbe wa kwanza", other: `Tuma bila ujumbe ${messages} wa kwanza` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} ina zaidi ya KiB 512 za maandishi. Ambatisha sehemu iliyo muhimu.`,
     tooBigPdf: (name) => `${name} inazidi MiB 32. Ambatisha sehemu iliyo muhimu.`,
-    noText: (name) => `${name} si faili ya maandishi, PDF, docx, xlsx, pptx wala epub. Ihifadhi katika mojawapo ya miundo hii kisha uiambatishe.`,
+    noText: (name) => `${name} si faili ya maandishi, PDF, docx, xlsx, pptx wala epub. Modeli husoma maandishi pekee: kama ni hati, ihifadhi katika mojawapo ya miundo hii.`,
     old: (name) => `${name} iko katika muundo wa zamani wa Office. Ihifadhi kama docx, xlsx au pptx kisha uiambatishe.`,
     empty: (name) => `${name} haina maandishi. Picha za maandishi zinahitaji utambuzi wa maandishi kwanza.`,
     tooCostly: (name) => `Kusoma ${name} kunahitaji memori au muda mwingi mno. Ambatisha sehemu iliyo muhimu.`,

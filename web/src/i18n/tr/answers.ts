@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "Sırada. Yanıt tamamlanınca gönderilecek.",
     now: "Şimdi gönder",
     nowTitle: "Yanıtı durdurur ve metnini saklar",
-    held: "Henüz gönderilmedi: Siz buradayken yanıt tamamlanmadı.",
+    held: "Henüz gönderilmedi: Yanıt durduruldu veya siz burada değilken sona erdi.",
     files: (count) => `${count} dosya`,
   },
 

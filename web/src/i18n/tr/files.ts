@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Mesaj çok uzun",
     text: (used, window) => `Bu mesajla sohbet ${used} token olur. Modelin okuyabildiği miktar ${window} tokenden azdır.`,
-    farTooLong: (window) => `Mesaj, modelin okuyabildiği ${window} tokenden çok daha uzun.`,
+    farTooLong: (window) => `Bu mesajla sohbet, modelin okuyabildiği ${window} tokenden çok daha uzun olur.`,
     shorten: "Mesajı kısaltın veya:",
     remove: (name) => `Kaldır: ${name}`,
     leave: (messages) => (messages === 1 ? "İlk mesaj olmadan gönder" : `İlk ${messages} mesaj olmadan gönder`),
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} 512 KiB’den fazla metin içeriyor. Yalnızca önemli bölümünü ekleyin.`,
     tooBigPdf: (name) => `${name} 32 MiB’den büyük. Yalnızca önemli bölümünü ekleyin.`,
-    noText: (name) => `${name} bir metin dosyası, PDF, docx, xlsx, pptx veya epub değil. Bu biçimlerden birinde kaydedip onu ekleyin.`,
+    noText: (name) => `${name} bir metin dosyası, PDF, docx, xlsx, pptx veya epub değil. Model yalnızca metin okur: Bir belgeyi bu biçimlerden birinde kaydedin.`,
     old: (name) => `${name} eski bir Office biçiminde. docx, xlsx veya pptx olarak kaydedip onu ekleyin.`,
     empty: (name) => `${name} metin içermiyor. Görüntü halindeki metinler için önce metin tanıma gerekir.`,
     tooCostly: (name) => `${name} dosyasını okumak çok fazla bellek veya zaman gerektiriyor. Yalnızca önemli bölümünü ekleyin.`,

@@ -8,7 +8,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "پیغام بہت لمبا ہے",
     text: (used, window) => `پیغام سمیت اس چیٹ میں ${used} ٹوکنز ہوں گے۔ ماڈل ${window} سے کم پڑھتا ہے۔`,
-    farTooLong: (window) => `پیغام اُن ${window} ٹوکنز سے کہیں لمبا ہے جو ماڈل پڑھتا ہے۔`,
+    farTooLong: (window) => `پیغام سمیت یہ چیٹ اُن ${window} ٹوکنز سے کہیں لمبی ہے جو ماڈل پڑھتا ہے۔`,
     shorten: "اسے مختصر کریں، یا:",
     remove: (name) => `${name} ہٹائیں`,
     leave: (messages) => plural(messages, { one: "پہلے پیغام کے بغیر بھیجیں", other: `پہلے ${messages} پیغامات کے بغیر بھیجیں` }),
@@ -34,7 +34,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `فائل ${name} میں 512 KiB سے زیادہ متن ہے۔ صرف ضروری حصہ منسلک کریں۔`,
     tooBigPdf: (name) => `فائل ${name} کا سائز 32 MiB سے زیادہ ہے۔ صرف ضروری حصہ منسلک کریں۔`,
-    noText: (name) => `فائل ${name} متن، PDF، docx، xlsx، pptx یا epub نہیں ہے۔ اسے ان میں سے کسی فارمیٹ میں محفوظ کر کے منسلک کریں۔`,
+    noText: (name) => `فائل ${name} متن، PDF، docx، xlsx، pptx یا epub نہیں ہے۔ ماڈل صرف متن پڑھتا ہے: دستاویز ہو تو اسے ان میں سے کسی فارمیٹ میں محفوظ کریں۔`,
     old: (name) => `فائل ${name} پرانے آفس فارمیٹ میں ہے۔ اسے docx، xlsx یا pptx میں محفوظ کر کے منسلک کریں۔`,
     empty: (name) => `فائل ${name} میں کوئی متن نہیں۔ متن کی تصاویر کے لیے پہلے متن کی شناخت (OCR) ضروری ہے۔`,
     tooCostly: (name) => `فائل ${name} پڑھنے میں بہت زیادہ میموری یا وقت لگتا ہے۔ صرف ضروری حصہ منسلک کریں۔`,

@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "Navbatda. Javob tugagach yuboriladi.",
     now: "Hozir yuborish",
     nowTitle: "Javobni toʻxtatadi va matnini saqlaydi",
-    held: "Hali yuborilmadi: siz shu yerda boʻlganingizda javob tugamadi.",
+    held: "Hali yuborilmadi: javob toʻxtatildi yoki siz yoʻqligingizda tugadi.",
     files: (count) => `${count} ta fayl`,
   },
 

@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Xabar juda uzun",
     text: (used, window) => `Bu xabar bilan chat ${used} tokenga yetadi. Model ${window} tokendan kamini oʻqiydi.`,
-    farTooLong: (window) => `Xabar model oʻqiydigan ${window} tokendan ancha uzun.`,
+    farTooLong: (window) => `Bu xabar bilan chat model oʻqiydigan ${window} tokendan ancha uzun boʻladi.`,
     shorten: "Uni qisqartiring yoki:",
     remove: (name) => `${name} faylini olib tashlash`,
     leave: (messages) => (messages === 1 ? "Birinchi xabarsiz yuborish" : `Dastlabki ${messages} ta xabarsiz yuborish`),
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} ichidagi matn 512 KiB dan koʻp. Muhim qismini biriktiring.`,
     tooBigPdf: (name) => `${name} hajmi 32 MiB dan katta. Muhim qismini biriktiring.`,
-    noText: (name) => `${name} matn fayli, PDF, docx, xlsx, pptx yoki epub emas. Uni shu formatlardan birida saqlab, oʻshani biriktiring.`,
+    noText: (name) => `${name} matn fayli, PDF, docx, xlsx, pptx yoki epub emas. Model faqat matnni oʻqiydi: hujjatni shu formatlardan birida saqlang.`,
     old: (name) => `${name} eski Office formatida. Uni docx, xlsx yoki pptx sifatida saqlab, oʻshani biriktiring.`,
     empty: (name) => `${name} ichida matn yoʻq. Matnli rasmlar uchun avval matnni tanib olish kerak.`,
     tooCostly: (name) => `${name} faylini oʻqish juda koʻp xotira yoki vaqt oladi. Muhim qismini biriktiring.`,

@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "Đang chờ. Sẽ gửi khi câu trả lời hoàn tất.",
     now: "Gửi ngay",
     nowTitle: "Dừng câu trả lời và giữ lại nội dung",
-    held: "Chưa gửi: câu trả lời chưa hoàn tất khi bạn còn ở đây.",
+    held: "Chưa gửi: câu trả lời đã bị dừng, hoặc kết thúc khi bạn không ở đây.",
     files: (count) => `${count} tệp`,
   },
 

@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "Tin nhắn quá dài",
     text: (used, window) => `Nếu thêm tin nhắn này, đoạn chat sẽ có ${used} token. Mô hình chỉ đọc dưới ${window} token.`,
-    farTooLong: (window) => `Tin nhắn dài hơn rất nhiều so với ${window} token mà mô hình đọc được.`,
+    farTooLong: (window) => `Nếu thêm tin nhắn này, đoạn chat dài hơn rất nhiều so với ${window} token mà mô hình đọc được.`,
     shorten: "Hãy rút ngắn, hoặc:",
     remove: (name) => `Gỡ ${name}`,
     leave: (messages) => (messages === 1 ? "Gửi mà không kèm tin nhắn đầu tiên" : `Gửi mà không kèm ${messages} tin nhắn đầu tiên`),
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} có hơn 512 KiB văn bản. Hãy đính kèm phần cần thiết.`,
     tooBigPdf: (name) => `${name} lớn hơn 32 MiB. Hãy đính kèm phần cần thiết.`,
-    noText: (name) => `${name} không phải là tệp văn bản, PDF, docx, xlsx, pptx hay epub. Hãy lưu ở một trong các định dạng này rồi đính kèm.`,
+    noText: (name) => `${name} không phải là tệp văn bản, PDF, docx, xlsx, pptx hay epub. Mô hình chỉ đọc văn bản: nếu là tài liệu, hãy lưu ở một trong các định dạng này.`,
     old: (name) => `${name} có định dạng Office cũ. Hãy lưu thành docx, xlsx hoặc pptx rồi đính kèm.`,
     empty: (name) => `${name} không có văn bản. Với ảnh chụp văn bản, hãy nhận dạng văn bản trước.`,
     tooCostly: (name) => `Đọc ${name} tốn quá nhiều bộ nhớ hoặc thời gian. Hãy đính kèm phần cần thiết.`,

@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "已排入佇列，回答完成後傳送。",
     now: "立即傳送",
     nowTitle: "停止回答並保留已寫的內容",
-    held: "尚未傳送：你在此頁面期間，回答沒有完成。",
+    held: "尚未傳送：回答已被停止，或在你離開期間結束。",
     files: (count) => `${count} 個檔案`,
   },
 

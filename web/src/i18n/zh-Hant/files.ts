@@ -5,7 +5,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "訊息太長",
     text: (used, window) => `加上此訊息，對話會達到 ${used} 個 token，而模型要求少於 ${window} 個。`,
-    farTooLong: (window) => `此訊息遠遠超過模型能讀取的 ${window} 個 token。`,
+    farTooLong: (window) => `加上此訊息，對話遠遠超過模型能讀取的 ${window} 個 token。`,
     shorten: "請縮短訊息，或是：",
     remove: (name) => `移除 ${name}`,
     leave: (messages) => `略過前 ${messages} 則訊息後傳送`,
@@ -31,7 +31,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} 的文字超過 512 KiB，請只附加需要的部分。`,
     tooBigPdf: (name) => `${name} 超過 32 MiB，請只附加需要的部分。`,
-    noText: (name) => `${name} 不是文字檔、PDF、docx、xlsx、pptx 或 epub。請另存為其中一種格式再附加。`,
+    noText: (name) => `${name} 不是文字檔、PDF、docx、xlsx、pptx 或 epub。模型只能讀取文字；如果是文件，請另存為其中一種格式。`,
     old: (name) => `${name} 是舊版 Office 格式。請另存為 docx、xlsx 或 pptx 再附加。`,
     empty: (name) => `${name} 中沒有文字。圖片中的文字需要先做文字辨識（OCR）。`,
     tooCostly: (name) => `讀取 ${name} 需要太多記憶體或時間，請只附加需要的部分。`,

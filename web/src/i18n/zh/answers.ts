@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "已排队，回答完成后发送。",
     now: "立即发送",
     nowTitle: "停止回答并保留已写的内容",
-    held: "尚未发送：回答没有完成，或完成时你不在此页面。",
+    held: "尚未发送：回答已被停止，或在你离开期间结束。",
     files: (count) => `${count} 个文件`,
   },
 

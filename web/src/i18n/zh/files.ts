@@ -4,7 +4,7 @@ export const texts: FileTexts = {
   tooLong: {
     title: "消息太长",
     text: (used, window) => `加上此消息，对话将达到 ${used} 个 token，而模型要求少于 ${window} 个。`,
-    farTooLong: (window) => `此消息远远超过模型能读取的 ${window} 个 token。`,
+    farTooLong: (window) => `加上此消息，对话远远超过模型能读取的 ${window} 个 token。`,
     shorten: "请缩短消息，或者：",
     remove: (name) => `移除 ${name}`,
     leave: (messages) => `略过前 ${messages} 条消息后发送`,
@@ -30,7 +30,7 @@ export const texts: FileTexts = {
   unreadable: {
     tooBig: (name) => `${name} 的文本超过 512 KiB，请只添加需要的部分。`,
     tooBigPdf: (name) => `${name} 超过 32 MiB，请只添加需要的页面。`,
-    noText: (name) => `${name} 不是文本文件、PDF、docx、xlsx、pptx 或 epub。请另存为其中一种格式再添加。`,
+    noText: (name) => `${name} 不是文本文件、PDF、docx、xlsx、pptx 或 epub。模型只能读取文字；如果是文档，请另存为其中一种格式。`,
     old: (name) => `${name} 是旧版 Office 格式。请另存为 docx、xlsx 或 pptx 再添加。`,
     empty: (name) => `${name} 中没有文字。图片中的文字需要先进行文字识别（OCR）。`,
     tooCostly: (name) => `读取 ${name} 需要太多内存或时间，请只添加需要的部分。`,

@@ -7,12 +7,12 @@ import { ApiError } from "../../../src/services/api/errors";
 const onleave = vi.fn();
 
 /** Mount the warning with a summary that the test resolves, and return that. */
-function open(leavable: number | null) {
+function open(leavable: number | null, used: number | null = 9_000) {
   onleave.mockReset();
   const summary = Promise.withResolvers<string>();
   const onsummarize = vi.fn((_count: number, _signal: AbortSignal, _ontext: (text: string) => void) => summary.promise);
   const props: ComponentProps<typeof TooLong> = {
-    used: 9_000,
+    used,
     window: 8_192,
     files: [],
     onremove: () => undefined,
@@ -31,6 +31,13 @@ function press(name: string): void {
   [...document.querySelectorAll("button")].find(({ textContent }) => textContent.trim() === name)!.click();
   flushSync();
 }
+
+it("blames the chat, and not a short message, where both are too long to be counted", () => {
+  open(204, null);
+  expect(document.querySelector("[role=status]")!.textContent).toContain(
+    "With the message, this chat is far longer than the 8,192 tokens that the model reads. Shorten it, or:",
+  );
+});
 
 it("sends without the first messages", () => {
   open(4);

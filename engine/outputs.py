@@ -229,6 +229,11 @@ class RequestOutput:
         return self.finish_reason is not None
 
     @property
+    def ended_by_token(self) -> bool:
+        """Whether the last of the ids ended the answer."""
+        return self.finish_reason == "stop" and self.stop_string is None
+
+    @property
     def cut_before(self) -> str | None:
         """Text before which the answer was cut, or "" if that text is unknown; None if the model ended the answer."""
         return self.stop_string if self.finish_reason == "stop" else ""

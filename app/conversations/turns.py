@@ -339,6 +339,7 @@ class Turns:
             remember=draft.remember,
             is_kept=draft.is_kept,
             lines=draft.prompt.lines,
+            logprobs=[] if draft.sampling.logprobs is not None else None,
         )
         self._runs.add(run)
         self._runs.drive(run, stream, abort)

@@ -28,7 +28,7 @@ LAST_EVENT_ID: Final = "Last-Event-ID"
 async def create_response(request: Request) -> Response:
     """Generate a response. A stored response can be retrieved, and continued with `previous_response_id`."""
     services = services_of(request)
-    services.host.require()
+    tokenizer = services.host.require().tokenizer
     fields = await read_body(request, ResponseRequest)
     record, run = await services.responses.create(fields, stop_of(request), ignored_of(request).add)
     if fields.is_stored:
@@ -36,10 +36,10 @@ async def create_response(request: Request) -> Response:
         services.next_prefixes.after(run, fields.instructions, fields.offer.messages, rules)
     if fields.stream:
         shown = fields.shows_progress
-        return streamed(services.runs, record, run, is_stored=fields.is_stored, shows_progress=shown)
+        return streamed(services.runs, record, run, tokenizer, is_stored=fields.is_stored, shows_progress=shown)
     if fields.background:
         return JSONResponse(response_json(record, run.answer_so_far))
-    return await collect_response(request, services.runs, record, run, is_stored=fields.is_stored)
+    return await collect_response(request, services.runs, record, run, tokenizer, is_stored=fields.is_stored)
 
 
 async def count_input_tokens(request: Request) -> Response:

@@ -13,7 +13,7 @@ from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.run_log import RunLog
 from app.storage.run_records import RunProgress
 from engine.errors import EbbError
-from engine.outputs import RequestOutput, Reuse
+from engine.outputs import RequestOutput, Reuse, TokenLogprobs
 
 PROGRESS_SECONDS: Final = 0.5
 """Seconds before the first report of a prompt's progress, and between two. Shorter prompts have none."""
@@ -38,6 +38,8 @@ class Run:
     lines: volatile lines that were treated in the prompt; unknown for a run that another process began.
     epoch: number of times that another process resumed the run.
     is_lost: whether another server has taken the run over.
+    logprobs: those of the ids generated so far, without a token that ended the answer, for the client that started the
+        run. None if it does not want them, or has left.
     """
 
     id: str
@@ -59,6 +61,7 @@ class Run:
     lines: TreatedLines = UNTREATED
     epoch: int = 0
     is_lost: bool = False
+    logprobs: list[TokenLogprobs] | None = None
 
     @property
     def answer_so_far(self) -> Message:
@@ -74,6 +77,8 @@ class Run:
         for progress in output.progress:
             self.log.report(progress)
         self.token_ids.extend(output.token_ids)
+        if self.logprobs is not None:
+            self.logprobs.extend(output.logprobs[:-1] if output.ended_by_token else output.logprobs)
         if output.reasoning:
             # Text in the same output took at least one more token.
             self.log.append(output.reasoning, len(self.token_ids) - bool(output.text), is_thought=True)

@@ -10,8 +10,7 @@ from engine.outputs import RequestOutput, TokenLogprobs
 
 def shown_logprobs(output: RequestOutput, *, ends_with_stop_token: bool) -> tuple[TokenLogprobs, ...]:
     """Return the log probabilities of the answer's tokens, without the stop token unless the client wants to see it."""
-    ended_by_token = output.finish_reason == "stop" and output.stop_string is None
-    return output.logprobs[:-1] if ended_by_token and not ends_with_stop_token else output.logprobs
+    return output.logprobs[:-1] if output.ended_by_token and not ends_with_stop_token else output.logprobs
 
 
 class TokenNames:

@@ -16,19 +16,24 @@ the same in every process. Numbers may be skipped, but are never used twice.
 The number of an event is also the id of its frame, with which a client of server-sent events reconnects.
 """
 
-from collections.abc import AsyncGenerator, Iterable
+import sys
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
 from app.apis.responses.output import Event, ItemWriter, ResponseSource
 from app.apis.responses.parsed_answer import parse_apart
 from app.apis.responses.serializer import begun, has_output, response_json, response_status
+from app.apis.responses.text_logprobs import TextLogprobs
 from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import ID_BYTES
 from app.domain.tool_use import MayCall
+from app.prompts.tokenization import apart_if
 from app.runs.prompt_progress import llama_progress
+from app.runs.run_log import OPENING
 from app.transport.sse import numbered_frame
 from engine.errors import EbbError
 from engine.outputs import PromptProgress
@@ -50,10 +55,21 @@ class ResponseEvents:
     """The events of one response, for one connection."""
 
     def __init__(
-        self, record: ResponseRecord, source: ResponseSource, *, is_stored: bool = True, shows_progress: bool = False
+        self,
+        record: ResponseRecord,
+        source: ResponseSource,
+        *,
+        is_stored: bool = True,
+        shows_progress: bool = False,
+        logprobs: TextLogprobs | None = None,
     ) -> None:
-        """Prepare the stream. shows_progress: report the progress of the prompt before the first token."""
+        """Prepare the stream.
+
+        shows_progress: report the progress of the prompt before the first token.
+        logprobs: log probabilities of the answer's texts; None leaves them out.
+        """
         self._shows_progress = shows_progress
+        self._logprobs = logprobs
         self._record = record
         self._source = source
         self._is_stored = is_stored
@@ -82,8 +98,14 @@ class ResponseEvents:
         await parse_apart(self._source.answer)
         if not self._source.log.is_closed:
             yield self._interruption(RESTARTING)
-        elif closing := self._closing(after):
+        elif closing := await apart_if(self._logprobs is not None, partial(self._closing, after)):
             yield closing
+
+    async def whole(self) -> dict[str, Any]:
+        """Return the whole response, whose run has ended. Must be called only once, and in the place of `frames`."""
+        async for _ in self.frames():
+            pass
+        return self._response(self._source.answer)
 
     def _progress(self, progress: PromptProgress) -> bytes:
         """Encode a report of the prompt's progress. The types of the clients' SDKs have no event of its own for it."""
@@ -110,16 +132,32 @@ class ResponseEvents:
 
     def _said(self, delta: Delta, after: int) -> bytes:
         at = delta.number + LOG_OFFSET
+        num_tokens = delta.number - OPENING
         if delta.is_thought:
+            if self._logprobs is not None:
+                self._logprobs.skip(num_tokens)
             # The stream has no place for reasoning after the text. The complete response contains it.
             return b"" if self._items.has_said else self._frames(TextPiece(delta.text), at, after, is_thought=True)
         events: list[AnswerEvent] = [TextPiece(delta.text)] if self._calls is None else self._calls.push(delta.text)
-        return b"".join(self._frames(event, at, after) for event in events)
+        told = zip(events, self._logprobs_of(events, num_tokens), strict=True)
+        return b"".join(self._frames(event, at, after, logprobs) for event, logprobs in told)
 
-    def _frames(self, event: AnswerEvent, at: int, after: int, *, is_thought: bool = False) -> bytes:
+    def _logprobs_of(self, events: Sequence[AnswerEvent], num_tokens: int) -> Sequence[Sequence[dict[str, Any]]]:
+        return [()] * len(events) if self._logprobs is None else self._logprobs.of(events, num_tokens)
+
+    def _frames(
+        self,
+        event: AnswerEvent,
+        at: int,
+        after: int,
+        logprobs: Sequence[dict[str, Any]] = (),
+        *,
+        is_thought: bool = False,
+    ) -> bytes:
         """Return the frames of an event that a token of the answer brings.
 
         at: number of that token's delta, without the shift.
+        logprobs: those of its text.
         """
         before, is_first = self._items.item, self._items.num_items == 0
         change = self._items.before(event, is_thought=is_thought)
@@ -132,11 +170,11 @@ class ResponseEvents:
             self._shift += len(change) + follows_delta
             self._last = at + self._shift - 1
         if isinstance(event, TextPiece | ArgumentsPiece):
-            deltas, text = self._items.write(event)
+            deltas, text = self._items.write(event, logprobs)
             self._last = at + self._shift
             # The first tokens of a custom tool's arguments add nothing to the input.
             if text and self._last > after:
-                frames += deltas.frame(self._last, text)
+                frames += deltas.frame(self._last, text, logprobs)
         return frames
 
     def _closing(self, after: int) -> bytes:
@@ -171,15 +209,19 @@ class ResponseEvents:
         if not items.has_said and not held and has_output(answer):
             held = [TextPiece("")]
         events = list[Event]()
-        for event in held:
+        for event, logprobs in zip(held, self._logprobs_of(held, sys.maxsize), strict=True):
             events += items.before(event)
             if isinstance(event, TextPiece | ArgumentsPiece):
-                deltas, text = items.write(event)
-                events += [deltas.event(text)] if text else []
+                deltas, text = items.write(event, logprobs)
+                events += [deltas.event(text, logprobs)] if text else []
         return events + items.end(answer)
 
     def _response(self, answer: Message) -> dict[str, Any]:
-        return response_json(self._record, answer, is_stored=self._is_stored)
+        response = response_json(self._record, answer, is_stored=self._is_stored)
+        messages = [item for item in response["output"] if item["type"] == "message"]
+        for item, text in zip(messages, self._items.texts, strict=False):
+            item["content"][0]["logprobs"] = text.logprobs
+        return response
 
 
 def _numbered(events: Iterable[Event], first: int, after: int) -> bytes:

@@ -1,5 +1,6 @@
 """The output items of a response as its stream sends them: reasoning, then texts and tool calls in order."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
 from typing import Any, ClassVar, Protocol
@@ -15,11 +16,12 @@ from app.apis.responses.serializer import (
     reasoning_text,
     text_json,
 )
+from app.apis.responses.text_logprobs import Logprobs
 from app.domain.records import Message
 from app.domain.response_record import call_ids_of, text_id_of
 from app.domain.tool_use import MayCall
 from app.runs.run_log import RunLog
-from app.transport.sse import encode_json
+from app.transport.sse import encode_json, numbered_frame
 from models.custom_input import CustomInput
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, TextPiece, ToolCall
 
@@ -51,13 +53,16 @@ class Deltas:
         fixed = encode_json({"type": f"{kind}.delta", **fields})
         self._head = f"event: {kind}.delta\ndata: {fixed[:-1]},".encode()
 
-    def frame(self, number: int, text: str) -> bytes:
+    def frame(self, number: int, text: str, logprobs: Sequence[dict[str, Any]] = ()) -> bytes:
         """Encode the frame of a delta event."""
+        if logprobs:
+            return numbered_frame({**self.event(text, logprobs), "sequence_number": number})
         return self._head + f'"sequence_number":{number},"delta":{encode_json(text)}}}\nid: {number}\n\n'.encode()
 
-    def event(self, text: str) -> Event:
-        """Build a delta event that is sent among the closing events."""
-        return {"type": f"{self._kind}.delta", **self._fields, "delta": text}
+    def event(self, text: str, logprobs: Sequence[dict[str, Any]] = ()) -> Event:
+        """Build a delta event, such as one that is sent among the closing events."""
+        told = {"logprobs": logprobs} if logprobs else {}
+        return {"type": f"{self._kind}.delta", **self._fields, **told, "delta": text}
 
     def done(self, name: str, text: str) -> Event:
         """Build the event with all of the text, in the field `name`."""
@@ -70,23 +75,29 @@ class TextItem:
     answer: the answer before its first token.
     index: position in the output.
     number: position among the texts of the answer.
+    logprobs: those of the text so far, if the client wants any.
     """
 
     def __init__(self, answer: Message, index: int, number: int = 0, *, is_thought: bool = False) -> None:
         self.is_thought = is_thought
+        self.logprobs: Logprobs = []
         self._answer = answer
         self._index = index
         self._item_id = text_id_of(answer.id, number)
         self._part = reasoning_text if is_thought else output_text
         empty = self.whole(answer, "", "in_progress")
         self._place = {"item_id": empty["id"], "output_index": index, "content_index": 0}
-        # Log probabilities are not returned, but clients expect the field.
+        # Clients expect the field, also if they want no log probabilities.
         logprobs: Event = {} if is_thought else {"logprobs": []}
         self.deltas = Deltas(f"response.{'reasoning' if is_thought else 'output'}_text", {**self._place, **logprobs})
 
     def whole(self, answer: Message, text: str, status: ItemStatus) -> Event:
         """Build the item. text, status: of a text; those of reasoning follow from `answer`."""
-        return reasoning_json(answer) if self.is_thought else text_json(answer, self._item_id, text, status)
+        if self.is_thought:
+            return reasoning_json(answer)
+        item = text_json(answer, self._item_id, text, status)
+        item["content"][0]["logprobs"] = self.logprobs
+        return item
 
     def added(self) -> list[Event]:
         """Build the events that open the item."""
@@ -99,8 +110,9 @@ class TextItem:
     def done(self, item: Event) -> list[Event]:
         """Build the events that close the item."""
         part = item["content"][0]
+        logprobs = {} if self.is_thought else {"logprobs": part["logprobs"]}
         return [
-            self.deltas.done("text", part["text"]),
+            {**self.deltas.done("text", part["text"]), **logprobs},
             {"type": "response.content_part.done", **self._place, "part": part},
             {"type": "response.output_item.done", "output_index": self._index, "item": item},
         ]
@@ -171,16 +183,17 @@ class ItemWriter:
     item: the item that is open; None between two items.
     num_items: number of items that have been opened.
     has_said: an item other than the reasoning has been opened.
+    texts: the texts of the answer that have been opened.
     """
 
     def __init__(self, source: ResponseSource) -> None:
         self.item: TextItem | CallItem | None = None
         self.num_items = 0
         self.has_said = False
+        self.texts: list[TextItem] = []
         self._source = source
         self._begun = begun(source.answer)
         self._num_calls = 0
-        self._num_texts = 0
         tool_use = source.answer.tool_use
         self._custom = tool_use.custom if isinstance(tool_use, MayCall) else ()
         self._names_apart = tool_use.names_apart if isinstance(tool_use, MayCall) else {}
@@ -193,9 +206,9 @@ class ItemWriter:
         match event:
             case TextPiece() if not isinstance(item, TextItem) or item.is_thought != is_thought:
                 closed = self._closed("completed")
-                number = 0 if is_thought else self._num_texts
-                self._num_texts += not is_thought
-                return closed + self._opened(TextItem(self._begun, self.num_items, number, is_thought=is_thought))
+                text = TextItem(self._begun, self.num_items, len(self.texts), is_thought=is_thought)
+                self.texts += [] if is_thought else [text]
+                return closed + self._opened(text)
             case CallStart(name):
                 closed = self._closed("completed")
                 self._num_calls += 1
@@ -206,9 +219,14 @@ class ItemWriter:
                 return self._closed("completed" if is_complete else "incomplete")
         return []
 
-    def write(self, event: TextPiece | ArgumentsPiece) -> tuple[Deltas, str]:
-        """Add a text to the item that is open. Return the item's deltas, and the text as the item has it."""
+    def write(self, event: TextPiece | ArgumentsPiece, logprobs: Sequence[dict[str, Any]] = ()) -> tuple[Deltas, str]:
+        """Add a text to the item that is open. Return the item's deltas, and the text as the item has it.
+
+        logprobs: log probabilities of the text.
+        """
         assert self.item is not None
+        if isinstance(self.item, TextItem):
+            self.item.logprobs += logprobs
         text = self.item.said(event.text) if isinstance(self.item, CallItem) else event.text
         if self._text is not None and not self.item.is_thought:
             self._text.write(text)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.apis.responses.include import Includable
+from app.apis.responses.include import LOGPROBS, Includable
 from app.apis.responses.input_items import InputItem, RequestItem, SaidItem, said_in, tools_in
 from app.apis.responses.tools_schema import ResponseChoice, ResponseTools, offer_of
 from app.domain.bounds import MAX_MESSAGES
@@ -27,6 +27,7 @@ from app.schemas.sampling import (
     ThinkingBudget,
     TokenCount,
     TopK,
+    TopLogprobs,
     TopP,
 )
 from app.schemas.urgency import UrgencyFields
@@ -190,7 +191,6 @@ class ResponseRequest(PromptFields, UrgencyFields):
             "prompt_cache_retention",
             "max_tool_calls",
             "moderation",
-            "top_logprobs",
         }
     )
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
@@ -202,6 +202,7 @@ class ResponseRequest(PromptFields, UrgencyFields):
 
     model: ModelName
     include: list[Includable] | None = None
+    top_logprobs: TopLogprobs | None = None
     store: bool | None = None
     background: bool | None = None
     generate: bool | None = None
@@ -243,8 +244,16 @@ class ResponseRequest(PromptFields, UrgencyFields):
         params = SamplingFields(**shared, max_tokens=self.max_output_tokens).sampling_params(defaults)
         if self.is_prompt_alone:
             params = replace(params, max_tokens=0, min_tokens=0)
+        elif self.has_logprobs:
+            params = replace(params, logprobs=self.top_logprobs or 0)
         form = self._form
         return params if form is None else replace(params, form=form)
+
+    @property
+    def has_logprobs(self) -> bool:
+        """Whether the response has log probabilities. A connection that ends at once could not return them."""
+        is_asked = LOGPROBS in (self.include or ()) or bool(self.top_logprobs)
+        return is_asked and bool(self.stream or not self.background)
 
     @property
     def shows_progress(self) -> bool:
@@ -265,7 +274,7 @@ class ResponseRequest(PromptFields, UrgencyFields):
     def client_field(self, engine_param: str) -> str:
         """Return the client's name of the field behind an engine parameter, for error messages."""
         form = "text.format" if self._form is not None else "tools"
-        names = {"prompt": "input", "max_tokens": "max_output_tokens", "form": form}
+        names = {"prompt": "input", "max_tokens": "max_output_tokens", "form": form, "logprobs": "top_logprobs"}
         return names.get(engine_param, engine_param)
 
     @property

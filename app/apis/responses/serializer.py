@@ -212,7 +212,7 @@ def response_json(record: ResponseRecord, answer: Message, *, is_stored: bool = 
         "text": {"format": record.text_format},
         "tool_choice": record.tool_choice,
         "tools": [_tool_json(tool) for tool in record.tools],
-        "top_logprobs": 0,
+        "top_logprobs": params.get("logprobs") or 0,
         "top_p": params.get("top_p"),
         "truncation": record.truncation,
         "usage": usage_json(answer.usage) if answer.usage is not None else None,

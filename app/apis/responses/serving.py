@@ -12,7 +12,9 @@ from starlette.responses import JSONResponse, Response
 from app.apis.responses.events import BEFORE_THE_FIRST, ResponseEvents
 from app.apis.responses.parsed_answer import parse_apart
 from app.apis.responses.serializer import response_json
+from app.apis.responses.text_logprobs import TextLogprobs
 from app.domain.response_record import ResponseRecord
+from app.host.backend import TextTokenizer
 from app.runs.run import Run
 from app.runs.service import RunRegistry
 from app.serving.request import ending_in_words
@@ -31,8 +33,18 @@ def event_stream(events: ResponseEvents, after: int, on_close: Callable[[], None
     )
 
 
-def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool, shows_progress: bool) -> Response:
+def streamed(
+    runs: RunRegistry,
+    record: ResponseRecord,
+    run: Run,
+    tokenizer: TextTokenizer,
+    *,
+    is_stored: bool,
+    shows_progress: bool,
+) -> Response:
     """Answer with the events of the response `record`.
+
+    tokenizer: names the tokens of log probabilities.
 
     is_stored: whether the response can be retrieved later. Otherwise its run is forgotten when the connection ends.
     shows_progress: as in `ResponseEvents`.
@@ -41,17 +53,28 @@ def streamed(runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: 
     def on_close() -> None:
         if not record.background:
             runs.stop(run)
+        run.logprobs = None
         if not is_stored:
             runs.forget(run)
 
-    events = ResponseEvents(record, run, is_stored=is_stored, shows_progress=shows_progress)
+    logprobs = logprobs_of(run, tokenizer)
+    events = ResponseEvents(record, run, is_stored=is_stored, shows_progress=shows_progress, logprobs=logprobs)
     return event_stream(events, BEFORE_THE_FIRST, on_close)
 
 
+def logprobs_of(run: Run, tokenizer: TextTokenizer) -> TextLogprobs | None:
+    """Return the log probabilities of the texts of `run`; None if its client wants none."""
+    return TextLogprobs(tokenizer, run.logprobs) if run.logprobs is not None else None
+
+
 async def collect_response(
-    request: Request, runs: RunRegistry, record: ResponseRecord, run: Run, *, is_stored: bool
+    request: Request, runs: RunRegistry, record: ResponseRecord, run: Run, tokenizer: TextTokenizer, *, is_stored: bool
 ) -> Response:
-    """Answer with the whole response. Raises the error with which its run failed."""
+    """Answer with the whole response. Raises the error with which its run failed.
+
+    tokenizer: as in `streamed`.
+    """
+    logprobs = logprobs_of(run, tokenizer)
     gone = asyncio.ensure_future(request.receive())
     ended = asyncio.ensure_future(run.ended.wait())
     try:
@@ -64,6 +87,10 @@ async def collect_response(
         if not is_stored:
             runs.forget(run)
     await run.ended.wait()
+    run.logprobs = None
     if run.failure is not None:
         raise run.failure
+    if logprobs is not None:
+        whole = await ResponseEvents(record, run, is_stored=is_stored, logprobs=logprobs).whole()
+        return await asyncio.to_thread(JSONResponse, whole)
     return JSONResponse(response_json(record, await parse_apart(run.answer), is_stored=is_stored))

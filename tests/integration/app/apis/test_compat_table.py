@@ -44,6 +44,7 @@ from tests.integration.app.apis.openai import test_openai as test_api_openai
 from tests.integration.app.apis.openai import test_several_answers as test_api_answers
 from tests.integration.app.apis.openai import test_structured_output as test_api_forms
 from tests.integration.app.apis.responses import test_compaction as test_compat_compaction
+from tests.integration.app.apis.responses import test_logprobs as test_compat_responses_logprobs
 from tests.integration.app.apis.responses import test_namespaces as test_compat_namespaces
 from tests.integration.app.apis.responses import test_tools as test_compat_responses_tools
 from tests.integration.app.apis.responses import test_truncation as test_compat_truncation
@@ -65,6 +66,7 @@ DOCS = Path(__file__).parents[4] / "docs"
                 test_api_embeddings,
                 test_api_forms,
                 test_compat_responses_tools,
+                test_compat_responses_logprobs,
                 test_compat_truncation,
                 test_compat_compaction,
                 test_api_custom_tools,

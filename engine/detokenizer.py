@@ -1,6 +1,7 @@
 """Incremental conversion of token ids to text that can no longer change."""
 
 import codecs
+from bisect import bisect_left
 from collections.abc import Callable
 
 
@@ -44,25 +45,29 @@ class Detokenizer:
 
 
 class StopStrings:
-    """Filter that cuts text at the stop string that is complete first, and holds back a possible beginning of one."""
+    """Filter that cuts text at the stop string that is complete first, and holds back a possible beginning of one.
+
+    The cost per character does not depend on the number of stop strings, only on the number of their lengths.
+    """
 
     def __init__(self, stop: tuple[str, ...], *, include: bool = False) -> None:
         """Create the filter. With `include`, the stop string that ends the text is part of it."""
-        self._stop = stop
+        self._stop = frozenset(stop)
+        self._sorted = sorted(self._stop)
+        self._lengths = sorted({len(text) for text in stop}, reverse=True)
         self._include = include
-        self._longest = max((len(text) for text in stop), default=0)
         self._held = ""
 
     def push(self, text: str) -> tuple[str, str | None]:
         """Return the text that may be shown and the stop string reached, if any, after which nothing may be pushed."""
         if not self._stop:
             return text, None
+        # Held text has no stop string.
+        first_end = len(self._held) + 1
         self._held += text
-        # The string that is complete first wins, so the result does not depend on how the text is split.
-        found = [(at + len(stop), at, stop) for stop in self._stop if (at := self._held.find(stop)) >= 0]
-        if found:
-            end, start, stop = min(found)
-            return self._held[: end if self._include else start], stop
+        for end in range(first_end, len(self._held) + 1):
+            if (stop := self._ending_at(end)) is not None:
+                return self._held[: end if self._include else end - len(stop)], stop
         keep = self._possible_start()
         cut = len(self._held) - keep
         shown, self._held = self._held[:cut], self._held[cut:]
@@ -73,10 +78,18 @@ class StopStrings:
         held, self._held = self._held, ""
         return held
 
+    def _ending_at(self, end: int) -> str | None:
+        """Return the longest stop string that ends at the position `end` of the held text; None if none does."""
+        for length in self._lengths:
+            if length <= end and (text := self._held[end - length : end]) in self._stop:
+                return text
+        return None
+
     def _possible_start(self) -> int:
         """Return the length of the longest suffix of the held text that begins a stop string."""
-        for length in range(min(self._longest - 1, len(self._held)), 0, -1):
+        for length in range(min(self._lengths[0] - 1, len(self._held)), 0, -1):
             tail = self._held[-length:]
-            if any(stop.startswith(tail) for stop in self._stop):
+            at = bisect_left(self._sorted, tail)
+            if at < len(self._sorted) and self._sorted[at].startswith(tail):
                 return length
         return 0

@@ -14,7 +14,7 @@ MAX_STRINGS = 1 << 16
 MAX_VALUES = 1 << 18
 """Lists and objects, strings (names of fields, too), and values of any kind in a JSON body."""
 
-MAX_STOP_STRINGS = 16
+MAX_STOP_STRINGS = 128
 MAX_STOP_LENGTH = 256
 MAX_STOP_TOKENS = 128
 MAX_BIASED_TOKENS = 1024

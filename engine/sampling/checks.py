@@ -3,7 +3,7 @@
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
 
-MAX_STOP_STRINGS = 16
+MAX_STOP_STRINGS = 128
 MAX_LOGPROBS = 20
 
 

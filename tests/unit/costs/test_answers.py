@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from app.domain.bounds import MAX_STOP_STRINGS
 from engine.answer_text import AnswerFormat
 from engine.detokenizer import StopStrings
 from engine.grammar.call_finder import CallFinder, Openings
@@ -130,8 +131,11 @@ def split_reasoning(text: str) -> None:
     push_all(ReasoningSplitter(GRANITE33, inside=False).push)(text)
 
 
-def cut_at(stop: str) -> Callable[[str], None]:
-    return lambda text: push_all(StopStrings((stop,)).push)(text)
+MANY_STOPS: Final = tuple(f"{'a' * (at + 4)}b" for at in range(MAX_STOP_STRINGS))
+
+
+def cut_at(*stop: str) -> Callable[[str], None]:
+    return lambda text: push_all(StopStrings(stop).push)(text)
 
 
 def push_of_custom(text: str) -> None:
@@ -162,6 +166,7 @@ ROWS: Final = (
     CostRow("reasoning of spaces", repeated(" "), split_reasoning, 1_000, 100_000),
     CostRow("answer with a frame", repeated("</respons", "<think></think><response>"), split_reasoning, 150, 25_000),
     CostRow("answer of a begun stop text", repeated("aaab"), cut_at("a" * 16), 250, 50_000),
+    CostRow("answer of many stop texts", repeated("a"), cut_at(*MANY_STOPS), 100, 10_000),
 )
 FURTHER_ROWS: Final = (
     *(

@@ -1,6 +1,8 @@
 import random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from engine.detokenizer import Detokenizer, StopStrings
 
@@ -65,6 +67,21 @@ def test_first_complete_stop_string_is_reported(stop: tuple[str, ...], pieces: l
     for piece in pieces:
         _, told = matcher.push(piece)
     assert told == met
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("ab", min_size=1, max_size=5), min_size=1, max_size=40), st.lists(st.text("ab", max_size=7)))
+def test_many_stop_strings_cut_where_their_definition_does(stop: list[str], pieces: list[str]) -> None:
+    text, matcher, shown, met = "".join(pieces), StopStrings(tuple(stop)), "", None
+    ends = [(text.index(each) + len(each), -len(each), each) for each in stop if each in text]
+    for piece in pieces:
+        new, met = matcher.push(piece)
+        shown += new
+        if met is not None:
+            break
+    assert met == (min(ends)[2] if ends else None)
+    end, length, _ = min(ends, default=(len(text), 0, ""))
+    assert shown + ("" if ends else matcher.flush()) == text[: end + length]
 
 
 def test_flush_returns_held_back_text() -> None:

@@ -38,7 +38,7 @@ def processor() -> Processor:
         (SamplingParams(min_tokens=-1), "min_tokens"),
         (SamplingParams(min_tokens=9, max_tokens=8), "min_tokens"),
         (SamplingParams(min_tokens=46, max_tokens=1000), "min_tokens"),
-        (SamplingParams(stop=("x",) * 17), "stop"),
+        (SamplingParams(stop=("x",) * 129), "stop"),
         (SamplingParams(min_p=float("nan")), "min_p"),
         (SamplingParams(repetition_penalty=0.0), "repetition_penalty"),
         (SamplingParams(presence_penalty=2.1), "presence_penalty"),

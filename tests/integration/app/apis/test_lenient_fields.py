@@ -12,6 +12,7 @@ Api = RunningServer[FakeEngine]
 
 HI: list[Any] = [{"role": "user", "content": "hi"}]
 LONG_NAME = "mcp__plugin_atlassian_atlassian__" + "x" * 95
+STOPS = [f"\n{name}:" for name in range(127)] + [""]
 CALL = {"id": "1", "type": "function", "function": {"name": "now", "arguments": {"zone": "UTC"}}}
 FUNCTION = {"type": "function", "function": {"name": LONG_NAME}}
 
@@ -26,6 +27,8 @@ PARAMETERS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"seed": 1.0},
             {"stop": ""},
             {"stop": ["", "x"]},
+            {"stop": STOPS},
+            {"tool_choice": "any", "tools": [FUNCTION]},
             {"max_tokens": 5.0},
             {"tools": [FUNCTION], "tool_choice": "none"},
             {"thinking": {"type": "enabled", "budget_tokens": 5}},
@@ -34,6 +37,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"messages": [*HI, {"role": "assistant", "content": "a", "annotations": [{"type": "url_citation"}]}, *HI]},
         ],
     ),
+    "/v1/completions": ({"prompt": "hi"}, [{"stop": STOPS}]),
     "/v1/responses": (
         {"input": "hi"},
         [
@@ -50,11 +54,14 @@ PARAMETERS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "citations": [{"type": "x"}]}]}]},
             {"mcp_servers": [{"type": "url", "url": "https://example.com", "name": "x"}]},
             {"container": "c", "speed": "fast"},
+            {"stop_sequences": STOPS},
+            {"stop_sequences": [""]},
         ],
     ),
     "/api/chat": (
         {"messages": HI},
         [
+            {"options": {"stop": STOPS}},
             {"options": {"seed": 42.0, "num_predict": 5.0, "top_k": 4.0, "repeat_last_n": 64.0}},
             {
                 "messages": [

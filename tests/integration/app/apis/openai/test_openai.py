@@ -299,7 +299,7 @@ async def test_unknown_model_is_not_found(client: AsyncOpenAI) -> None:
         ({"max_completion_tokens": 0}, "max_completion_tokens"),
         ({"tools": [{"type": "foo"}]}, "tools[0].type"),
         ({"messages": [{"role": "robot", "content": "x"}]}, "messages[0].role"),
-        ({"stop": ["x"] * 17}, "stop"),
+        ({"stop": ["x"] * 129}, "stop"),
         ({"temperature": -1}, "temperature"),
         ({"n": 17}, "n"),
         ({"audio": {}}, "audio"),

@@ -39,7 +39,7 @@ def refused(model: type[RequestModel], body: dict[str, Any]) -> InvalidRequestEr
         ({"system": 5}, "system"),
         ({"system": [{"type": "text"}]}, "system[0].text"),
         ({"stop": ["x"]}, "stop"),
-        ({"stop_sequences": ["x"] * 17}, "stop_sequences"),
+        ({"stop_sequences": ["x"] * 129}, "stop_sequences"),
         ({"temperature": 3}, "temperature"),
         ({"top_p": 2}, "top_p"),
         ({"top_k": 0.5}, "top_k"),

@@ -69,7 +69,7 @@ def test_open_options_take_the_defaults_of_the_model() -> None:
         ({"num_predict": 1.5}, "num_predict"),
         ({"repeat_penalty": 0}, "repeat_penalty"),
         ({"repeat_last_n": -2}, "repeat_last_n"),
-        ({"stop": ["x"] * 17}, "stop"),
+        ({"stop": ["x"] * 129}, "stop"),
         ({"typical_p": 0.7}, "typical_p"),
         ({"mirostat": 2}, "mirostat"),
         ({"tfs_z": 0.5}, "tfs_z"),

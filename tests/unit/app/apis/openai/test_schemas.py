@@ -58,7 +58,7 @@ def refused(model: type[RequestModel], body: bytes | dict[str, Any]) -> InvalidR
         ({"max_completion_tokens": "5"}, "max_completion_tokens"),
         ({"min_tokens": -1}, "min_tokens"),
         ({"ignore_eos": 1}, "ignore_eos"),
-        ({"stop": ["x"] * 17}, "stop"),
+        ({"stop": ["x"] * 129}, "stop"),
         ({"stop": ["x" * 257]}, "stop[0]"),
         ({"stop": 5}, "stop"),
         ({"stream": "yes"}, "stream"),
@@ -314,7 +314,7 @@ def test_one_stop_string_needs_no_list() -> None:
 
 
 def test_sixteen_stop_strings_are_accepted() -> None:
-    assert len(chat(stop=[str(i) for i in range(16)]).sampling_params().stop) == 16
+    assert len(chat(stop=[str(i) for i in range(128)]).sampling_params().stop) == 128
 
 
 def test_top_k_of_minus_one_disables_it() -> None:

@@ -5,12 +5,14 @@ from engine.sampling_params import SamplingParams
 
 MAX_STOP_STRINGS = 128
 MAX_LOGPROBS = 20
+MAX_TEMPERATURE = 1_000_000
+"""Far above it, a division by the temperature as a float32 would fail. All tokens are as likely long before."""
 
 
 def check_sampling(params: SamplingParams, vocab_size: int) -> None:
     """Raise InvalidRequestError if a parameter is out of range."""
     checks = (
-        ("temperature", 0.0 <= params.temperature <= 2.0, "must be between 0 and 2"),
+        ("temperature", 0.0 <= params.temperature <= MAX_TEMPERATURE, f"must be between 0 and {MAX_TEMPERATURE}"),
         ("top_p", 0.0 < params.top_p <= 1.0, "must be above 0 and at most 1"),
         ("top_k", params.top_k >= 0, "must be 0 (off) or more"),
         ("min_p", 0.0 <= params.min_p <= 1.0, "must be between 0 and 1"),

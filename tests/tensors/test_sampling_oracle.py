@@ -19,6 +19,7 @@ DRAWS = 4000
 
 CASES = {
     "temperature": (SamplingParams(temperature=0.6), [hf.TemperatureLogitsWarper(0.6)]),
+    "temperature far above 2": (SamplingParams(temperature=9.0), [hf.TemperatureLogitsWarper(9.0)]),
     "top_k": (SamplingParams(top_k=4), [hf.TopKLogitsWarper(4)]),
     "top_p": (SamplingParams(top_p=0.8), [hf.TopPLogitsWarper(0.8)]),
     "min_p": (SamplingParams(min_p=0.2), [hf.MinPLogitsWarper(0.2)]),

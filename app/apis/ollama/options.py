@@ -1,6 +1,7 @@
 """`options` of Ollama's generating routes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -14,14 +15,15 @@ from app.schemas.sampling import (
     SamplingFields,
     Seed,
     StopStrings,
-    Temperature,
     TopK,
     TopP,
     Whole,
 )
+from engine.sampling.checks import MAX_TEMPERATURE
 from engine.sampling_params import SamplingParams
 
 TokenLimit = Annotated[int, Field(ge=-2, le=1 << 31), Whole]
+AnyTemperature = Annotated[float, Field(ge=0, le=MAX_TEMPERATURE)]
 LastTokens = Annotated[int, Field(ge=-1, le=1 << 31), Whole]
 
 
@@ -56,7 +58,7 @@ class OllamaOptions(RequestModel):
         "typical_p": (1, 1.0),
     }
 
-    temperature: Temperature | None = optional("0 always selects the most likely token")
+    temperature: AnyTemperature | None = optional("0 always selects the most likely token")
     top_p: TopP | None = optional("as in chat completions")
     top_k: TopK | None = optional("as in chat completions")
     min_p: MinP | None = optional("as in chat completions")
@@ -75,7 +77,6 @@ class OllamaOptions(RequestModel):
         """Build the sampling parameters. defaults: the model's defaults, for options that the client leaves open."""
         penalizes = self.repeat_last_n != 0
         fields = SamplingFields(
-            temperature=self.temperature,
             top_p=self.top_p,
             top_k=self.top_k,
             min_p=self.min_p,
@@ -86,7 +87,8 @@ class OllamaOptions(RequestModel):
             stop=self.stop,
             max_tokens=self.num_predict if (self.num_predict or 0) > 0 else None,
         )
-        return fields.sampling_params(defaults)
+        params = fields.sampling_params(defaults)
+        return params if self.temperature is None else replace(params, temperature=self.temperature)
 
 
 NO_OPTIONS = OllamaOptions()

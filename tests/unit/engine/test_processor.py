@@ -28,7 +28,7 @@ def processor() -> Processor:
     ("params", "field"),
     [
         (SamplingParams(temperature=-0.1), "temperature"),
-        (SamplingParams(temperature=2.1), "temperature"),
+        (SamplingParams(temperature=1_000_001.0), "temperature"),
         (SamplingParams(temperature=float("nan")), "temperature"),
         (SamplingParams(top_p=0.0), "top_p"),
         (SamplingParams(top_p=1.1), "top_p"),

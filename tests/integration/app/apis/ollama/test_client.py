@@ -157,7 +157,7 @@ async def test_unknown_model_is_not_found(client: AsyncClient) -> None:
 @row("ollama", "chat(...)", "not supported, or wrong: `ResponseError` with status 400 that names the field")
 async def test_unsupported_field_is_refused_by_name(client: AsyncClient) -> None:
     for call, name in (
-        (client.chat("fake-1", HI, options={"temperature": 3}), "options.temperature"),
+        (client.chat("fake-1", HI, options={"temperature": -1}), "options.temperature"),
         (client.chat("fake-1", HI, think=True), "think"),
         (client.generate("fake-1", "hi", suffix="x"), "suffix"),
         (client.generate("fake-1", "hi", template="x"), "template"),

@@ -114,7 +114,7 @@ async def test_request_without_a_prompt_finds_the_model_loaded(http: aiohttp.Cli
 @pytest.mark.parametrize(
     ("path", "fields", "words"),
     [
-        ("/api/chat", {"options": {"temperature": 3}}, "options.temperature"),
+        ("/api/chat", {"options": {"temperature": -1}}, "options.temperature"),
         ("/api/chat", {"messages": [{"role": "user", "content": "x" * WINDOW}]}, "messages: the prompt is too long"),
         ("/api/chat", {"think": True}, "think: fake-1 does not think"),
         ("/api/generate", {"prompt": "x" * WINDOW}, "prompt"),

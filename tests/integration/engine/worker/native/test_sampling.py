@@ -26,6 +26,7 @@ WAYS = {
     "arg max before the end is allowed": SamplingParams(temperature=0.0, min_tokens=3, stop_token_ids=STOPS),
     "all tokens": SamplingParams(),
     "all tokens, hot": SamplingParams(temperature=2.0),
+    "allowed ids, as hot as can be": SamplingParams(temperature=1e6, allowed_token_ids=(1, 31, 32, 2498)),
     "all tokens, cold": SamplingParams(temperature=0.01),
     "before the end is allowed": SamplingParams(min_tokens=3, stop_token_ids=STOPS),
     "top_k": SamplingParams(top_k=5),

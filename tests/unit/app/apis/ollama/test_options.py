@@ -5,6 +5,7 @@ import pytest
 from app.apis.ollama.options import OllamaOptions, option_field
 from app.schemas.parsing import parse_object
 from engine.errors import InvalidRequestError
+from engine.sampling.checks import check_sampling
 from engine.sampling_params import SamplingParams
 
 
@@ -50,6 +51,12 @@ def test_options_that_ask_for_nothing_are_accepted(options: dict[str, Any]) -> N
     assert params(**options) == SamplingParams()
 
 
+def test_any_temperature_reaches_the_engine() -> None:
+    given = params(temperature=7.5, top_k=3)
+    assert given == SamplingParams(temperature=7.5, top_k=3)
+    check_sampling(given, vocab_size=10)
+
+
 def test_penalties_apply_for_any_number_of_last_tokens_but_zero() -> None:
     assert params(repeat_penalty=1.5, repeat_last_n=-1).repetition_penalty == 1.5
     assert params(repeat_penalty=1.5, repeat_last_n=64).repetition_penalty == 1.5
@@ -63,7 +70,7 @@ def test_open_options_take_the_defaults_of_the_model() -> None:
 @pytest.mark.parametrize(
     ("options", "param"),
     [
-        ({"temperature": 2.1}, "temperature"),
+        ({"temperature": 1_000_001}, "temperature"),
         ({"temperature": "1"}, "temperature"),
         ({"num_predict": -3}, "num_predict"),
         ({"num_predict": 1.5}, "num_predict"),

@@ -48,7 +48,7 @@ def refused(model: type[RequestModel], body: dict[str, Any]) -> InvalidRequestEr
             "messages[0].tool_calls[0].function.arguments",
         ),
         ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tools[0].function.name"),
-        ({"options": {"temperature": 3}}, "options.temperature"),
+        ({"options": {"temperature": -1}}, "options.temperature"),
         ({"options": {"typical_p": 0.5}}, "options.typical_p"),
         ({"options": 5}, "options"),
         ({"format": "xml"}, "format"),

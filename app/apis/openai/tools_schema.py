@@ -14,7 +14,7 @@ from app.schemas.unenforced import note_unenforced
 from models.custom_input import arguments_of
 from models.tool_calls import ToolCall
 
-MAX_TOOLS = 128
+MAX_TOOLS = 256
 MAX_CALLS = 128
 
 FunctionName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_.-]{1,128}$")]

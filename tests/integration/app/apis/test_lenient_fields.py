@@ -62,6 +62,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"messages": HI},
         [
             {"options": {"stop": STOPS}},
+            {"options": {"temperature": 7.5}},
             {"options": {"seed": 42.0, "num_predict": 5.0, "top_k": 4.0, "repeat_last_n": 64.0}},
             {
                 "messages": [

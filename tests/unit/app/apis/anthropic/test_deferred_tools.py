@@ -97,8 +97,8 @@ def test_catalog_of_deferred_tools_may_be_long() -> None:
     catalog = [{**CLOCK, "name": f"clock{number}"} for number in range(1000)]
     many = asked(*found("clock999"), tools=(SEARCH, *catalog))
     assert [function["name"] for function in (*many.offer.functions, *many.offer.loaded)] == ["search", "clock999"]
-    with pytest.raises(InvalidRequestError, match="at most 128 tools may come without defer_loading, not 129"):
-        _ = asked(tools=tuple({**SEARCH, "name": f"search{number}"} for number in range(129))).offer
+    with pytest.raises(InvalidRequestError, match="at most 256 tools may come without defer_loading, not 257"):
+        _ = asked(tools=tuple({**SEARCH, "name": f"search{number}"} for number in range(257))).offer
 
 
 def test_answer_without_tools_has_a_prompt_without_descriptions() -> None:

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from models.spelled_marks import begun
+
 _SPACE: Final = " \t\r\n"
 _LONGEST: Final = 256
 """Number of characters from a mark on within which the words of a call follow."""
@@ -41,7 +43,7 @@ class OpenCall:
                 return _thought(thought)
             thought.append(self._held[:1])
             self._held = self._held[1:]
-        kept = _begun(self._held, self._words[0])
+        kept = begun(self._held, self._words[0])
         thought.append(self._held[: len(self._held) - kept])
         self._held = self._held[len(self._held) - kept :]
         return _thought(thought)
@@ -67,8 +69,3 @@ class OpenCall:
 def _thought(parts: list[str]) -> list[tuple[str, bool]]:
     text = "".join(parts)
     return [(text, True)] if text else []
-
-
-def _begun(text: str, mark: str) -> int:
-    longest = min(len(mark) - 1, len(text))
-    return next((size for size in range(longest, 0, -1) if mark.startswith(text[-size:])), 0)

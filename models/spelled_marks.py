@@ -48,3 +48,9 @@ class SpelledMarks:
             while at >= 0:
                 yield at + len(mark) - 1
                 at = text.find(mark, at + 1)
+
+
+def begun(text: str, mark: str) -> int:
+    """Return the length of the longest suffix of `text` that begins `mark` and is not all of it."""
+    longest = min(len(mark) - 1, len(text))
+    return next((size for size in range(longest, 0, -1) if mark.startswith(text[-size:])), 0)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from models.spelled_marks import begun
 from models.text_tokenizer import TextTokenizer
 from models.thinking import THINKS_ALWAYS, THINKS_OR_NOT, ThinkingMode, has_switch
 
@@ -203,9 +204,3 @@ class WrittenThoughts:
         was_inside = self.inside
         self._splitter.push(self._thinking.describe([token_id]))
         return was_inside and not self.inside
-
-
-def begun(text: str, mark: str) -> int:
-    """Return the length of the longest suffix of `text` that begins `mark` and is not all of it."""
-    longest = min(len(mark) - 1, len(text))
-    return next((size for size in range(longest, 0, -1) if mark.startswith(text[-size:])), 0)

@@ -10,18 +10,18 @@ from models.call_syntax.element_reader import ElementReader, Elements
 from models.call_syntax.fields import json_fields, may_be_text, properties_of
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
 from models.call_syntax.rules import (
-    any_call,
+    choice_of_texts,
     comment,
     json_rule,
     json_text,
-    repeated,
+    named_values,
+    start_rules,
     text_rule,
-    thought_rules,
     with_definitions,
 )
 from models.harmony_thinking import Channels
 from models.tool_call_parser import CallMarks, CallReader
-from models.tool_calls import ToolCall, read_object
+from models.tool_calls import ToolCall
 
 _NAME, _IS_TEXT = "<NAME>", "<IS_TEXT>"
 _QUOTED = re.compile(r"[<&\n]")
@@ -70,12 +70,9 @@ class ElementCalls:
         return self.opening + self.between.join(self._call(call, clean) for call in calls) + self.closing
 
     def _call(self, call: ToolCall, clean: Callable[[str], str]) -> str:
-        values = read_object(call.arguments or "{}")
-        if values is None:
-            values = {"arguments": call.arguments}
         fields = (
             self._begin(clean(name), is_text=isinstance(value, str)) + self._quoted(value, clean) + self.after_value
-            for name, value in values.items()
+            for name, value in named_values(call).items()
         )
         return self.before.replace(_NAME, clean(call.name)) + "".join(fields) + self.after
 
@@ -90,10 +87,8 @@ class ElementCalls:
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. The parameters come in the order of the schema. The form of a text is not enforced."""
-        opening = spell(self.opening.removeprefix(self.prompted))
-        start = [opening, repeated("call", spell(self.between), most), spell(self.closing)]
-        before, rules = thought_rules(self.channels, spell)
-        rules = [f"start: {before}{' '.join(filter(None, start))}", *rules, any_call(len(tools))]
+        opening = self.opening.removeprefix(self.prompted)
+        rules = start_rules(opening, self.between, self.closing, spell, most, len(tools), self.channels)
         # A line end before the end of a value is a part of the text.
         rules += text_rule(self.after_value.removeprefix("\n"), spell, self.elements.quote)
         for index, tool in enumerate(tools):
@@ -112,11 +107,10 @@ class ElementCalls:
         return [f"call_{index}: {' '.join(parts)}", comment(tool), *rules]
 
     def _field_rule(self, tool: Mapping[str, Any], spell: Callable[[str], str], name: str, field: object) -> str:
-        choices = field.get("enum") if isinstance(field, Mapping) else None
         text, other = (spell(self._begin(name, is_text=is_text)) for is_text in (True, False))
         end = spell(self.after_value)
-        if isinstance(choices, list) and choices and all(isinstance(choice, str) for choice in choices):
-            return f"{text} ({' | '.join(map(json.dumps, choices))}) {end}"
+        if (choice := choice_of_texts(field)) is not None:
+            return f"{text} {choice} {end}"
         value = f"{other} {json_rule(with_definitions(field, tool['parameters']), tool)} {end}"
         if not may_be_text(field, tool["parameters"]):
             return value

@@ -4,13 +4,14 @@ The arguments become JSON. The value of a parameter that may be a text is one, a
 other value is JSON, and is emitted at its end.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from typing import Final
 
 from models.call_syntax.fields import field_name
 from models.call_syntax.literal_scanner import LiteralScanner
+from models.call_syntax.part_reader import PartReader
+from models.call_syntax.rules import json_text
 from models.json_scanner import JsonScanner
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
 
@@ -70,7 +71,7 @@ def named_elements(function: str, parameter: str, attributes: str = "", quote: t
     )
 
 
-class ElementReader:
+class ElementReader(PartReader):
     """A `CallReader`. The call begins with its name."""
 
     def __init__(self, elements: Elements, json_fields: frozenset[str], mark: str = "") -> None:
@@ -79,28 +80,13 @@ class ElementReader:
         json_fields: as in `CallSyntax.reader`.
         mark: part of the call that has been read as a mark.
         """
+        super().__init__(mark)
         self._elements = elements
-        self.has_called = False
-        self.is_broken = False
-        self.is_over = False
-        self.unread = ""
-        self.not_called = ""
         self._json_fields = json_fields
         self._mark = mark
-        self._held = mark
         self._name = ""
         self._seen = set[str]()
         self._value: _Value | None = None
-
-    def push(self, text: str) -> list[AnswerEvent]:
-        """See `CallReader`."""
-        self._held += text
-        events = list[AnswerEvent]()
-        while not self.is_over and (news := self._next()) is not None:
-            events += news
-        if self.is_over:
-            self.unread, self._held = self._held, ""
-        return events
 
     def finish(self) -> list[AnswerEvent]:
         """See `CallReader`. An incomplete value that is JSON is left out."""
@@ -152,7 +138,7 @@ class ElementReader:
         self._held = value.removeprefix(opening)
         between = ", " if self._seen else ""
         self._seen.add(found[1])
-        return [ArgumentsPiece(f"{between}{_string(found[1])}: ")]
+        return [ArgumentsPiece(f"{between}{json_text(found[1])}: ")]
 
     def _is_json(self, field: re.Match[str]) -> bool:
         is_text = field.groupdict().get("is_text")
@@ -219,7 +205,7 @@ class _Value:
     def _quoted(self, text: str) -> str:
         opening = "" if self._has_quoted else '"'
         self._has_quoted = True
-        return opening + _string(text)[1:-1]
+        return opening + json_text(text)[1:-1]
 
 
 def _held_back(text: str, line_end: str, mark: str) -> int:
@@ -236,8 +222,4 @@ def json_value(text: str) -> str:
         written = scanner.push(text.strip() + " ")
         if scanner.is_done and not scanner.unread.strip():
             return written
-    return _string(text)
-
-
-def _string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return json_text(text)

@@ -9,16 +9,9 @@ from models.call_syntax.fields import properties_of
 from models.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
 from models.call_syntax.interface import NUMBERED, PromptTexts
 from models.call_syntax.literal_scanner import LiteralScanner, Notation
-from models.call_syntax.rules import (
-    any_call,
-    field_rules,
-    json_rule,
-    json_text,
-    repeated,
-    text_rule,
-)
+from models.call_syntax.rules import field_rules, json_rule, json_text, named_values, start_rules, text_rule
 from models.tool_call_parser import CallMarks, CallReader
-from models.tool_calls import ToolCall, read_object
+from models.tool_calls import ToolCall
 
 START, END = "<|tool_call>", "<tool_call|>"
 QUOTE = '<|"|>'
@@ -72,22 +65,17 @@ class Gemma4:
 
     def written(self, calls: Sequence[ToolCall], clean: Callable[[str], str]) -> str:
         """See `CallSyntax`. Arguments that are not an object become one text."""
-        return "".join(f"{START}call:{clean(call.name)}{_literal(_arguments(call), clean)}{END}" for call in calls)
+        return "".join(f"{START}call:{clean(call.name)}{_literal(named_values(call), clean)}{END}" for call in calls)
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. Required arguments come first."""
-        rules = [f"start: {repeated('call', '', most)}", any_call(len(tools)), f"quoted: {spell(QUOTE)} text"]
-        rules += [*text_rule(QUOTE, spell), *_VALUE_RULES]
+        rules = start_rules("", "", "", spell, most, len(tools))
+        rules += [f"quoted: {spell(QUOTE)} text", *text_rule(QUOTE, spell), *_VALUE_RULES]
         for index, tool in enumerate(tools):
             fields, added = field_rules(index, tool, _Values(tool, spell).argument, '","')
             begin = spell(f"{START}call:{tool['name']}{{")
             rules += [f"call_{index}: {begin} {fields} {spell('}' + END)}", *added]
         return rules
-
-
-def _arguments(call: ToolCall) -> dict[str, Any]:
-    values = read_object(call.arguments or "{}")
-    return {"arguments": call.arguments} if values is None else values
 
 
 def _literal(value: object, clean: Callable[[str], str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from models.call_reader import JsonCallReader
 from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
-from models.call_syntax.rules import NO_ARGUMENTS, any_call, arguments_text, comment, json_rule, repeated, thought_rules
+from models.call_syntax.rules import NO_ARGUMENTS, arguments_text, comment, json_rule, start_rules
 from models.harmony_thinking import Channels
 from models.tool_call_parser import CallMarks, CallReader
 from models.tool_calls import ToolCall
@@ -74,10 +74,8 @@ class JsonCalls:
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`."""
-        calls = repeated("call", spell(self.between), 1 if self.is_single else most)
-        start = [spell(self.opening.removeprefix(self.prompted)), calls, spell(self.closing)]
-        before, rules = thought_rules(self.channels, spell)
-        rules = [f"start: {before}{' '.join(filter(None, start))}", *rules, any_call(len(tools))]
+        opening, count = self.opening.removeprefix(self.prompted), 1 if self.is_single else most
+        rules = start_rules(opening, self.between, self.closing, spell, count, len(tools), self.channels)
         for index, tool in enumerate(tools):
             parts = [self._spelled(self.before, tool, spell), f"arguments_{index}"]
             parts.append(self._spelled(self.after, tool, spell))

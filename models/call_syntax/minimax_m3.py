@@ -7,9 +7,18 @@ from typing import Any, Final
 from models.call_syntax.fields import ITEM, container_of, is_list, may_be_text, nested_fields, properties_of
 from models.call_syntax.interface import NUMBERED, PromptTexts, instructions
 from models.call_syntax.nested_reader import CALL_END, MARK, NAME_START, NestedReader
-from models.call_syntax.rules import any_call, comment, json_rule, json_text, repeated, text_rule, with_definitions
+from models.call_syntax.rules import (
+    choice_of_texts,
+    comment,
+    json_rule,
+    json_text,
+    named_values,
+    start_rules,
+    text_rule,
+    with_definitions,
+)
 from models.tool_call_parser import CallMarks, CallReader
-from models.tool_calls import ToolCall, read_object
+from models.tool_calls import ToolCall
 
 START, END = f"{MARK}<tool_call>", f"{MARK}</tool_call>"
 _MAX_DEPTH: Final = 4
@@ -48,15 +57,11 @@ class MinimaxM3:
         return f"{START}\n{''.join(self._call(call, clean) for call in calls)}{END}"
 
     def _call(self, call: ToolCall, clean: Callable[[str], str]) -> str:
-        values = read_object(call.arguments or "{}")
-        if values is None:
-            values = {"arguments": call.arguments}
-        return f'{NAME_START}{clean(call.name)}">{_elements(values, clean)}{CALL_END}\n'
+        return f'{NAME_START}{clean(call.name)}">{_elements(named_values(call), clean)}{CALL_END}\n'
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. The parameters come in the order of the schema. The form of a text is not enforced."""
-        calls = repeated("call", "", most)
-        rules = [f"start: {spell(f'{START}{chr(10)}')} {calls} {spell(END)}", any_call(len(tools))]
+        rules = start_rules(f"{START}\n", "", END, spell, most, len(tools))
         rules += text_rule(MARK, spell)
         for index, tool in enumerate(tools):
             begin, end = spell(f'{NAME_START}{tool["name"]}">'), spell(f"{CALL_END}\n")
@@ -104,9 +109,8 @@ class _Values:
         begin, end = self._spell(f"{MARK}<{name}>"), self._spell(f"{MARK}</{name}>")
         # The rule of a text ends with the mark.
         text = f"text {json.dumps(f'</{name}>')}"
-        choices = schema.get("enum") if isinstance(schema, Mapping) else None
-        if isinstance(choices, list) and choices and all(isinstance(choice, str) for choice in choices):
-            return f"{begin} ({' | '.join(map(json.dumps, choices))}) {end}"
+        if (choice := choice_of_texts(schema)) is not None:
+            return f"{begin} {choice} {end}"
         if may_be_text(schema, self._schema):
             return f"{begin} {text}"
         whole = container_of(schema, self._schema)

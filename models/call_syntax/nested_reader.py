@@ -4,13 +4,15 @@ Every tag follows a mark, so the text of a value needs no escapes. The arguments
 emitted while it is written, and any other parameter at its end.
 """
 
-import json
 import re
 from typing import Final
 
 from models.call_syntax.element_reader import json_value
 from models.call_syntax.fields import ITEM, LIST, TEXT, field_name
 from models.call_syntax.headed_reader import beginnings, literal
+from models.call_syntax.part_reader import PartReader
+from models.call_syntax.rules import json_text
+from models.spelled_marks import begun
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
 
 MARK: Final = "]<]minimax[>["
@@ -39,31 +41,16 @@ class _Value:
         return "".join(self.parts)
 
 
-class NestedReader:
+class NestedReader(PartReader):
     """A `CallReader`. The call begins with its name."""
 
     def __init__(self, json_fields: frozenset[str]) -> None:
         """Create the reader. json_fields: as `nested_fields` names them."""
-        self.has_called = False
-        self.is_broken = False
-        self.is_over = False
-        self.unread = ""
-        self.not_called = ""
+        super().__init__()
         self._json_fields = json_fields
-        self._held = ""
         self._name = ""
         self._seen = set[str]()
         self._values = list[_Value]()
-
-    def push(self, text: str) -> list[AnswerEvent]:
-        """See `CallReader`."""
-        self._held += text
-        events = list[AnswerEvent]()
-        while not self.is_over and (news := self._next()) is not None:
-            events += news
-        if self.is_over:
-            self.unread, self._held = self._held, ""
-        return events
 
     def finish(self) -> list[AnswerEvent]:
         """See `CallReader`. An incomplete value that is not a text is left out."""
@@ -74,7 +61,7 @@ class NestedReader:
         if not self.has_called:
             return self._function()
         at = self._held.find(MARK)
-        before = self._held[: at if at >= 0 else len(self._held) - _begun(self._held)]
+        before = self._held[: at if at >= 0 else len(self._held) - begun(self._held, MARK)]
         if before:
             self._held = self._held[len(before) :]
             return self._text(before)
@@ -97,7 +84,7 @@ class NestedReader:
         is_streamed = len(self._values) == 1 and value.path not in self._json_fields
         if not is_streamed or not (value.has_begun_text or text.strip()):
             return []
-        written = _string(value.text)[1:-1]
+        written = json_text(value.text)[1:-1]
         opening = "" if value.has_begun_text else '"'
         value.has_begun_text = True
         value.parts.clear()
@@ -129,7 +116,7 @@ class NestedReader:
             return []
         between = ", " if self._seen else ""
         self._seen.add(name)
-        return [ArgumentsPiece(f"{between}{_string(name)}: ")]
+        return [ArgumentsPiece(f"{between}{json_text(name)}: ")]
 
     def _close(self, value: _Value) -> list[AnswerEvent]:
         self._values.pop()
@@ -147,26 +134,16 @@ class NestedReader:
         if value.inner:
             if all(name == ITEM for name, _ in value.inner):
                 return f"[{', '.join(written for _, written in value.inner)}]"
-            return f"{{{', '.join(f'{_string(name)}: {written}' for name, written in dict(value.inner).items())}}}"
+            return f"{{{', '.join(f'{json_text(name)}: {written}' for name, written in dict(value.inner).items())}}}"
         text, path = value.text, value.path
         if path in self._json_fields:
             empty = "[]" if path + LIST in self._json_fields else "{}"
             return json_value(text) if text.strip() else empty
         is_text = len(self._values) == 0 or path + TEXT in self._json_fields
-        return text if not is_text and _SCALAR.fullmatch(text) is not None else _string(text)
+        return text if not is_text and _SCALAR.fullmatch(text) is not None else json_text(text)
 
     def _break_off(self, text: str = "") -> list[AnswerEvent]:
         """End at a text that cannot continue the call."""
         self.is_broken = self.is_over = True
         self._held = text + self._held
         return [CallEnd(is_complete=False)] if self.has_called else []
-
-
-def _begun(text: str) -> int:
-    """Return the length of the longest suffix that may begin a mark."""
-    longest = min(len(MARK) - 1, len(text))
-    return next((size for size in range(longest, 0, -1) if MARK.startswith(text[-size:])), 0)
-
-
-def _string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -1,11 +1,12 @@
 """Incremental reader of calls written as those of Python's functions: [f(a="x"), g(n=2)], or one on each line."""
 
-import json
 import re
 from typing import Final
 
 from models.call_syntax.element_reader import LONGEST_SPACE
 from models.call_syntax.literal_scanner import LiteralScanner
+from models.call_syntax.part_reader import PartReader
+from models.call_syntax.rules import json_text
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart
 
 _LONGEST_NAME: Final = 256
@@ -16,7 +17,7 @@ _BEGUN_NAME = re.compile(r"[^\W\d][\w.\-]*")
 _BEGUN_FIELD = re.compile(r"[^\W\d][\w\-]*\s*(?:=\s*)?")
 
 
-class PythonReader:
+class PythonReader(PartReader):
     """A `CallReader`. A bracket around the calls is optional. All arguments are named.
 
     A call begins with its first argument, or with the bracket that closes it.
@@ -24,13 +25,8 @@ class PythonReader:
 
     def __init__(self, method: str = "") -> None:
         """Create the reader. method: text between the name of a function and its arguments, ".call" for example."""
-        self.has_called = False
-        self.is_broken = False
-        self.is_over = False
-        self.unread = ""
-        self.not_called = ""
+        super().__init__()
         self._method = method
-        self._held = ""
         self._skipped = ""
         self._in_list = False
         self._name = ""
@@ -38,16 +34,6 @@ class PythonReader:
         self._may_be_comma = False
         self._seen = set[str]()
         self._value: LiteralScanner | None = None
-
-    def push(self, text: str) -> list[AnswerEvent]:
-        """See `CallReader`."""
-        self._held += text
-        events = list[AnswerEvent]()
-        while not self.is_over and (news := self._next()) is not None:
-            events += news
-        if self.is_over:
-            self.unread, self._held = self._held, ""
-        return events
 
     def finish(self) -> list[AnswerEvent]:
         """See `CallReader`."""
@@ -124,7 +110,7 @@ class PythonReader:
         between = ", " if self._seen else ""
         self._seen.add(found[1])
         self._held, self._value = rest[found.end() :], LiteralScanner()
-        return [*self._begun(), ArgumentsPiece(f"{between}{json.dumps(found[1], ensure_ascii=False)}: ")]
+        return [*self._begun(), ArgumentsPiece(f"{between}{json_text(found[1])}: ")]
 
     def _begun(self) -> list[AnswerEvent]:
         """Return the events that begin the call, unless it has begun."""

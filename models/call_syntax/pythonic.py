@@ -11,10 +11,10 @@ from models.call_syntax.interface import NUMBERED, CallIds, PromptTexts
 from models.call_syntax.json_or_other_reader import JsonOrOtherReader
 from models.call_syntax.llama3 import LLAMA3, PARAMETERS
 from models.call_syntax.python_reader import PythonReader
-from models.call_syntax.rules import any_call, field_rules, json_rule, json_text, repeated, with_definitions
+from models.call_syntax.rules import field_rules, json_rule, json_text, named_values, start_rules, with_definitions
 from models.harmony_thinking import Channels
 from models.tool_call_parser import CallMarks, CallReader
-from models.tool_calls import ToolCall, read_object
+from models.tool_calls import ToolCall
 
 LIST_START, LIST_END = "<|python_start|>", "<|python_end|>"
 LFM2_START, LFM2_END = "<|tool_call_start|>", "<|tool_call_end|>"
@@ -76,8 +76,7 @@ class PythonCalls:
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. Required arguments come first."""
-        parts = (spell(self.opening), repeated("call", spell(self.between), most), spell(self.closing))
-        rules = [f"start: {' '.join(filter(None, parts))}", any_call(len(tools))]
+        rules = start_rules(self.opening, self.between, self.closing, spell, most, len(tools))
         for index, tool in enumerate(tools):
             rule = partial(_field_rule, tool)
             fields, added = field_rules(index, tool, rule, json.dumps(", "))
@@ -99,10 +98,7 @@ def _field_rule(tool: Mapping[str, Any], name: str, field: object) -> str:
 
 def _written(call: ToolCall, clean: Callable[[str], str]) -> str:
     """Write one call. Arguments that are not an object become one text."""
-    values = read_object(call.arguments or "{}")
-    if values is None:
-        values = {"arguments": call.arguments}
-    fields = ", ".join(f"{clean(name)}={clean(python_text(value))}" for name, value in values.items())
+    fields = ", ".join(f"{clean(name)}={clean(python_text(value))}" for name, value in named_values(call).items())
     return f"{clean(call.name)}({fields})"
 
 

@@ -101,9 +101,31 @@ def thought_rules(channels: Channels | None, spell: Callable[[str], str]) -> tup
     return "thought? ", [thought, *text_rule(channels.between, spell, name="thinking")]
 
 
-def any_call(count: int) -> str:
-    """Return the rule of one call of any of `count` tools."""
-    return "call: " + " | ".join(f"call_{index}" for index in range(count))
+def start_rules(
+    opening: str,
+    between: str,
+    closing: str,
+    spell: Callable[[str], str],
+    most: int,
+    count: int,
+    channels: Channels | None = None,
+) -> list[str]:
+    """Build the rules of 1 to `most` calls of `count` tools, whose rules are `call_N`, with the text around them.
+
+    opening, closing: text around all calls. between: text between two calls.
+    """
+    thought, rules = thought_rules(channels, spell)
+    parts = (spell(opening), repeated("call", spell(between), most), spell(closing))
+    call = "call: " + " | ".join(f"call_{index}" for index in range(count))
+    return [f"start: {thought}{' '.join(filter(None, parts))}", *rules, call]
+
+
+def choice_of_texts(schema: object) -> str | None:
+    """Return the expression for one of the texts that `schema` lists; None if it lists other values, or none."""
+    choices = schema.get("enum") if isinstance(schema, Mapping) else None
+    if not isinstance(choices, list) or not choices or not all(isinstance(choice, str) for choice in choices):
+        return None
+    return f"({' | '.join(map(json.dumps, choices))})"
 
 
 def repeated(item: str, between: str, most: int) -> str:
@@ -114,6 +136,12 @@ def repeated(item: str, between: str, most: int) -> str:
 def json_text(value: object) -> str:
     """Write a value as JSON, with characters beyond ASCII as they are."""
     return json.dumps(value, ensure_ascii=False)
+
+
+def named_values(call: ToolCall) -> Mapping[str, Any]:
+    """Return the arguments of a call by name. Arguments that are not an object become one text."""
+    values = read_object(call.arguments or "{}")
+    return {"arguments": call.arguments} if values is None else values
 
 
 def arguments_text(call: ToolCall) -> str:

@@ -229,9 +229,10 @@ class RequestOutput:
         return self.finish_reason is not None
 
     @property
-    def ended_by_token(self) -> bool:
-        """Whether the last of the ids ended the answer."""
-        return self.finish_reason == "stop" and self.stop_string is None
+    def said_logprobs(self) -> tuple[TokenLogprobs, ...]:
+        """Log probabilities without that of a token that ended the answer."""
+        ended_by_token = self.finish_reason == "stop" and self.stop_string is None
+        return self.logprobs[:-1] if ended_by_token else self.logprobs
 
     @property
     def cut_before(self) -> str | None:

@@ -31,7 +31,7 @@ class SamplingParams:
     seed: 64 bits. None on arrival; always set once processed, so that a run can be continued at any token.
     choice: number of this answer among those to one request. With the seed and a token's position, it selects the
         random number with which that token is drawn.
-    stop: at most 16 non-empty strings, never part of the text unless `include_stop_str_in_output` is set.
+    stop: at most 128 non-empty strings, never part of the text unless `include_stop_str_in_output` is set.
     stop_token_ids: ids that end the answer.
     eos_token_ids: the model's own ending ids, resolved; empty with `ignore_eos`.
     max_tokens: None on arrival means up to the end of the window. 0 computes the prompt alone: the request ends without

@@ -78,7 +78,7 @@ class Run:
             self.log.report(progress)
         self.token_ids.extend(output.token_ids)
         if self.logprobs is not None:
-            self.logprobs.extend(output.logprobs[:-1] if output.ended_by_token else output.logprobs)
+            self.logprobs.extend(output.said_logprobs)
         if output.reasoning:
             # Text in the same output took at least one more token.
             self.log.append(output.reasoning, len(self.token_ids) - bool(output.text), is_thought=True)

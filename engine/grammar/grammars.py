@@ -124,10 +124,9 @@ class Grammars:
         if self._refused_calls.get((tenant, form)) or not self._may_form_calls(params):
             return
         try:
-            if not self._forms.has(form, tenant):
-                check_form(form)
-                self.load()
-                await self._forms.prepare(form, tenant)
+            self._check_limits(form, tenant)
+            self.load()
+            await self._forms.prepare(form, tenant)
             self._refused_calls.pop((tenant, form), None)
         except (InvalidRequestError, OverloadedError) as error:
             logger.debug("calls are left to the model: %s", error)
@@ -139,7 +138,7 @@ class Grammars:
         if form is None or answers is None or (tenant, form) in self._refused_calls or not self._may_form_calls(params):
             return None
         try:
-            check_form(form)
+            self._check_limits(form, tenant)
             self.load()
             compiled = self._forms.get(form, tenant)
         except InvalidRequestError:
@@ -181,6 +180,9 @@ class Grammars:
                 raise InvalidRequestError(
                     f"{name} cannot be combined with a form, which alone decides the allowed tokens", param=name
                 )
+        self._check_limits(form, tenant)
+
+    def _check_limits(self, form: StructuredOutput, tenant: str) -> None:
         # A compiled form has passed this check.
         if not self._forms.has(form, tenant):
             check_form(form)

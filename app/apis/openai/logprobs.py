@@ -10,7 +10,7 @@ from engine.outputs import RequestOutput, TokenLogprobs
 
 def shown_logprobs(output: RequestOutput, *, ends_with_stop_token: bool) -> tuple[TokenLogprobs, ...]:
     """Return the log probabilities of the answer's tokens, without the stop token unless the client wants to see it."""
-    return output.logprobs[:-1] if output.ended_by_token and not ends_with_stop_token else output.logprobs
+    return output.logprobs if ends_with_stop_token else output.said_logprobs
 
 
 class TokenNames:

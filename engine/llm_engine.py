@@ -17,8 +17,8 @@ from engine.grammar.grammars import Grammars
 from engine.output_processor import OutputProcessor
 from engine.outputs import FinishReason, RequestOutput
 from engine.processor import Processor
-from engine.prompt_progress import ProgressReports
 from engine.request import Request
+from engine.scheduling.prompt_progress import ProgressReports
 from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler
 from engine.stats import EngineStats

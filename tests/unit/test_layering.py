@@ -34,7 +34,7 @@ ORDER = {
         tracing public_prefix detokenizer answer_text outputs timeline kv_block structured_output sampling_params
         sampling generate_request request scheduler_output kv grammar cost_filter speculation offload scheduling config
         tenants tenant_memory attention cpu worker device_check parent_process lasting_objects executor stats stats_log
-        pace step_trace core prefix_keys processor output_processor prompt_progress llm_engine stored_prefixes
+        pace step_trace core prefix_keys processor output_processor llm_engine stored_prefixes
         request_stream async_llm open_tiers build llm_outputs llm fleet
         """,
     "cache_tiers": """
@@ -57,7 +57,6 @@ SCHEDULER_SIDE = (
     "engine.core",
     "engine.processor",
     "engine.output_processor",
-    "engine.prompt_progress",
     "engine.scheduling",
     "engine.offload",
     "engine.speculation",

@@ -7,9 +7,9 @@ import pytest
 
 from cache_tiers.block_key import BlockKey
 from engine.outputs import KVReceipt, PromptProgress
-from engine.prompt_progress import ProgressReports
 from engine.request import Request, RequestStatus
 from engine.sampling_params import SamplingParams
+from engine.scheduling.prompt_progress import ProgressReports
 from engine.scheduling.step_cost import StepCost
 
 

@@ -58,8 +58,7 @@ def _ask_once(runner: asyncio.Runner, client: ChatClient, plan: ChatPlan) -> int
         return 2
     if runner.run(_ready(client)) is None:
         return 1
-    earlier = runner.run(client.newest()) if plan.resumes else None
-    conversation_id = earlier["id"] if earlier is not None else runner.run(client.create(plan.system))
+    conversation_id, _ = runner.run(_begun(client, plan))
     is_complete = runner.run(_answer(client, conversation_id, content, shows_thoughts=False, shows_receipt=False))
     return 0 if is_complete else 1
 
@@ -68,8 +67,7 @@ def _converse(runner: asyncio.Runner, client: ChatClient, plan: ChatPlan) -> int
     model = runner.run(_ready(client))
     if model is None:
         return 1
-    earlier = runner.run(client.newest()) if plan.resumes else None
-    conversation_id = earlier["id"] if earlier is not None else runner.run(client.create(plan.system))
+    conversation_id, earlier = runner.run(_begun(client, plan))
     print(f"{model['name']} at {client.url}. {HELP} lists commands, Ctrl-C stops an answer, Ctrl-D quits.")
     if earlier is not None:
         print(f"Continuing “{printable(earlier['title'] or 'New chat')}”:\n{_end_of(earlier)}")
@@ -86,22 +84,24 @@ def _converse(runner: asyncio.Runner, client: ChatClient, plan: ChatPlan) -> int
         except EOFError:
             print()
             return 0
-        match content:
-            case "":
-                continue
-            case _ if content == HELP:
-                print(COMMANDS)
-                continue
-            case _ if content == THOUGHTS:
-                shows_thoughts = not shows_thoughts
-                print(f"Thoughts are {'shown' if shows_thoughts else 'hidden'}.")
-                continue
-        try:
-            runner.run(_answer(client, conversation_id, content, shows_thoughts=shows_thoughts, shows_receipt=True))
-        except KeyboardInterrupt:
-            print("\n(stopped)")
-        except RefusedError as error:
-            print(f"ebb: {error.message}", file=sys.stderr)
+        if content == HELP:
+            print(COMMANDS)
+        elif content == THOUGHTS:
+            shows_thoughts = not shows_thoughts
+            print(f"Thoughts are {'shown' if shows_thoughts else 'hidden'}.")
+        elif content:
+            try:
+                runner.run(_answer(client, conversation_id, content, shows_thoughts=shows_thoughts, shows_receipt=True))
+            except KeyboardInterrupt:
+                print("\n(stopped)")
+            except RefusedError as error:
+                print(f"ebb: {error.message}", file=sys.stderr)
+
+
+async def _begun(client: ChatClient, plan: ChatPlan) -> tuple[str, dict[str, Any] | None]:
+    """Return the id of the conversation to ask in, and the earlier conversation if that one continues."""
+    earlier = await client.newest() if plan.resumes else None
+    return (earlier["id"] if earlier is not None else await client.create(plan.system)), earlier
 
 
 def _end_of(conversation: dict[str, Any]) -> str:

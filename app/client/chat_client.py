@@ -3,7 +3,8 @@
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,12 +68,20 @@ class ChatClient:
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise NoServerError(f"no server answers at {self.url} ({error or type(error).__name__})") from error
 
+    @contextmanager
+    def _unbroken(self) -> Iterator[None]:
+        """Raise NoServerError if the connection breaks within the block."""
+        try:
+            yield
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
+
     async def newest(self) -> dict[str, Any] | None:
         """Get the conversation that changed last, with its messages; None if there is none.
 
         Raises NoServerError, RefusedError.
         """
-        try:
+        with self._unbroken():
             async with self._session.get("/api/conversations") as response:
                 await _refuse_errors(response)
                 listed = (await response.json())["data"]
@@ -83,25 +92,19 @@ class ChatClient:
             async with self._session.get(f"/api/conversations/{newest['id']}") as response:
                 await _refuse_errors(response)
                 return dict(await response.json())
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
 
     async def create(self, system_prompt: str | None = None) -> str:
         """Create a conversation and return its id. Raises NoServerError, RefusedError."""
-        try:
+        with self._unbroken():
             async with self._session.post("/api/conversations", json={"system_prompt": system_prompt}) as response:
                 await _refuse_errors(response)
                 return str((await response.json())["id"])
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
 
     async def drain(self, replica: int) -> None:
         """Have a replica drained. Raises NoServerError, RefusedError."""
-        try:
+        with self._unbroken():
             async with self._session.post(f"/api/admin/replicas/{replica}/drain") as response:
                 await _refuse_errors(response)
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
 
     async def send(self, conversation_id: str, content: str) -> AsyncGenerator[Event, None]:
         """Send `content` and yield the events of the answer. Cancelling also cancels the run on the server.
@@ -110,7 +113,7 @@ class ChatClient:
         """
         path = f"/api/conversations/{conversation_id}/messages"
         request = asyncio.ensure_future(self._session.post(path, json={"content": content}).__aenter__())
-        try:
+        with self._unbroken():
             try:
                 response = await asyncio.shield(request)
             except asyncio.CancelledError:
@@ -126,8 +129,6 @@ class ChatClient:
                 except asyncio.CancelledError:
                     await self._cancel(response)
                     raise
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise NoServerError(f"the connection to {self.url} broke ({error or type(error).__name__})") from error
 
     async def _cancel(self, response: aiohttp.ClientResponse) -> None:
         run_id = response.headers.get("X-Run-Id")

@@ -119,6 +119,10 @@ class PromptMaker:
             param=self.param,
         )
 
+    def said(self, path: Sequence[Message]) -> list[ChatMessage]:
+        """Return the messages of a prompt that has the whole path, as the template receives them."""
+        return [*self.tools, *chat_messages(self.system_prompt, turns_of(path))]
+
     def _was_thought(self, answer: Message) -> bool:
         thinking = self.engine.chat_format.thinking
         return thinking is not None and thinking.is_in(unpack_ids(answer.tokens.ids))

@@ -3,16 +3,13 @@
 Reports are not stored. A notice that is lost leaves a follower without one until the next.
 """
 
-import asyncio
 import json
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import fields
-from functools import partial
 from typing import Final
 
+from app.runs.outbox import Outbox
 from app.storage.connection import NOTICE_CHARACTERS, Connection
 from app.storage.database import Database
 from engine.outputs import PromptProgress
@@ -22,41 +19,25 @@ READING: Final = "reading"
 
 _REPORTS_OF_A_NOTICE: Final = NOTICE_CHARACTERS // 350
 
-logger = logging.getLogger(__name__)
-
 
 class SharedProgress:
-    """Owner of the reports that other servers do not have yet, and of the task that sends them."""
+    """Owner of the reports that other servers do not have yet."""
 
     def __init__(self, database: Database, is_alone: Callable[[], bool]) -> None:
         """Prepare to send. is_alone: as in `SharedChanges`."""
-        self._database = database
         self._is_alone = is_alone
-        self._waiting: dict[str, PromptProgress] = {}
-        self._sending: asyncio.Task[None] | None = None
+        self._outbox = Outbox[str, PromptProgress](database, _notify, "reports")
 
     def add(self, run_id: str, progress: PromptProgress) -> None:
         """Send a report to the other servers, if there are any, in place of an earlier one that waits."""
         if self._is_alone():
             return
-        self._waiting[run_id] = progress
-        if self._sending is None or self._sending.done():
-            self._sending = asyncio.create_task(self._send(), name="share-progress")
+        self._outbox.waiting[run_id] = progress
+        self._outbox.send()
 
     async def stop(self) -> None:
         """Stop sending."""
-        if self._sending is not None:
-            self._sending.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._sending
-
-    async def _send(self) -> None:
-        while self._waiting:
-            waiting, self._waiting = self._waiting, {}
-            try:
-                await self._database.write(partial(_notify, waiting), durable=False)
-            except Exception as error:
-                logger.warning("the progress of %d prompts did not reach other servers: %s", len(waiting), error)
+        await self._outbox.stop()
 
 
 def _notify(reports: Mapping[str, PromptProgress], connection: Connection) -> None:

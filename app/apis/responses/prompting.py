@@ -14,7 +14,7 @@ from app.prompts.headless import NOTHING_LACKS, HeadPart
 from app.prompts.stateless import Remember, WholePrompts, plain_answer
 from app.prompts.thinking import preferred_mode
 from app.prompts.tokenization import MANY_MESSAGES, apart_if, go_on
-from app.prompts.turn_prompt import Prompt, PromptMaker, chat_messages, turns_of
+from app.prompts.turn_prompt import Prompt, PromptMaker, turns_of
 from app.tenants.gate import TenantGate
 from engine.errors import PromptTooLongError
 from models.chat_format import Message as ChatMessage
@@ -108,9 +108,7 @@ class ResponsePrompts:
     ) -> list[ChatMessage]:
         """Return all messages of a prompt as the template gets them, those before `asked` included."""
         maker, path = self.maker(engine, parent, fields), [*parent.path, *asked]
-        return await apart_if(
-            len(path) >= MANY_MESSAGES, lambda: [*maker.tools, *chat_messages(maker.system_prompt, turns_of(path))]
-        )
+        return await apart_if(len(path) >= MANY_MESSAGES, lambda: maker.said(path))
 
     async def from_texts(
         self,
@@ -128,7 +126,7 @@ class ResponsePrompts:
         stop: as in `to_ids`.
         """
         engine, offer = maker.engine, fields.offer
-        said = [*maker.tools, *chat_messages(maker.system_prompt, turns_of(messages))]
+        said = maker.said(messages)
         whole = await self._prompts.prompt(
             self._gate,
             engine,

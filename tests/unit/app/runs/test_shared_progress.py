@@ -45,8 +45,8 @@ async def test_newest_report_of_each_run_is_sent_in_few_notices() -> None:
         for run_id in ids:
             shared.add(run_id, progress(done))
     notices.gate.set()
-    assert shared._sending is not None
-    await shared._sending
+    assert shared._outbox._sending is not None
+    await shared._outbox._sending
     assert len(notices.sent) == 4
     received = [report for text in notices.sent for report in reports_in(text)]
     assert received == [(ids[0], progress(5)), *((run_id, progress(150_000)) for run_id in ids)]

@@ -9,7 +9,6 @@ from app.config.settings import Settings
 from app.config.sizes import format_size
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.companion_folder import companion_folder, socket_path
-from cache_tiers.redis.errors import RedisAddressError
 from cache_tiers.redis.inspection import clear, connect, stat, verify
 from engine.errors import EbbError
 
@@ -35,10 +34,7 @@ def _address(settings: Settings) -> RedisAddress:
         raise CacheUnreachableError("Redis is off (--redis-url off): there is nothing to inspect")
     if settings.redis_url == "auto":
         return RedisAddress(unix_path=socket_path(companion_folder(settings.state_dir)))
-    try:
-        return parse_redis_url(settings.redis_url)
-    except RedisAddressError as error:
-        raise CacheUnreachableError(f"--redis-url: {error}") from error
+    return parse_redis_url(settings.redis_url)
 
 
 def _advice(settings: Settings, address: RedisAddress, error: redis.RedisError) -> str:

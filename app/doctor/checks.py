@@ -34,7 +34,7 @@ from app.storage.sqlite.restoration import is_restore_pending
 from app.storage.sqlite.snapshot import quick_check
 from app.transport.tls import own_certificate
 from cache_tiers.redis.address import parse_redis_url
-from cache_tiers.redis.errors import RedisAddressError, RedisError
+from cache_tiers.redis.errors import RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_redis_server
 from engine.attention.backend import AttentionSpec
@@ -153,7 +153,7 @@ def check_redis(settings: Settings) -> Finding:
             connection.call(b"PING")
         finally:
             connection.close()
-    except (RedisAddressError, RedisError, OSError) as error:
+    except (RedisError, OSError) as error:
         advice = "start it or correct --redis-url; until then the tier is off"
         return Finding("warn", "redis", f"the server does not answer: {error}", advice)
     return Finding("ok", "redis", f"{address} answers")

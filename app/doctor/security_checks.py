@@ -20,7 +20,6 @@ from app.config.settings import Settings
 from app.doctor.finding import Finding
 from app.doctor.tls_checks import check_tls
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
-from cache_tiers.redis.errors import RedisAddressError
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 WRITE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
@@ -142,11 +141,7 @@ def check_redis(settings: Settings) -> Finding:
         return Finding("ok", "redis", "off")
     if settings.redis_url == "auto":
         return Finding("ok", "redis", "a companion on a socket that only its owner can access")
-    try:
-        address = parse_redis_url(settings.redis_url)
-    except RedisAddressError as error:
-        return Finding("warn", "redis", str(error), "correct --redis-url; until then the tier is off")
-    return _redis_by_url(address)
+    return _redis_by_url(parse_redis_url(settings.redis_url))
 
 
 def _redis_by_url(address: RedisAddress) -> Finding:

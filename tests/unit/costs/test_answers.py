@@ -166,7 +166,7 @@ ROWS: Final = (
     CostRow("reasoning of spaces", repeated(" "), split_reasoning, 1_000, 100_000),
     CostRow("answer with a frame", repeated("</respons", "<think></think><response>"), split_reasoning, 150, 25_000),
     CostRow("answer of a begun stop text", repeated("aaab"), cut_at("a" * 16), 250, 50_000),
-    CostRow("answer of many stop texts", repeated("a"), cut_at(*MANY_STOPS), 100, 10_000),
+    CostRow("answer of many stop texts", repeated("a"), cut_at(*MANY_STOPS), 600, 10_000),
 )
 FURTHER_ROWS: Final = (
     *(

@@ -146,7 +146,6 @@ def test_folder_of_another_user_is_warned_of(tmp_path: Path, monkeypatch: pytest
         ("rediss://cache.example", "every client that reaches it"),
         ("rediss://:hunter2@cache.example?ssl_cert_reqs=none", "without verification of the certificate"),
         ("redis://127.0.0.1", "every user of this machine"),
-        ("redis://127.0.0.1/x", "correct --redis-url"),
     ],
 )
 def test_redis_readable_by_others_is_warned_of(tmp_path: Path, url: str, words: str) -> None:

@@ -1,6 +1,7 @@
 """Reasoning in channels: an answer is several messages, each with a header that tells reasoning from calls and text.
 
-Source of gpt-oss's: https://github.com/openai/harmony. Headers that deviate from it are read as far as they can be.
+Source of the channels of gpt-oss: https://github.com/openai/harmony. The reader also accepts
+other headers.
 """
 
 import re

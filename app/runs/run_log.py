@@ -134,7 +134,7 @@ class RunLog:
 
     @property
     def _is_reading(self) -> bool:
-        """Whether the prompt is still being computed, as far as the log knows."""
+        """Whether the log has neither a text of this process nor an end, so that the prompt is being computed."""
         return self._last_delta == self._reported_after and self._end is None
 
     def close(self, answer: Message, num_tokens: int, error: Mapping[str, Any] | None = None) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 from openai.types.responses import ResponseStreamEvent
 
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, text_of
+from tests.unit.fake_chat_format import text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 Api = RunningServer[FakeEngine]
 

@@ -1,6 +1,7 @@
 """An engine without a model whose answers are a given text, so that they can call tools."""
 
-from tests.unit.fake_engine import END, FakeEngine, FakeStream
+from tests.unit.fake_chat_format import END
+from tests.unit.fake_engine import FakeEngine, FakeStream
 
 
 class ScriptedEngine(FakeEngine):

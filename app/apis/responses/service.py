@@ -377,7 +377,7 @@ class Responses:
 
 
 def _record_of(engine: Backend, fields: ResponseRequest, input_name: str | None) -> ResponseRecord:
-    """Return what is stored of a request besides its messages. input_name: as in `ResponseRecord`."""
+    """Return the stored fields of a request, without its messages. input_name: as in `ResponseRecord`."""
     return ResponseRecord(
         model=engine.model_name,
         background=bool(fields.background),

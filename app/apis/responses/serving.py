@@ -45,7 +45,6 @@ def streamed(
     """Answer with the events of the response `record`.
 
     tokenizer: names the tokens of log probabilities.
-
     is_stored: whether the response can be retrieved later. Otherwise its run is forgotten when the connection ends.
     shows_progress: as in `ResponseEvents`.
     """

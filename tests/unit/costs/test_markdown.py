@@ -18,7 +18,7 @@ def maker(text: dict[str, str]) -> Callable[[int], str]:
 
 
 def rendered(text: str) -> str:
-    # The time of a page is not what is measured.
+    # A page limits the time of its texts. This clock stands still, so that all of the text is rendered.
     return SharedMarkdown(clock=lambda: 0.0).render(text)
 
 

@@ -6,7 +6,8 @@ import aiohttp
 import pytest
 
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_engine import FakeEngine, text_of
+from tests.unit.fake_chat_format import text_of
+from tests.unit.fake_engine import FakeEngine
 
 Api = RunningServer[FakeEngine]
 

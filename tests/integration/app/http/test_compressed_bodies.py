@@ -11,7 +11,8 @@ from ollama import AsyncClient
 from openai import AsyncOpenAI
 
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, text_of
+from tests.unit.fake_chat_format import text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 QUESTION = "When is high tide? " * 50

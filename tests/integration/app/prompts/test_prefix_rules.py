@@ -18,7 +18,8 @@ from tests.harness_bodies import HARNESSES, HEADER, claude_code, opencode
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.integration.responses_rig import prompt
-from tests.unit.fake_engine import FakeEngine, text_of
+from tests.unit.fake_chat_format import text_of
+from tests.unit.fake_engine import FakeEngine
 
 Api = RunningServer[FakeEngine]
 

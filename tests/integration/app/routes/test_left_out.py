@@ -8,7 +8,8 @@ from app.prompts.summary import HEAD, TASK
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, error_of, said, shown
 from tests.integration.sse_events import all_events, events
-from tests.unit.fake_engine import ANSWER_WORDS, WINDOW, FakeEngine
+from tests.unit.fake_chat_format import WINDOW
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 Api = RunningServer[FakeEngine]
 LONG = "x" * (WINDOW // 3)

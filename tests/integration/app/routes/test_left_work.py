@@ -14,7 +14,8 @@ from app.storage.search import SearchStore
 from app.tenants.gate import TenantGate
 from app.transport.protocol import HttpProtocol
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.unit.fake_engine import FakeChatFormat, FakeEngine, FakeTokenizer
+from tests.unit.fake_chat_format import FakeChatFormat, FakeTokenizer
+from tests.unit.fake_engine import FakeEngine
 
 Api = RunningServer[FakeEngine]
 

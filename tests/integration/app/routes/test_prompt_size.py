@@ -6,7 +6,7 @@ import aiohttp
 
 from tests.integration.conversations_client import error_of
 from tests.integration.sse_events import all_events
-from tests.unit.fake_engine import WINDOW
+from tests.unit.fake_chat_format import WINDOW
 
 
 async def size(http: aiohttp.ClientSession, **fields: Any) -> dict[str, Any]:

@@ -11,7 +11,8 @@ import pytest
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events
-from tests.unit.fake_engine import FAILING, FakeEngine, text_of
+from tests.unit.fake_chat_format import text_of
+from tests.unit.fake_engine import FAILING, FakeEngine
 
 Api = RunningServer[FakeEngine]
 

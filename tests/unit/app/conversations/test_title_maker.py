@@ -16,7 +16,8 @@ from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
 from engine.urgency import Urgency
-from tests.unit.fake_engine import END, FAILING, WORDS, FakeEngine, FakeStream, text_of
+from tests.unit.fake_chat_format import END, WORDS, text_of
+from tests.unit.fake_engine import FAILING, FakeEngine, FakeStream
 
 pytest_plugins = ["tests.services_fixtures"]
 

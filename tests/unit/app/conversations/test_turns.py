@@ -22,7 +22,8 @@ from app.storage.messages import MessageStore
 from app.storage.run_records import RunProgress, StoredLength
 from app.storage.runs import RunStore
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
-from tests.unit.fake_engine import ANSWER_WORDS, END, FAILING, WINDOW, FakeEngine, text_of
+from tests.unit.fake_chat_format import END, WINDOW, text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
 pytest_plugins = ["tests.services_fixtures"]
 

@@ -15,7 +15,7 @@ from tokenizers.normalizers import Sequence as Normalizers
 from app.prompts.exact_ids import exact_ids
 from engine.detokenizer import Detokenizer, StopStrings
 from models.tokenizer import Tokenizer
-from tests.unit.fake_engine import END, WORDS, FakeTokenizer
+from tests.unit.fake_chat_format import END, WORDS, FakeTokenizer
 
 W0, W1, W2 = WORDS, WORDS + 1, WORDS + 2
 SMILE = list("🙂".encode())

@@ -26,7 +26,8 @@ from models.chat_format import Message
 from models.errors import ChatFormatError
 from models.thinking import MarkedThinking
 from tests.sizes import Size
-from tests.unit.fake_engine import END, REFUSED, START, WORDS, FakeChatFormat, FakeEngine, text_of
+from tests.unit.fake_chat_format import END, REFUSED, START, WORDS, FakeChatFormat, text_of
+from tests.unit.fake_engine import FakeEngine
 
 WHOLE = [WORDS, WORDS + 1, END]
 """Produced ids of the text " w0 w1", which the tokenizer encodes to six other ids."""

@@ -9,7 +9,7 @@ from app.prompts.earlier_prompts import Earlier, Known
 from app.runs.reuse_report import reuse_report, stored_reuse
 from cache_tiers.tier import BLOCK_TTL_SECONDS
 from engine.outputs import KnownPrefix, Reuse
-from tests.unit.fake_engine import FakeTokenizer
+from tests.unit.fake_chat_format import FakeTokenizer
 
 NOW = 1_000_000_000.0
 GONE = {"cause": "evicted", "detail": "no longer in Redis", "gone_from": ["device", "cpu", "redis"]}

@@ -73,7 +73,7 @@ interface Rest {
 
 /**
  * Return the number of leading parts that can no longer change, and the length of their text: those before a blank line after
- * which a line is complete, because that line decides whether the last of them goes on.
+ * which a line is complete, because that line decides whether the last block continues.
  */
 function finishedPart({ text, parts, open }: Rest): { count: number; length: number } {
   const lines = text.split("\n");

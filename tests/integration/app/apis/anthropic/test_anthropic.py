@@ -11,7 +11,8 @@ import pytest
 from app.domain.bounds import MAX_BODY_BYTES
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.sse_events import Event, all_events, events
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of
+from tests.unit.fake_chat_format import WINDOW, text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
 Api = RunningServer[FakeEngine]
 

@@ -11,7 +11,8 @@ from anthropic import AsyncAnthropic
 
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, WINDOW, FakeEngine, text_of
+from tests.unit.fake_chat_format import WINDOW, text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
 Api = RunningServer[FakeEngine]
 

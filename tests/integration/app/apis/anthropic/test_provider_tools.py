@@ -10,7 +10,7 @@ from anthropic import AsyncAnthropic
 
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import text_of
+from tests.unit.fake_chat_format import text_of
 from tests.unit.scripted_engine import ScriptedEngine
 
 CALL = '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</tool_call>'

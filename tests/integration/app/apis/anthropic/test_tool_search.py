@@ -14,7 +14,8 @@ from engine.generate_request import GenerateRequest
 from models.tool_format import find_tool_format
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import END, FakeEngine, FakeStream, text_of
+from tests.unit.fake_chat_format import END, text_of
+from tests.unit.fake_engine import FakeEngine, FakeStream
 
 NAMES = ("tool_search_tool_regex", "tool_search_tool_bm25")
 WEATHER = {

@@ -12,7 +12,8 @@ from ollama import AsyncClient, ChatResponse, ResponseError
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import ANSWER_WORDS, END, FAILING, WINDOW, FakeEngine, text_of
+from tests.unit.fake_chat_format import END, WINDOW, text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
 Api = RunningServer[FakeEngine]
 

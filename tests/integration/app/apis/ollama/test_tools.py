@@ -16,7 +16,8 @@ from engine.build import build_engine
 from tests.integration.api_server import running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config
-from tests.unit.fake_engine import END, FakeEngine, FakeStream, text_of
+from tests.unit.fake_chat_format import END, text_of
+from tests.unit.fake_engine import FakeEngine, FakeStream
 
 CITY = {
     "type": "object",

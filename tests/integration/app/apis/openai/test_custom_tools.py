@@ -17,7 +17,7 @@ from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import settled
-from tests.unit.fake_engine import text_of
+from tests.unit.fake_chat_format import text_of
 from tests.unit.scripted_engine import ScriptedEngine
 
 CODE = 'print("hi")\n# 10 \\ 2'

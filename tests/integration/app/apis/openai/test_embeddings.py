@@ -13,7 +13,8 @@ from openai import AsyncOpenAI
 from app.serving.embedding import AT_ONCE
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import FAILING, WINDOW, FakeEngine
+from tests.unit.fake_chat_format import WINDOW
+from tests.unit.fake_engine import FAILING, FakeEngine
 
 Api = RunningServer[FakeEngine]
 

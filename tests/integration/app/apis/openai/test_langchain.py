@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from tests.integration.api_server import RunningServer
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine, text_of
+from tests.unit.fake_chat_format import text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
 Api = RunningServer[FakeEngine]
 

@@ -7,7 +7,8 @@ import aiohttp
 import pytest
 
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.unit.fake_engine import END, START, WINDOW, WORDS, FakeEngine
+from tests.unit.fake_chat_format import END, START, WINDOW, WORDS
+from tests.unit.fake_engine import FakeEngine
 
 Api = RunningServer[FakeEngine]
 

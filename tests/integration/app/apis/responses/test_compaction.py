@@ -18,7 +18,7 @@ from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import settled
 from tests.integration.responses_rig import WHOLE_ANSWER, Api, prompt
 from tests.sizes import Size
-from tests.unit.fake_engine import WINDOW, text_of
+from tests.unit.fake_chat_format import WINDOW, text_of
 
 HISTORY: list[Any] = [
     {"role": "developer", "content": "Rhyme."},

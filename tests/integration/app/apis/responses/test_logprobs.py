@@ -8,7 +8,8 @@ from openai import AsyncOpenAI
 from engine.outputs import RequestOutput
 from tests.integration.compatibility import row
 from tests.integration.responses_rig import WHOLE_ANSWER, Api, all_of, text_in
-from tests.unit.fake_engine import END, WORDS, fake_logprobs
+from tests.unit.fake_chat_format import END, WORDS
+from tests.unit.fake_engine import fake_logprobs
 
 ASKED: Any = {"model": "fake-1", "input": "hi", "include": ["message.output_text.logprobs"]}
 

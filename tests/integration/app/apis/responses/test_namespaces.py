@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import text_of
+from tests.unit.fake_chat_format import text_of
 from tests.unit.scripted_engine import ScriptedEngine
 
 ECHO: dict[str, Any] = {

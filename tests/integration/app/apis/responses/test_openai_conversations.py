@@ -9,7 +9,8 @@ from openai import AsyncOpenAI
 
 from tests.integration.api_server import RunningServer
 from tests.integration.sse_events import all_events
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, text_of
+from tests.unit.fake_chat_format import text_of
+from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 Api = RunningServer[FakeEngine]
 

@@ -11,7 +11,8 @@ from openai.types.responses import Response, ResponseOutputMessage
 
 from tests.integration.conversations_client import error_of, read
 from tests.integration.responses_rig import NUM_TOKENS, WHOLE_ANSWER, Api, all_of, prompt
-from tests.unit.fake_engine import FAILING, REFUSED, WINDOW
+from tests.unit.fake_chat_format import REFUSED, WINDOW
+from tests.unit.fake_engine import FAILING
 
 
 async def test_response_has_text_status_and_receipt(client: AsyncOpenAI, api: Api) -> None:

@@ -17,7 +17,7 @@ from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import settled
 from tests.integration.responses_rig import Api, prompt
-from tests.unit.fake_engine import WINDOW
+from tests.unit.fake_chat_format import WINDOW
 
 SENTENCE = "Rivers carry water from the hills to the sea, and the sea gives it back as rain."
 CALM: dict[str, Any] = {"model": "smollm2", "temperature": 0, "max_output_tokens": 8, "truncation": "auto"}

@@ -12,7 +12,8 @@ from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
 from engine.errors import NotFoundError
 from models.thinking import MarkedThinking
-from tests.unit.fake_engine import WINDOW, FakeEngine
+from tests.unit.fake_chat_format import WINDOW
+from tests.unit.fake_engine import FakeEngine
 
 READY_AT = 1_700_000_000
 

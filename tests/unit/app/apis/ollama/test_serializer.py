@@ -8,7 +8,8 @@ from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from engine.errors import EngineError
 from engine.outputs import FinishReason, KVReceipt, Phases, RequestOutput, Usage
 from models.tool_format import find_tool_format
-from tests.unit.fake_engine import WORDS, FakeTokenizer, fake_logprobs
+from tests.unit.fake_chat_format import WORDS, FakeTokenizer
+from tests.unit.fake_engine import fake_logprobs
 
 BROKEN = (
     '<tool_call>\n{"name": "remove", "arguments": {"path": "/srv", "only": "*.log\n*.tmp"}}\n</tool_call>',

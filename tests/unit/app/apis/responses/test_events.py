@@ -16,7 +16,8 @@ from app.domain.token_history import MessageTokens, pack_ids
 from app.domain.tool_use import MayCall
 from app.runs.run_log import RunLog
 from models.thinking import MarkedThinking
-from tests.unit.fake_engine import END, START, FakeEngine
+from tests.unit.fake_chat_format import END, START
+from tests.unit.fake_engine import FakeEngine
 
 RECORD = ResponseRecord("m", True, None, None, None, None, {})
 SMALL = 'Hi<tool_call>{"name":"f","arguments":{"b":"c"}}</tool_call>'

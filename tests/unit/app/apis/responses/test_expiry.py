@@ -20,7 +20,8 @@ from app.storage.responses import oldest_expiring, with_input
 from app.storage.sqlite.database import SqliteDatabase
 from engine.errors import NotFoundError
 from tests.unit.app.conversations.test_deletions import serving
-from tests.unit.fake_engine import FakeEngine, text_of
+from tests.unit.fake_chat_format import text_of
+from tests.unit.fake_engine import FakeEngine
 
 LATER = 1e12
 T = TypeVar("T")

@@ -9,7 +9,8 @@ from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
 from app.runs.run_log import MAX_NEWS
 from models.thinking import MarkedThinking
-from tests.unit.fake_engine import END, START, WORDS, FakeEngine
+from tests.unit.fake_chat_format import END, START, WORDS
+from tests.unit.fake_engine import FakeEngine
 
 
 def answer(content: str, ids: list[int]) -> Message:

@@ -10,7 +10,7 @@ from app.apis.responses.text_logprobs import TextLogprobs
 from app.runs.run_log import RunLog
 from engine.outputs import TokenLogprobs
 from tests.unit.app.apis.responses.test_events import ANSWER, CUSTOM, RECORD, Source, answer, live
-from tests.unit.fake_engine import FakeTokenizer
+from tests.unit.fake_chat_format import FakeTokenizer
 
 UNFINISHED = "a <to"
 

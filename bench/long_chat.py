@@ -1,5 +1,6 @@
 """Long chats, in the formats that chat pages take them in. Every answer is Markdown."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from bench.page_answer import MARKDOWN
@@ -10,20 +11,20 @@ def text_of(number: int) -> str:
     return f"Message {number} of the log." + (MARKDOWN if number % 2 else "")
 
 
-def ebb_file(messages: int) -> dict[str, Any]:
-    """Build a long chat as a file for Ebb's import."""
-    ids = [None, *(f"msg_page_streaming_{number}" for number in range(messages))]
+def ebb_file(texts: Sequence[str]) -> dict[str, Any]:
+    """Build a chat of questions and answers in turn as a file for Ebb's import."""
+    ids = [None, *(f"msg_page_streaming_{number}" for number in range(len(texts)))]
     said = [
         {
             "id": ids[number + 1],
             "parent_id": ids[number],
             "role": ("user", "assistant")[number % 2],
-            "content": text_of(number),
+            "content": text,
             "status": "complete",
             "created_at": float(number),
             "completed_at": float(number),
         }
-        for number in range(messages)
+        for number, text in enumerate(texts)
     ]
     chat: dict[str, Any] = {
         "id": "conv_page_streaming",

@@ -1,7 +1,8 @@
 """`python -m bench.page`: whether the page keeps up with a fast, long answer and with a long chat.
 
 Runs in Chromium, against the real server with an engine that replays an answer at a fixed rate: Markdown of all kinds,
-one block of code, one table, and diagrams with two open previews. A frame counts as dropped if it comes more than
+one block of code, one table, diagrams with two open previews, and texts of one construct (`bench.page_texts`). Lists of
+few and of many chats follow (`bench.page_lists`). A frame counts as dropped if it comes more than
 `FRAME_GAP_MS` after its predecessor. A long task is one that the browser itself reports, of over 50 ms. The computing
 time of a task separates the page's work from the load of a busy machine. The targets are about the time that a person
 waits.
@@ -9,38 +10,34 @@ waits.
 
 import argparse
 import tempfile
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from statistics import median, median_low
+from typing import TypeVar
 
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 from bench.api.replay_server import replay_server
 from bench.chromium import launch_chromium
 from bench.ending import run_to_end
-from bench.long_chat import ebb_file
+from bench.long_chat import ebb_file, text_of
 from bench.machine import Machine, describe_machine
-from bench.page_answer import MARKDOWN, Answer, code, drawings, table
+from bench.page_answer import MARKDOWN, Answer, code, drawings, table, words_of
+from bench.page_lists import ListFigures, fill, lists_table, measure_lists
+from bench.page_lists import targets as list_targets
+from bench.page_texts import TextFigures, measure_texts, texts_table
+from bench.page_texts import targets as text_targets
+from bench.page_visit import ANSWERED, POLL_MS, SETTLED_MS, new_page
 from bench.report import RESULTS, Target, write_results
 from bench.report_tables import table as report_table
 from bench.report_tables import targets_table
-from bench.server import EbbServer
 from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
 
 MAX_TASK_MS = 50.0
 MAX_OPEN_SECONDS = 1.0
 CODE_LINES, TABLE_ROWS, DRAWINGS = 3_000, 1_000, 20
-POLL_MS, SETTLED_MS = 500, 1_000
-"""Polling interval for the end of an answer, and the time in which a loaded page finishes drawing and comes to rest.
-
-Polling in every frame would itself load the page.
-"""
-ANSWERED = """() => {
-    const status = [...document.querySelectorAll("article[data-status]")].at(-1)?.dataset.status;
-    return status !== undefined && status !== "in_progress";
-}"""
 USABLE = """text => {
     const last = [...document.querySelectorAll("article")].at(-1);
     return last?.textContent.includes(text) && document.activeElement?.id === "message" ? performance.now() : false;
@@ -57,9 +54,12 @@ SCROLL_UP = """async () => {
 }"""
 
 
+Figures = TypeVar("Figures", Smoothness, TextFigures, ListFigures)
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One pass over all answers and the long chat.
+    """One pass over all answers, the long chat, the texts of one construct, and the lists of chats.
 
     messages_drawn: messages of the long chat that were drawn while scrolling to its beginning.
     open_seconds: time from opening the long chat's address until its end is visible and the message box has the focus.
@@ -71,6 +71,8 @@ class Round:
     open_seconds: float
     opening: Smoothness
     stretches: tuple[Smoothness, ...]
+    texts: tuple[TextFigures, ...]
+    lists: tuple[ListFigures, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +99,17 @@ def targets(report: PageReport) -> list[Target]:
         Target("messages drawn while scrolling to its beginning", typical.messages_drawn, report.messages, True),
         *(Target(f"{each.name}: longest task, ms", each.longest_task_ms, MAX_TASK_MS, False) for each in all_of_them),
         *(Target(f"{each.name}: frames dropped", each.dropped, 0, False) for each in moving),
+        *text_targets(typical.texts),
+        *list_targets(typical.lists),
     ]
 
 
 async def _stream(browser: Browser, rate: float, answer: Answer, root: Path) -> tuple[Smoothness, float]:
     """Ask for an answer. Return the page's smoothness and the tokens received per second."""
-    flags = ("--window", str(2 * answer.tokens + 8192), "--words", str(answer.written(root)))
+    flags = ("--window", str(2 * answer.tokens + 8192), "--tokens", str(answer.written(root)))
     params = {"temperature": 0, "max_tokens": answer.tokens, "min_tokens": answer.tokens, "ignore_eos": True}
     async with replay_server(root / "state", 1 / rate, flags) as server:
-        page = await (await _context(browser, server)).new_page()
+        page = await new_page(browser, server)
         made = await (await page.request.post("/api/conversations", data={"params": params})).json()
         await page.goto(f"/c/{made['id']}")
         await page.get_by_label("Message", exact=True).fill("Tell me everything about the tides.")
@@ -138,8 +142,9 @@ async def _open_previews(page: Page) -> None:
 async def _long_chat(browser: Browser, messages: int, root: Path) -> tuple[float, Smoothness, Smoothness, int]:
     """Open a chat of `messages` messages, and scroll to its beginning."""
     async with replay_server(root) as server:
-        page = await (await _context(browser, server)).new_page()
-        response = await page.request.post("/api/import", data=ebb_file(messages))
+        page = await new_page(browser, server)
+        said = [text_of(number) for number in range(messages)]
+        response = await page.request.post("/api/import", data=ebb_file(said))
         conversation = (await response.json())["imported"][0]
         await page.add_init_script(f"({WATCH})()")
 
@@ -157,16 +162,14 @@ async def _long_chat(browser: Browser, messages: int, root: Path) -> tuple[float
     return milliseconds / 1e3, opening, scrolled, int(drawn)
 
 
-async def _context(browser: Browser, server: EbbServer) -> BrowserContext:
-    return await browser.new_context(base_url=server.base_url, viewport={"width": 1280, "height": 800})
-
-
-async def _measure(tokens: int, rate: float, messages: int, folders: Sequence[Path]) -> PageReport:
-    """Measure one round in each of `folders`."""
-    rounds = list[Round]()
+async def _measure(tokens: int, rate: float, messages: int, root: Path, num_rounds: int) -> PageReport:
+    """Measure in rounds, in folders of their own in `root`."""
+    rounds, databases = list[Round](), await fill(root)
+    folders = [root / str(number) for number in range(num_rounds)]
     for folder in folders:
         print(f"round {len(rounds) + 1} of {len(folders)}", flush=True)
-        rounds.append(await _measure_round(tokens, rate, messages, folder))
+        folder.mkdir()
+        rounds.append(await _measure_round(tokens, rate, messages, folder, databases))
     today, machine = date.today().isoformat(), describe_machine()
     return PageReport(today, machine, tokens, messages, tuple(rounds), _typical(rounds))
 
@@ -177,21 +180,22 @@ def _typical(rounds: Sequence[Round]) -> Round:
         median_low(each.messages_drawn for each in rounds),
         median(each.open_seconds for each in rounds),
         _median_of([each.opening for each in rounds]),
-        tuple(_median_of(same) for same in zip(*(each.stretches for each in rounds), strict=True)),
+        *(
+            tuple(_median_of(same) for same in zip(*parts, strict=True))
+            for parts in zip(*((each.stretches, each.texts, each.lists) for each in rounds), strict=True)
+        ),
     )
 
 
-def _median_of(stretches: Sequence[Smoothness]) -> Smoothness:
-    """Return the median of each figure. median_low keeps counts whole."""
-    figures = (field.name for field in fields(Smoothness) if field.name != "name")
-    return Smoothness(
-        stretches[0].name, **{name: median_low(getattr(each, name) for each in stretches) for name in figures}
-    )
+def _median_of(figures: Sequence[Figures]) -> Figures:
+    """Return the median of each number. median_low keeps counts whole."""
+    numbers = [name for name in asdict(figures[0]) if name != "name"]
+    return replace(figures[0], **{name: median_low(getattr(each, name) for each in figures) for name in numbers})
 
 
-async def _measure_round(tokens: int, rate: float, messages: int, root: Path) -> Round:
+async def _measure_round(tokens: int, rate: float, messages: int, root: Path, databases: Mapping[int, Path]) -> Round:
     answers = (
-        Answer(f"{tokens:,} tokens", MARKDOWN, tokens),
+        Answer(f"{tokens:,} tokens", words_of(MARKDOWN), tokens),
         Answer.whole(f"{CODE_LINES:,} lines of code", code(CODE_LINES), tokens),
         Answer.whole(f"{TABLE_ROWS:,} rows of a table", table(TABLE_ROWS), tokens),
         Answer.whole(f"{DRAWINGS} diagrams and previews", drawings(DRAWINGS), tokens, has_drawings=True),
@@ -200,9 +204,11 @@ async def _measure_round(tokens: int, rate: float, messages: int, root: Path) ->
         browser = await launch_chromium(playwright)
         streamed = [await _stream(browser, rate, answer, root / str(n)) for n, answer in enumerate(answers)]
         usable, opening, scrolled, drawn = await _long_chat(browser, messages, root / "chat")
+        texts = await measure_texts(browser, root / "texts")
+        lists = await measure_lists(browser, databases, root / "lists")
         await browser.close()
     stretches = (*(smooth for smooth, _ in streamed), scrolled)
-    return Round(streamed[0][1], drawn, usable, opening, stretches)
+    return Round(streamed[0][1], drawn, usable, opening, stretches, texts, lists)
 
 
 def to_markdown(report: PageReport) -> str:
@@ -241,7 +247,8 @@ def to_markdown(report: PageReport) -> str:
         f"a chat of {report.messages:,} messages was usable {typical.open_seconds:.2f} s after its address was opened. "
         f"Each figure is the median of the rounds in page.json ({len(report.rounds)})."
     )
-    return "\n\n".join((heading, targets_table(targets(report)), report_table(head, rows))) + "\n"
+    tables = (report_table(head, rows), texts_table(typical.texts), lists_table(typical.lists))
+    return "\n\n".join((heading, targets_table(targets(report)), *tables)) + "\n"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -254,10 +261,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=RESULTS)
     given = parser.parse_args(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-page-", ignore_cleanup_errors=True) as root:
-        folders = [Path(root, str(number)) for number in range(given.rounds)]
-        for folder in folders:
-            folder.mkdir()
-        report = run_to_end(_measure(given.tokens, given.rate, given.messages, folders))
+        report = run_to_end(_measure(given.tokens, given.rate, given.messages, Path(root), given.rounds))
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     passed = all(target.met for target in targets(report))
     write_results(given.out, "page", asdict(report) | {"targets": held, "passed": passed}, to_markdown(report))

@@ -1,5 +1,6 @@
 """Streamed answers of the benchmarks of the page."""
 
+import json
 import re
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -79,28 +80,33 @@ def _image(number: int) -> str:
     return f'```svg\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 100">\n{bars}</svg>\n```\n'
 
 
+def words_of(text: str) -> tuple[str, ...]:
+    """Cut a text into words, each with the space before it."""
+    return tuple(re.findall(r"\s*\S+", text))
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Streamed answer: the first `tokens` words of `text`, which is repeated from its beginning after its end.
+    """Streamed answer: the first `tokens` of `pieces`, which are repeated from the first after the last.
 
     has_drawings: whether the answer has Mermaid diagrams, which must be drawn, and previews of HTML and SVG, of which
     the first ones are opened while the answer continues.
     """
 
     name: str
-    text: str
+    pieces: tuple[str, ...]
     tokens: int
     has_drawings: bool = False
 
     @classmethod
     def whole(cls, name: str, text: str, most: int, *, has_drawings: bool = False) -> Self:
-        """Create an answer with all of `text`, cut after `most` tokens."""
-        return cls(name, text, min(most, len(text.split())), has_drawings)
+        """Create an answer with all words of `text`, cut after `most` of them."""
+        words = words_of(text)
+        return cls(name, words, min(most, len(words)), has_drawings)
 
     def written(self, folder: Path) -> Path:
-        """Create `folder` and write the answer to a file in it. Return the file's path."""
-        folder.mkdir()
-        path = folder / "words.md"
-        words = islice(cycle(re.findall(r"\s*\S+", self.text)), self.tokens)
-        path.write_text("".join(words), encoding="utf-8")
+        """Create `folder` and write the answer's tokens to a file in it. Return the file's path."""
+        folder.mkdir(parents=True)
+        path = folder / "tokens.json"
+        path.write_text(json.dumps(list(islice(cycle(self.pieces), self.tokens))), encoding="utf-8")
         return path

@@ -27,7 +27,7 @@ from bench.chromium import launch_chromium
 from bench.long_chat import ebb_file, open_webui_body, text_of
 from bench.machine import Machine, describe_machine
 from bench.open_webui import VERSION, install_open_webui, open_webui
-from bench.page_answer import MARKDOWN, Answer, code, table
+from bench.page_answer import MARKDOWN, Answer, code, table, words_of
 from bench.report import RESULTS, write_results
 from bench.report_tables import table as report_table
 from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
@@ -87,7 +87,9 @@ class EbbPage:
 
     async def add_chat(self, page: Page, messages: int) -> str:
         """Store a long chat, from a page that was opened. Return its URL."""
-        response = await page.request.post(f"{self._url}/api/import", data=ebb_file(messages))
+        response = await page.request.post(
+            f"{self._url}/api/import", data=ebb_file([text_of(number) for number in range(messages)])
+        )
         return f"{self._url}/c/{(await response.json())['imported'][0]}"
 
 
@@ -179,7 +181,7 @@ class _Bench:
 
     async def long_chat(self, messages: int, folder: Path) -> Contest:
         """Open a long chat on both pages."""
-        async with self._pages(Answer("", MARKDOWN, 1), folder) as pages:
+        async with self._pages(Answer("", words_of(MARKDOWN), 1), folder) as pages:
             urls = {chat.name: await self._add(chat, messages) for chat in pages}
             shown = text_of(messages - 1)[:SHOWN_CHARACTERS]
             return await self._contest(
@@ -189,7 +191,7 @@ class _Bench:
     @asynccontextmanager
     async def _pages(self, answer: Answer, folder: Path) -> AsyncIterator[tuple[ChatPage, ChatPage]]:
         """Run both servers. Both pages show the same answers."""
-        flags = ("--window", str(answer.tokens + PROMPT_TOKENS), "--words", str(answer.written(folder)))
+        flags = ("--window", str(answer.tokens + PROMPT_TOKENS), "--tokens", str(answer.written(folder)))
         async with replay_server(folder / "state", 1 / self.rate, flags) as server:
             home = folder / "open-webui"
             home.mkdir()
@@ -263,9 +265,9 @@ class _Bench:
 
 async def _measure(given: argparse.Namespace, program: Path, root: Path) -> PagePeerReport:
     answers = (
-        Answer(f"{given.tokens:,} tokens of Markdown streamed", MARKDOWN, given.tokens),
-        Answer("one block of code streamed", code(given.tokens), given.tokens),
-        Answer("one table streamed", table(given.tokens), given.tokens),
+        Answer(f"{given.tokens:,} tokens of Markdown streamed", words_of(MARKDOWN), given.tokens),
+        Answer("one block of code streamed", words_of(code(given.tokens)), given.tokens),
+        Answer("one table streamed", words_of(table(given.tokens)), given.tokens),
     )
     async with async_playwright() as playwright:
         browser = await launch_chromium(playwright)

@@ -88,6 +88,12 @@ async def measured(page: Page, name: str, doing: Awaitable[T]) -> tuple[Smoothne
     return smooth, result
 
 
+async def longest_task_ms(page: Page) -> float:
+    """Return the longest task since WATCH began, in ms; 0 if none took more than 50 ms."""
+    longest: float = await page.evaluate("Math.max(0, ...window.seen.tasks)")
+    return longest
+
+
 def _stolen_ms() -> float:
     """Return the time since the start of Linux for which the host kept back a processor, summed over all of them."""
     ticks = int(Path("/proc/stat").read_text().split(maxsplit=9)[8])

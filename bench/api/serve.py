@@ -1,7 +1,7 @@
 """`python -m bench.api.serve`: the real server with an engine that replays tokens."""
 
 import argparse
-import re
+import json
 import sys
 from pathlib import Path
 
@@ -19,13 +19,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.api.serve", description=__doc__)
     parser.add_argument("--step-seconds", type=float, default=STEP_SECONDS)
     parser.add_argument("--window", type=int, default=WINDOW, help="context window of the model, in tokens")
-    parser.add_argument("--words", type=Path, help="file whose words are the tokens of every answer")
+    parser.add_argument("--tokens", type=Path, help="JSON list of the texts of every answer's tokens")
     parser.add_argument("--host", required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--state-dir", type=Path, required=True)
     parser.add_argument("--without-keys", action="store_true")
     given = parser.parse_args()
-    words = re.findall(r"\s*\S+", given.words.read_text(encoding="utf-8")) if given.words else []
+    tokens = json.loads(given.tokens.read_text(encoding="utf-8")) if given.tokens else []
     settings = Settings(
         state_dir=given.state_dir,
         cache_dir=given.state_dir,
@@ -39,7 +39,7 @@ def main() -> int:
     def build(_: Report) -> tuple[ReplayEngine, str]:
         # The real engine's builder does the same.
         with objects_that_stay():
-            return ReplayEngine(given.step_seconds, words, given.window), MODEL
+            return ReplayEngine(given.step_seconds, tokens, given.window), MODEL
 
     return supervise(settings, lambda listeners, _: run_server(settings, listeners, build))
 

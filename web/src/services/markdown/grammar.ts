@@ -4,9 +4,9 @@ import { readAddresses } from "./addresses";
 import { limitDepth } from "./depth";
 import { readElements } from "./elements";
 import { readFences } from "./fences";
-import { FlankingState } from "./flanking";
 import { readFormulas } from "./formulas";
 import { readNotes } from "./note_rules";
+import { readQuickly } from "./states";
 import { keepCells } from "./table_rows";
 
 /**
@@ -16,7 +16,7 @@ import { keepCells } from "./table_rows";
 export function newParser() {
   const md = new MarkdownIt("commonmark", { maxNesting: 100, xhtmlOut: false });
   md.enable(["table", "strikethrough"]);
-  md.inline.State = FlankingState;
+  readQuickly(md);
   keepCells(md);
   readFormulas(md);
   readFences(md);

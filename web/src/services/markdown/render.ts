@@ -6,6 +6,7 @@ import { newParser } from "./grammar";
 import { image, link, LINKED, SHOWN_IMAGE } from "./links";
 import { formulaSpan } from "./typeset";
 import type { Env, Token } from "./parser";
+import { piecesOf } from "./pieces";
 import { BLOCK_ELEMENTS, INLINE_ELEMENTS, safeBlock } from "./raw_html";
 
 /**
@@ -63,9 +64,14 @@ export function withNotes(text: Inline, notes: Inline["notes"]): Inline {
   return numbered;
 }
 
-function tokensOf({ source, references }: Inline): Token[] {
+function rawTokens({ source, references }: Inline): Token[] {
   const tokens: Token[] = [];
   md.inline.parse(source, md, references ? { references } : {}, tokens);
+  return tokens;
+}
+
+function tokensOf(text: Inline): Token[] {
+  const tokens = rawTokens(text);
   const links: Token[] = [];
   for (const token of tokens) {
     if (token.type === "text_special") token.type = "text";
@@ -100,9 +106,19 @@ export function outline(blocks: readonly Block[], above = TOP_LEVEL - 1): (numbe
   });
 }
 
-/** Render a text without blocks. */
-export function renderInline(text: Inline): string {
-  return sanitise(inlineHtml(text));
+/** What may begin emphasis, code, a formula, a link or an element. */
+const MARK = /[*_~`$[<\\]/;
+
+/** Return whether something that begins in a text may end in what follows it. */
+export function mayReachOver(text: Inline): boolean {
+  if (!MARK.test(text.source)) return false;
+  return rawTokens(text).some(({ type, content }) => type === "text_special" || (type === "text" && MARK.test(content)));
+}
+
+/** Render the pieces in which a text without blocks is drawn. They are not safe yet: each is sanitised when it is drawn. */
+export function renderPieces(text: Inline): string[] {
+  const env = notesOf(text);
+  return piecesOf(inlineTokens(text)).map((tokens) => md.renderer.renderInline(tokens, md.options, env));
 }
 
 /** Render a formula that takes whole lines. */
@@ -137,8 +153,12 @@ function within(name: string, html: string): string {
 }
 
 function inlineHtml(text: Inline): string {
-  const env: Env = { notes: (text.notes ?? []).toReversed() };
-  return md.renderer.renderInline([...inlineTokens(text)], md.options, env);
+  return md.renderer.renderInline([...inlineTokens(text)], md.options, notesOf(text));
+}
+
+/** Return what the renderer knows of the footnotes of a text: their numbers, the first at the end. */
+function notesOf({ notes }: Inline): Env {
+  return { notes: (notes ?? []).toReversed() };
 }
 
 // Once, because DOMPurify builds its tables from a configuration, which takes longer than the sanitising of a short block.

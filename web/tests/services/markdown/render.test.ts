@@ -3,12 +3,12 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 
 import { hasChemistry, loadMath } from "../../../src/services/markdown/math";
 import { GrowingText } from "../../../src/services/markdown/growing_text";
-import { outline, renderInline, sanitise, warmUp } from "../../../src/services/markdown/render";
+import { outline, renderPieces, sanitise, warmUp } from "../../../src/services/markdown/render";
 import { setMath } from "../../../src/services/markdown/typeset";
 import { drawn as render } from "../../drawn";
 
 /** Return the rendered HTML of a text without blocks. */
-const inline = (source: string) => renderInline({ source, references: null, notes: null });
+const inline = (source: string) => renderPieces({ source, references: null, notes: null }).map(sanitise).join("");
 
 const HOSTILE = [
   "<script>window.hacked = 1</script>",

@@ -3,6 +3,7 @@
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.folders import folder_at, folder_tree
+from app.storage.responses import give_responses
 from app.tenants.name import LOCAL
 
 # An answer in progress would be written by a run of the former tenant.
@@ -62,6 +63,7 @@ class FormerChats:
                 connection.execute(
                     f"UPDATE {table} SET tenant = ? WHERE conversation_id = ?", (tenant, conversation_id)
                 )
+            give_responses(connection, conversation_id, tenant)
             self._database.text_index.reassign(connection, conversation_id, tenant)
             return True
 

@@ -124,7 +124,7 @@ class ImportStore:
         for piece in batch:
             for message in piece.messages:
                 if (response := piece.of.responses.get(message.id)) is not None:
-                    insert_response(connection, message.id, response)
+                    insert_response(connection, self._tenant, message.id, response)
 
     def _show(self, connection: Connection, import_id: str, folders: Mapping[str, tuple[FolderLevel, ...]]) -> set[str]:
         """Make the staged conversations visible, put them into their folders, and return their ids.

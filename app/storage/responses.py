@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Any, Final
 
 from app.domain.response_record import ResponseRecord, message_id_of
 from app.domain.token_trails import TokenNode
@@ -11,9 +12,15 @@ from app.storage.database import Database
 from app.storage.dialect import Dialect
 from app.storage.path_ends import mark_path_end, remove_path_end
 from app.storage.removals import Leaving, Removed, without_kv
+from app.storage.response_texts import FIELDS, TEXTS, share_text
 from app.storage.rows import dump, listed
 from engine.errors import NotFoundError
 
+_RECORD: Final = tuple(each.name for each in fields(ResponseRecord))
+_JSON: Final = ("metadata", "tools", "tool_choice", "text_format")
+
+COLUMNS: Final = ", ".join(("message_id", *(f"response.{name}" for name in _RECORD if name not in FIELDS), TEXTS))
+"""The columns of a record in a query of `response`."""
 OWN = (
     "message_id IN (SELECT message.id FROM message JOIN conversation ON conversation.id = conversation_id "
     "WHERE message.id = :id AND tenant = :tenant)"
@@ -43,29 +50,29 @@ def with_input(dialect: Dialect) -> str:
     return f"SELECT message_id, input_name FROM {dialect.json_items} {response} {message} WHERE tenant = ?"
 
 
-def insert_response(connection: Connection, message_id: str, record: ResponseRecord) -> None:
+def insert_response(connection: Connection, tenant: str, message_id: str, record: ResponseRecord) -> None:
     """Insert the record of a response, inside the transaction of the caller."""
+    values: dict[str, Any] = {name: getattr(record, name) for name in _RECORD}
+    values |= {name: dump(values[name]) for name in _JSON}
+    for name in FIELDS:
+        number = share_text(connection, tenant, name, values[name])
+        if number is not None:
+            values |= {name: "", f"{name}_number": number}
     connection.execute(
-        "INSERT INTO response(message_id, model, background, instructions, previous_response_id, conversation_id, "
-        "max_output_tokens, metadata, tools, tool_choice, parallel_tool_calls, text_format, truncation, input_name) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            message_id,
-            record.model,
-            record.background,
-            record.instructions,
-            record.previous_response_id,
-            record.conversation_id,
-            record.max_output_tokens,
-            dump(record.metadata),
-            dump(record.tools),
-            dump(record.tool_choice),
-            record.parallel_tool_calls,
-            dump(record.text_format),
-            record.truncation,
-            record.input_name,
-        ),
+        f"INSERT INTO response(message_id, {', '.join(values)}) VALUES (?{', ?' * len(values)})",
+        (message_id, *values.values()),
     )
+
+
+def give_responses(connection: Connection, conversation_id: str, tenant: str) -> None:
+    """Let a tenant own the responses of a conversation that it takes over, inside the transaction of the caller."""
+    rows = connection.fetch_all(
+        f"SELECT {COLUMNS} FROM message JOIN response ON message_id = message.id WHERE message.conversation_id = ?",
+        (conversation_id,),
+    )
+    for row in rows:
+        connection.execute("DELETE FROM response WHERE message_id = ?", (row["message_id"],))
+        insert_response(connection, tenant, row["message_id"], _record_of(row))
 
 
 class ResponseStore:
@@ -82,7 +89,7 @@ class ResponseStore:
     async def get(self, response_id: str) -> ResponseRecord:
         """Return the record of a response. Raises NotFoundError."""
         rows = await self._database.read(
-            f"SELECT * FROM response WHERE {OWN}",
+            f"SELECT {COLUMNS} FROM response WHERE {OWN}",
             {"id": message_id_of(response_id), "tenant": self._tenant},
             tenant=self._tenant,
         )
@@ -102,7 +109,7 @@ class ResponseStore:
         """Return the records of a conversation's responses, by message id."""
         pairs = await self._database.read_as(
             lambda row: (row["message_id"], _record_of(row)),
-            "SELECT response.* FROM shown_message JOIN response ON message_id = shown_message.id "
+            f"SELECT {COLUMNS} FROM shown_message JOIN response ON message_id = shown_message.id "
             "WHERE shown_message.conversation_id = ? AND tenant = ?",
             (conversation_id, self._tenant),
             tenant=self._tenant,
@@ -155,8 +162,8 @@ class ResponseStore:
 
 
 def _record_of(row: Row) -> ResponseRecord:
-    values = {each.name: row[each.name] for each in fields(ResponseRecord)}
-    values |= {name: json.loads(values[name]) for name in ("metadata", "tools", "tool_choice", "text_format")}
+    values = {name: row[name] for name in _RECORD}
+    values |= {name: json.loads(values[name]) for name in _JSON}
     values |= {name: bool(values[name]) for name in ("background", "parallel_tool_calls")}
     return ResponseRecord(**values)
 

@@ -94,7 +94,7 @@ class RunStore:
             if turn.own_prompt is not None:
                 insert_answer_prompt(connection, self._tenant, turn.answer.id, turn.own_prompt)
             if turn.response is not None:
-                insert_response(connection, turn.answer.id, turn.response)
+                insert_response(connection, self._tenant, turn.answer.id, turn.response)
             [row] = connection.fetch_all(
                 "UPDATE conversation SET head_id = CASE WHEN ? THEN ? ELSE head_id END, title = coalesce(title, ?), "
                 "title_source = CASE WHEN title IS NULL AND ? THEN 'first_message' ELSE title_source END, "

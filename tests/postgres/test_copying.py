@@ -27,6 +27,7 @@ from app.storage.upkeep import Upkeep
 from app.tenants.name import LOCAL
 from cache_tiers.block_key import KEY_BYTES, BlockKey
 from tests.on_postgres import url_of
+from tests.unit.app.storage.test_response_texts import LONG, responded, told
 from tests.unit.stored_chats import answered, imported
 
 TIME_LIMIT: Final = "SET idle_in_transaction_session_timeout = '500ms'"
@@ -53,6 +54,8 @@ async def filled(path: Path) -> tuple[str, str]:
     deleted = await store.conversations.create({"title": "Gone"})
     await store.deletions.hide_conversation(deleted.id)
     await store.owed_erasures.add([BlockKey(b"k" * KEY_BYTES)], 1000.0)
+    for _ in range(2):
+        await responded(store, told())
     await store.close()
     return conversation.id, question.id
 
@@ -80,6 +83,7 @@ async def test_copy_has_every_row_and_can_be_searched(tmp_path: Path) -> None:
     await before.close()
     # Rows that come later get numbers of their own.
     await answered(store, found, "another")
+    assert await store.responses.get(await responded(store, told(instructions=LONG * 2))) == told(instructions=LONG * 2)
     await store.close()
 
 
@@ -136,7 +140,7 @@ async def test_interrupted_copy_goes_on_and_no_server_starts_before(tmp_path: Pa
     await copy(path, url, seen.append)
     messages = [each for each in seen if each.table == "message"]
     assert messages[0].copied > 500, "the first batch must not be copied again"
-    assert messages[-1].copied == messages[-1].rows == 1202
+    assert messages[-1].copied == messages[-1].rows == 1206
     await (await Store.open_postgres(url)).close()
 
 
@@ -233,5 +237,5 @@ def test_command_copies_and_names_the_next_step(
     asyncio.run(filled(tmp_path / "conversations.db"))
     assert main(["migrate", *state, "--database-url", url_of(tmp_path)]) == 0
     said = capsys.readouterr().err
-    assert "message: 1,202 of 1,202 rows" in said
+    assert "message: 1,206 of 1,206 rows" in said
     assert "Start the server with --database-url" in said

@@ -33,6 +33,7 @@ TABLES: Final = {
     "folder": "id",
     "conversation": "id",
     "message": "id",
+    "response_text": "number",
     "response": "message_id",
     "next_prefix": "message_id",
     "answer_prompt": "message_id",
@@ -69,7 +70,7 @@ TABLES: Final = {
 }
 """Tables in an order in which each one follows those that it refers to, with the columns that identify a row."""
 
-NUMBERED: Final = {"searchable", "run", "owed_erasure"}
+NUMBERED: Final = {"searchable", "response_text", "run", "owed_erasure"}
 """Tables whose new rows get the next number."""
 
 IN_ORDER_OF_ADDITION: Final = frozenset({"message"})

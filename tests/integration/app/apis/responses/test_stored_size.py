@@ -1,0 +1,86 @@
+"""The size of a database whose clients send the whole conversation with every request."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI
+
+from models.chat_format import Message
+from models.thinking import ThinkingMode
+from tests.integration.api_server import running_server
+from tests.integration.responses_rig import Api
+from tests.unit import fake_engine
+from tests.unit.fake_chat_format import END, START, FakeChatFormat
+from tests.unit.fake_engine import FakeEngine
+
+TURNS = 30
+CHARACTERS_PER_TOKEN = 4
+
+
+class WordyChatFormat(FakeChatFormat):
+    """The format of the tests with as many tokens as a real tokenizer makes of a text."""
+
+    def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
+        return [*(id_ for message in messages for id_ in ids_of(message)), START]
+
+    def extend(
+        self,
+        prior_ids: Sequence[int],
+        messages: Sequence[Message],
+        *,
+        num_new: int = 1,
+        thinking: ThinkingMode | None = None,
+    ) -> list[int]:
+        closed = [] if prior_ids[-1] == END else [END]
+        return [*closed, *self.render(messages[len(messages) - num_new :])]
+
+
+def ids_of(message: Message) -> list[int]:
+    said = f"{message.role}\n{message.content}".encode()
+    return [START, *(1000 + said[at] for at in range(0, len(said), CHARACTERS_PER_TOKEN)), END]
+
+
+@pytest.fixture
+async def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
+    monkeypatch.setattr(fake_engine, "WINDOW", 1 << 17)
+    engine = FakeEngine()
+    engine.chat_format = WordyChatFormat()
+    async with running_server(tmp_path, engine) as server:
+        yield server
+
+
+def tool(number: int) -> Any:
+    described = {"type": "string", "description": "A name."}
+    return {
+        "type": "function",
+        "name": f"tool_{number}",
+        "description": "Look up the tide. " * 8,
+        "parameters": {"type": "object", "properties": {"place": described}, "additionalProperties": False},
+        "strict": False,
+    }
+
+
+async def test_thirty_turns_with_instructions_and_tools_cost_one_mb(client: AsyncOpenAI, api: Api) -> None:
+    # The last request has 109 kB of messages, and all together have 1.7 MB. Instructions and tools have 14 kB each.
+    head: Any = {"instructions": "Speak of tides. " * 875, "tools": [tool(number) for number in range(40)]}
+    assert 28_000 <= sum(len(json.dumps(part)) for part in head.values()) < 29_000
+    before, history, num_sent = await file_size(api), list[Any](), 0
+    for number in range(TURNS):
+        history.append({"role": "user", "content": f"{number} {'high water ' * 300}"})
+        num_sent += len(json.dumps(history))
+        response = await client.responses.create(model="fake-1", input=history, **head)
+        history += response.to_dict()["output"]
+    assert 105_000 < len(json.dumps(history)) < 115_000
+    assert 1_600_000 < num_sent < 1_800_000
+    assert await file_size(api) - before <= 1_000_000
+    stored = (await client.responses.retrieve(response.id)).to_dict()
+    assert {name: stored[name] for name in head} == head
+
+
+async def file_size(api: Api) -> int:
+    sql = "SELECT page_count * page_size AS nbytes FROM pragma_page_count, pragma_page_size"
+    [row] = await api.services.store.database.read(sql)
+    return int(row["nbytes"])

@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, Field, Tag
 
-from app.schemas.parsing import RequestModel, optional
+from app.schemas.parsing import RequestModel, by_kind, by_tag, optional
 from app.schemas.unenforced import note_unenforced
 from engine.errors import InvalidRequestError
 from engine.structured_output import StructuredOutput
@@ -17,7 +17,18 @@ MAX_FORM_CHARACTERS = 1 << 16
 
 JsonSchema = Annotated[dict[str, Any] | bool, AfterValidator(note_unenforced)]
 FormText = Annotated[str, Field(min_length=1, max_length=MAX_FORM_CHARACTERS)]
-SchemaOrText = Annotated[dict[str, Any] | bool | FormText, AfterValidator(note_unenforced)]
+
+
+def _schema_kind(value: object) -> str | None:
+    return next((tag for kind, tag in SCHEMA_KINDS.items() if isinstance(value, kind)), None)
+
+
+SCHEMA_KINDS: Mapping[type, str] = {dict: "<object>", bool: "<switch>", str: "<text>"}
+SchemaOrText = Annotated[
+    Annotated[dict[str, Any], Tag("<object>")] | Annotated[bool, Tag("<switch>")] | Annotated[FormText, Tag("<text>")],
+    by_kind(_schema_kind, "a JSON Schema: an object or a text"),
+    AfterValidator(note_unenforced),
+]
 Choices = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=MAX_FORM_CHARACTERS)]],
     Field(min_length=1, max_length=MAX_CHOICES),
@@ -60,17 +71,24 @@ class SchemaFormat(RequestModel):
     json_schema: NamedSchema
 
 
-def format_kind(value: object) -> str:
-    """Return the union tag of one of OpenAI's formats."""
-    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    return {"text": "<text>", "json_object": "<object>"}.get(str(kind), "<schema>")
+FORMATS: Mapping[str, str] = {"text": "<text>", "json_object": "<object>", "json_schema": "<schema>"}
+"""Types of OpenAI's formats, with their tags in a union."""
 
+
+def _format_kind(value: object) -> str | None:
+    if isinstance(value, dict):
+        return FORMATS.get(str(value.get("type")))
+    return FORMATS.get(getattr(value, "type", ""), "<schema>")
+
+
+BY_FORMAT = by_tag(_format_kind, FORMATS)
+"""Discriminator of OpenAI's formats."""
 
 ResponseFormat = Annotated[
     Annotated[TextFormat, Tag("<text>")]
     | Annotated[ObjectFormat, Tag("<object>")]
     | Annotated[SchemaFormat, Tag("<schema>")],
-    Discriminator(format_kind),
+    BY_FORMAT,
 ]
 
 

@@ -1,7 +1,7 @@
 """Parsing of request bodies into validated models. An InvalidRequestError names the field at fault."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Final, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
@@ -124,6 +124,8 @@ class CompatibleRequest(RequestModel):
 
 UNKNOWN_TYPE: Final = "unknown_type"
 """Kind of the error for an object of a type that no model of a union has."""
+OTHER_KIND: Final = "other_kind"
+"""Kind of the error for a value that no member of a union takes, such as a number in the place of a text."""
 LONGEST_NAME: Final = 200
 """Maximum length of a field's path in an error, in characters. The path of a client's field may be megabytes long."""
 
@@ -162,9 +164,29 @@ def parse_object(
         raise _as_invalid_request({**error, "loc": (*at, *error["loc"])}) from None
 
 
-def text_or_list(value: object) -> str:
-    """Return the union tag of content that is a text or a list of parts."""
-    return "<list>" if isinstance(value, list) else "<text>"
+def by_kind(kind: Callable[[object], str | None], allowed: str) -> Discriminator:
+    """Build the discriminator of a union by the kind of a value. The error for a value of no member says `allowed`.
+
+    kind: returns the tag of a value's member; None if the value is of no member.
+    """
+    return Discriminator(kind, custom_error_type=OTHER_KIND, custom_error_message=f"Input should be {allowed}")
+
+
+def by_tag(kind: Callable[[object], str | None], types: Iterable[str]) -> Discriminator:
+    """Build the discriminator of a union by an object's `type`. The error for another type lists `types`.
+
+    kind: as in `by_kind`. A value that is no object has the tag of the member whose error it gets.
+    """
+    message = f"must be one of {', '.join(types)}"
+    return Discriminator(kind, custom_error_type=UNKNOWN_TYPE, custom_error_message=message)
+
+
+def _text_or_list(value: object) -> str | None:
+    return "<list>" if isinstance(value, list) else "<text>" if isinstance(value, str) else None
+
+
+TEXT_OR_LIST: Final = by_kind(_text_or_list, "a text or a list")
+"""Discriminator of content that is a text or a list of parts."""
 
 
 def by_type(
@@ -189,9 +211,7 @@ def by_type(
         model = (models.get(kind) or otherwise(kind)) if isinstance(kind, str) else default
         return None if model is None else f"<{model.__name__}>"
 
-    return Discriminator(
-        tag, custom_error_type=UNKNOWN_TYPE, custom_error_message=f"must be one of {', '.join(models)}"
-    )
+    return by_tag(tag, models)
 
 
 def _types_of(model: type[RequestModel]) -> list[str]:

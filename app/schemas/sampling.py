@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from app.domain.bounds import (
     MAX_ALLOWED_TOKENS,
@@ -32,7 +33,9 @@ UNLIMITED: Final = -1
 def _as_list(value: object) -> object:
     """Return a single string as a list. An empty string ends no answer, so it is left out."""
     strings = [value] if isinstance(value, str) else value
-    return [each for each in strings if each != ""] if isinstance(strings, list) else strings
+    if not isinstance(strings, list):
+        raise PydanticCustomError("text_or_list", "Input should be a text or a list")
+    return [each for each in strings if each != ""]
 
 
 def _whole(value: object) -> object:

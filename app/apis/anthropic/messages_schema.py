@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field, Tag
 
 from app.apis.anthropic.references import SearchResultBlock, ToolReferenceBlock, Undescribed, text_of_result
 from app.apis.anthropic.serializer import ShownThoughts
@@ -20,7 +20,7 @@ from app.schemas.answer_forms import JsonSchema, of_schema
 from app.schemas.cache_mark import Markable, marked_share
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.hosted_tools import HostedTool
-from app.schemas.parsing import CompatibleRequest, RequestModel, by_type, text_or_list
+from app.schemas.parsing import TEXT_OR_LIST, CompatibleRequest, RequestModel, by_type
 from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, ThinkingBudget, Whole
 from engine.errors import InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
@@ -57,7 +57,7 @@ ResultBlock = Annotated[
 ]
 ResultContent = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[ResultBlock], Field(max_length=MAX_MESSAGES), Tag("<list>")],
-    Discriminator(text_or_list),
+    TEXT_OR_LIST,
 ]
 
 
@@ -125,11 +125,11 @@ Block = Annotated[
 ]
 SystemContent = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[TextBlock], Field(max_length=MAX_MESSAGES), Tag("<list>")],
-    Discriminator(text_or_list),
+    TEXT_OR_LIST,
 ]
 Content = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[Block], Field(max_length=MAX_MESSAGES), Tag("<list>")],
-    Discriminator(text_or_list),
+    TEXT_OR_LIST,
 ]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field, Tag
 
 from app.apis.anthropic.client_tools import ClientTool, ClientToolType
 from app.apis.anthropic.tool_search import SearchTool, SearchType
@@ -13,7 +13,7 @@ from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import NamedChoice, ToolOffer, WordOfChoice
 from app.schemas.cache_mark import Markable
 from app.schemas.hosted_tools import HostedTool, MayBeHosted, hosted
-from app.schemas.parsing import RequestModel, by_type
+from app.schemas.parsing import RequestModel, by_tag, by_type
 from engine.errors import InvalidRequestError
 from models.tool_calls import ToolCall
 
@@ -81,13 +81,16 @@ class ChosenTool(RequestModel):
     disable_parallel_tool_use: bool | None = None
 
 
-def _choice_kind(value: object) -> str:
+def _choice_kind(value: object) -> str | None:
+    if isinstance(value, dict) and value.get("type") not in CHOICES:
+        return None
     kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
     return "<tool>" if kind == "tool" else "<word>"
 
 
+CHOICES: Final = ("auto", "any", "none", "tool")
 AnthropicChoice = Annotated[
-    Annotated[FreeChoice, Tag("<word>")] | Annotated[ChosenTool, Tag("<tool>")], Discriminator(_choice_kind)
+    Annotated[FreeChoice, Tag("<word>")] | Annotated[ChosenTool, Tag("<tool>")], by_tag(_choice_kind, CHOICES)
 ]
 
 

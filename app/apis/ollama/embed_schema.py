@@ -3,16 +3,16 @@
 import time
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field, Tag
 
 from app.domain.bounds import MAX_EMBEDDED
 from app.schemas.embedding import EmbeddingRequest, SizedEmbeddingRequest
-from app.schemas.parsing import optional, text_or_list
+from app.schemas.parsing import TEXT_OR_LIST, optional
 from app.serving.embedding import Embedded, Text
 
 Input = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[list[str], Field(max_length=MAX_EMBEDDED), Tag("<list>")],
-    Discriminator(text_or_list),
+    TEXT_OR_LIST,
 ]
 
 

@@ -2,28 +2,38 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, Field, Tag
 
 from app.apis.ollama.options import NO_OPTIONS, OllamaOptions, option_field
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
 from app.schemas.answer_forms import ANY_OBJECT, of_schema
-from app.schemas.parsing import optional
+from app.schemas.parsing import by_kind, optional
 from app.schemas.sampling import NO_DEFAULTS, AnswerRequest, TopLogprobs
 from app.schemas.unenforced import note_unenforced
 from engine.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
 
+
+def _form_kind(value: object) -> str | None:
+    return "<schema>" if isinstance(value, dict) else "<word>" if value == "json" else None
+
+
+def _think_kind(value: object) -> str | None:
+    return "<switch>" if isinstance(value, bool) else "<level>" if value in LEVELS else None
+
+
+LEVELS: Final = ("low", "medium", "high", "max")
 AnswerForm = Annotated[
     Annotated[Literal["json"], Tag("<word>")]
     | Annotated[dict[str, Any], AfterValidator(note_unenforced), Tag("<schema>")],
-    Discriminator(lambda value: "<schema>" if isinstance(value, dict) else "<word>"),
+    by_kind(_form_kind, "'json' or a JSON Schema, which is an object"),
 ]
 Think = Annotated[
     Annotated[bool, Tag("<switch>")] | Annotated[Literal["low", "medium", "high", "max"], Tag("<level>")],
-    Discriminator(lambda value: "<switch>" if isinstance(value, bool) else "<level>"),
+    by_kind(_think_kind, "true, false, 'low', 'medium', 'high' or 'max'"),
 ]
 
 

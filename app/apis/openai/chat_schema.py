@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field, Tag
 
 from app.apis.openai.tools_schema import MAX_CALLS, CalledFunction, CallOfTool, ToolFields
 from app.domain.bounds import MAX_MESSAGES
@@ -13,7 +13,7 @@ from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
 from app.schemas.cache_mark import Breakpoint, Markable, marked_share
 from app.schemas.foreign import Foreign, foreign
-from app.schemas.parsing import RequestModel, by_type, optional, text_or_list
+from app.schemas.parsing import TEXT_OR_LIST, RequestModel, by_kind, by_type, optional
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, ThinkingBudget, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
@@ -38,7 +38,7 @@ Part = Annotated[
     Annotated[TextPart, Tag("<TextPart>")] | Annotated[Foreign, Tag("<Foreign>")],
     by_type(TextPart, {}, foreign),
 ]
-Content = Annotated[Annotated[str, Tag("<text>")] | Annotated[list[Part], Tag("<list>")], Discriminator(text_or_list)]
+Content = Annotated[Annotated[str, Tag("<text>")] | Annotated[list[Part], Tag("<list>")], TEXT_OR_LIST]
 
 
 NEWER_ROLES: Final = {"developer": "system", "function": "tool"}
@@ -135,9 +135,15 @@ class ThinkingSwitch(RequestModel):
         return {"enabled": "high", "adaptive": "low", "disabled": "none"}[self.type]
 
 
+def _thinking_kind(value: object) -> str | None:
+    if isinstance(value, str):
+        return "<mode>"
+    return "<switch>" if isinstance(value, dict | ThinkingSwitch) else None
+
+
 Thinking = Annotated[
     Annotated[ThinkingMode, Tag("<mode>")] | Annotated[ThinkingSwitch, Tag("<switch>")],
-    Discriminator(lambda value: "<mode>" if isinstance(value, str) else "<switch>"),
+    by_kind(_thinking_kind, "'slow', 'auto' or 'off', or a JSON object"),
 ]
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field, Tag
 
 from app.domain.bounds import MAX_ANSWERS, MAX_PROMPTS
-from app.schemas.parsing import optional
+from app.schemas.parsing import by_kind, optional
 from app.schemas.sampling import NO_DEFAULTS, UNLIMITED, AnswerCount, OpenAIRequest, TokenId, TopLogprobs
 from engine.errors import InvalidRequestError
 from engine.sampling_params import SamplingParams
@@ -15,23 +15,24 @@ from engine.sampling_params import SamplingParams
 DEFAULT_MAX_TOKENS = 16
 
 
-def prompt_kind(value: object) -> str:
-    """Return the union tag of a prompt: a text, texts, token ids or lists of token ids."""
+def _prompt_kind(value: object) -> str | None:
     if not isinstance(value, list):
-        return "<text>"
+        return "<text>" if isinstance(value, str) else None
     first = value[0] if value else 0
     if isinstance(first, list):
         return "<id lists>"
     return "<texts>" if isinstance(first, str) else "<ids>"
 
 
+BY_PROMPT = by_kind(_prompt_kind, "a text or a list of texts, of token ids or of lists of token ids")
+"""Discriminator of prompts: a text, texts, token ids or lists of token ids."""
 PromptIds = Annotated[list[TokenId], Field(min_length=1)]
 Prompt = Annotated[
     Annotated[str, Tag("<text>")]
     | Annotated[list[str], Field(min_length=1, max_length=MAX_PROMPTS), Tag("<texts>")]
     | Annotated[list[TokenId], Field(min_length=1), Tag("<ids>")]
     | Annotated[list[PromptIds], Field(max_length=MAX_PROMPTS), Tag("<id lists>")],
-    Discriminator(prompt_kind),
+    BY_PROMPT,
 ]
 
 

@@ -6,9 +6,9 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field, Tag
 
-from app.apis.openai.completions_schema import PromptIds, prompt_kind
+from app.apis.openai.completions_schema import BY_PROMPT, PromptIds
 from app.domain.bounds import MAX_EMBEDDED
 from app.schemas.embedding import SizedEmbeddingRequest
 from app.schemas.parsing import optional
@@ -21,7 +21,7 @@ Texts = Annotated[
     | Annotated[list[GivenText], Field(min_length=1, max_length=MAX_EMBEDDED), Tag("<texts>")]
     | Annotated[list[TokenId], Field(min_length=1), Tag("<ids>")]
     | Annotated[list[PromptIds], Field(max_length=MAX_EMBEDDED), Tag("<id lists>")],
-    Discriminator(prompt_kind),
+    BY_PROMPT,
 ]
 
 

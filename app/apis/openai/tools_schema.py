@@ -1,15 +1,15 @@
 """Tools as clients of chat completions describe, choose and call them."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationInfo, model_validator
+from pydantic import BeforeValidator, Field, Tag, ValidationInfo, model_validator
 
 from app.apis.call_arguments import arguments_text
 from app.apis.openai.custom_tools import AnyText, GrammarDefinition, OfferedTool, custom_tool, offer_of_tools
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from app.schemas.hosted_tools import HostedTool, MayBeHosted, NotHosted, hosted
-from app.schemas.parsing import RequestModel, by_type, optional
+from app.schemas.parsing import RequestModel, by_tag, by_type, optional
 from app.schemas.unenforced import note_unenforced
 from models.custom_input import arguments_of
 from models.tool_calls import ToolCall
@@ -146,19 +146,22 @@ class AllowedToolsChoice(RequestModel):
     allowed_tools: AllowedTools
 
 
-def choice_kind(value: object) -> str:
-    """Return the union tag of a tool choice."""
-    if isinstance(value, str):
-        return "<word>"
-    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", None)
-    return "<allowed>" if kind == "allowed_tools" else "<named>"
+def _choice_kind(value: object) -> str | None:
+    kind = value.get("type") if isinstance(value, dict) else getattr(value, "type", "")
+    if kind in CHOICES or (isinstance(kind, str) and hosted(kind)):
+        return "<allowed>" if kind == "allowed_tools" else "<named>"
+    return None if isinstance(value, dict) else "<word>"
 
+
+CHOICES: Final = ("function", "custom", "allowed_tools")
+BY_CHOICE = by_tag(_choice_kind, CHOICES)
+"""Discriminator of tool choices: a word, a tool, or the tools that are allowed."""
 
 ToolChoice = Annotated[
     Annotated[Literal["none", "auto", "required", "any"], Tag("<word>")]
     | Annotated[NamedTool, Tag("<named>")]
     | Annotated[AllowedToolsChoice, Tag("<allowed>")],
-    Discriminator(choice_kind),
+    BY_CHOICE,
 ]
 
 

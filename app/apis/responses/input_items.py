@@ -6,13 +6,13 @@ A message comes in the short form or in the form that an answer has.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Field, Tag
 
 from app.apis.responses.tools_schema import ResponseTool, ResponseTools
 from app.domain.records import Role
 from app.domain.tool_use import IsCall, IsResult, ToolUse
 from app.schemas.foreign import Foreign, foreign
-from app.schemas.parsing import RequestModel, by_type, parse_object, text_or_list
+from app.schemas.parsing import TEXT_OR_LIST, RequestModel, by_type, parse_object
 from models.custom_input import arguments_of
 
 MAX_CALL_ID: Final = 256
@@ -34,7 +34,7 @@ Part = Annotated[
     Annotated[InputPart, Tag("<InputPart>")] | Annotated[Foreign, Tag("<Foreign>")],
     by_type(InputPart, {}, foreign),
 ]
-Content = Annotated[Annotated[str, Tag("<text>")] | Annotated[list[Part], Tag("<list>")], Discriminator(text_or_list)]
+Content = Annotated[Annotated[str, Tag("<text>")] | Annotated[list[Part], Tag("<list>")], TEXT_OR_LIST]
 
 
 class InputItem(RequestModel):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field, Tag
 
 from app.apis.responses.include import LOGPROBS, Includable
 from app.apis.responses.input_items import InputItem, RequestItem, SaidItem, said_in, tools_in
@@ -12,11 +12,11 @@ from app.apis.responses.tools_schema import ResponseChoice, ResponseTools, offer
 from app.domain.bounds import MAX_MESSAGES
 from app.domain.response_record import Truncation
 from app.prompts.tool_offer import ToolOffer
-from app.schemas.answer_forms import NamedSchema, ObjectFormat, TextFormat, format_kind, of_schema
+from app.schemas.answer_forms import BY_FORMAT, NamedSchema, ObjectFormat, TextFormat, of_schema
 from app.schemas.cache_mark import CacheKey
 from app.schemas.hosted_tools import HostedTool
 from app.schemas.metadata import Metadata
-from app.schemas.parsing import CompatibleRequest, RequestModel
+from app.schemas.parsing import TEXT_OR_LIST, CompatibleRequest, RequestModel, by_kind
 from app.schemas.sampling import (
     NO_DEFAULTS,
     MinTokens,
@@ -37,13 +37,9 @@ from engine.structured_output import StructuredOutput
 Items = Annotated[list[RequestItem], Field(min_length=1, max_length=MAX_MESSAGES)]
 
 
-def _input_kind(value: object) -> str:
-    return "<items>" if isinstance(value, list) else "<text>"
-
-
 Input = Annotated[
-    Annotated[str, Field(min_length=1), Tag("<text>")] | Annotated[Items, Tag("<items>")],
-    Discriminator(_input_kind),
+    Annotated[str, Field(min_length=1), Tag("<text>")] | Annotated[Items, Tag("<list>")],
+    TEXT_OR_LIST,
 ]
 
 
@@ -53,12 +49,15 @@ class ConversationName(RequestModel):
     id: str
 
 
-def _conversation_kind(value: object) -> str:
-    return "<id>" if isinstance(value, str) else "<object>"
+def _conversation_kind(value: object) -> str | None:
+    if isinstance(value, str):
+        return "<id>"
+    return "<object>" if isinstance(value, dict | ConversationName) else None
 
 
 ConversationField = Annotated[
-    Annotated[str, Tag("<id>")] | Annotated[ConversationName, Tag("<object>")], Discriminator(_conversation_kind)
+    Annotated[str, Tag("<id>")] | Annotated[ConversationName, Tag("<object>")],
+    by_kind(_conversation_kind, "a text or a JSON object"),
 ]
 
 
@@ -72,7 +71,7 @@ TextForm = Annotated[
     Annotated[TextFormat, Tag("<text>")]
     | Annotated[ObjectFormat, Tag("<object>")]
     | Annotated[FlatSchema, Tag("<schema>")],
-    Discriminator(format_kind),
+    BY_FORMAT,
 ]
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Field, Tag
 
 from app.apis.openai.custom_tools import AnyText, GrammarDefinition, OfferedTool, custom_tool, offer_of_tools
-from app.apis.openai.tools_schema import MAX_TOOLS, Function, FunctionName, choice_kind
+from app.apis.openai.tools_schema import BY_CHOICE, MAX_TOOLS, Function, FunctionName
 from app.domain.namespaces import name_within
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from app.schemas.hosted_tools import HostedTool, MayBeHosted, NotHosted, hosted
@@ -128,7 +128,7 @@ ResponseChoice = Annotated[
     Annotated[Literal["none", "auto", "required"], Tag("<word>")]
     | Annotated[ToolByName, NotHosted, Tag("<named>")]
     | Annotated[AllowedByName, Tag("<allowed>")],
-    Discriminator(choice_kind),
+    BY_CHOICE,
 ]
 
 

@@ -117,8 +117,9 @@ def _message(message: Message, response: ResponseRecord | None, export_id: str) 
     if response is not None:
         named = {"conversation_id": None if response.conversation_id is None else export_id}
         fields["response"] = asdict(response) | named
-        # The name serves the search for a stored input alone, and follows from the messages.
-        del fields["response"]["input_name"]
+        # The name serves the search for a stored input alone, and follows from the messages. Caches are this server's.
+        for name in ("input_name", "diagnostics"):
+            del fields["response"][name]
     return fields
 
 

@@ -18,6 +18,7 @@ class ResponseRecord:
     conversation_id: the conversation that the client named; None if it named none.
     tools, tool_choice, text_format: as the client sent them.
     input_name: name of the input that has the whole conversation; None if the response continues a stored one.
+    diagnostics: result of the comparison of the prompt with another one; None if the client asked for none.
     """
 
     model: str
@@ -33,6 +34,7 @@ class ResponseRecord:
     text_format: dict[str, Any] = field(default_factory=lambda: {"type": "text"})
     truncation: Truncation = "disabled"
     input_name: str | None = None
+    diagnostics: dict[str, Any] | None = None
 
 
 def response_id_of(message_id: str) -> str:

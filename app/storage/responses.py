@@ -13,7 +13,7 @@ from app.storage.dialect import Dialect
 from app.storage.path_ends import mark_path_end, remove_path_end
 from app.storage.removals import Leaving, Removed, without_kv
 from app.storage.response_texts import FIELDS, TEXTS, share_text
-from app.storage.rows import dump, listed
+from app.storage.rows import dump, dump_optional, listed
 from engine.errors import NotFoundError
 
 _RECORD: Final = tuple(each.name for each in fields(ResponseRecord))
@@ -54,6 +54,7 @@ def insert_response(connection: Connection, tenant: str, message_id: str, record
     """Insert the record of a response, inside the transaction of the caller."""
     values: dict[str, Any] = {name: getattr(record, name) for name in _RECORD}
     values |= {name: dump(values[name]) for name in _JSON}
+    values["diagnostics"] = dump_optional(record.diagnostics)
     for name in FIELDS:
         number = share_text(connection, tenant, name, values[name])
         if number is not None:
@@ -164,6 +165,7 @@ class ResponseStore:
 def _record_of(row: Row) -> ResponseRecord:
     values = {name: row[name] for name in _RECORD}
     values |= {name: json.loads(values[name]) for name in _JSON}
+    values["diagnostics"] = row["diagnostics"] and json.loads(row["diagnostics"])
     values |= {name: bool(values[name]) for name in ("background", "parallel_tool_calls")}
     return ResponseRecord(**values)
 

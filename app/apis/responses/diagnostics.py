@@ -4,7 +4,6 @@ Source: the types of the `openai` package, 3.57.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from itertools import dropwhile
 from typing import Any, Final
 
@@ -21,18 +20,6 @@ REASONS: Final[Mapping[Cause, str]] = {
     "messages": "input_changed",
     "thinking": "reasoning_effort_changed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedResponse(ResponseRecord):
-    """The record of a response whose prompt is compared with that of another one. The result is not stored."""
-
-    diagnostics: dict[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, record: ResponseRecord, diagnostics: dict[str, Any]) -> "ComparedResponse":
-        """Return `record` with the result of the comparison."""
-        return cls(**{each.name: getattr(record, each.name) for each in fields(record)}, diagnostics=diagnostics)
 
 
 def diagnostics_json(found: Divergence | None, said: Sequence[Message]) -> dict[str, Any]:
@@ -56,9 +43,8 @@ def diagnostics_of(record: ResponseRecord, usage: Mapping[str, Any] | None) -> d
 
     usage: None until the answer has ended.
     """
-    if not isinstance(record, ComparedResponse):
+    if (told := record.diagnostics) is None:
         return {}
-    told = record.diagnostics
     is_evicted = usage is not None and not usage["prompt_tokens_details"]["cached_tokens"]
     is_missed = told["type"] == "cache_hit" and is_evicted
     return {"prompt_cache_diagnostics": {"type": "unavailable"} if is_missed else told}

@@ -15,7 +15,7 @@ from app.apis.responses.compaction import (
     summary_item,
     with_head_of,
 )
-from app.apis.responses.diagnostics import ComparedResponse, diagnostics_json
+from app.apis.responses.diagnostics import diagnostics_json
 from app.apis.responses.input_items import (
     CompactionItem,
     InputItem,
@@ -151,8 +151,7 @@ class Responses:
         new = asked if is_alone else [*asked[:-1], replace(asked[-1], tokens=made.prompt.tokens)]
         is_read = parent.is_new and fields.is_stored and not is_alone
         names = await apart_if(_is_much(asked), lambda: names_of(asked)) if is_read else []
-        record = _record_of(engine, fields, names[-1] if names else None)
-        record = record if told is None else ComparedResponse.of(record, told)
+        record = replace(_record_of(engine, fields, names[-1] if names else None), diagnostics=told)
         draft = TurnDraft(
             parent.conversation,
             new[-1],

@@ -103,6 +103,9 @@ async def compared(openai: AsyncOpenAI, previous: str, **fields: Any) -> dict[st
         model="fake-1", prompt_cache_options={"comparison_response_id": previous}, **fields
     )
     assert made.prompt_cache_diagnostics is not None
+    if made.store:  # type: ignore[attr-defined]
+        stored = await openai.responses.retrieve(made.id)
+        assert stored.prompt_cache_diagnostics == made.prompt_cache_diagnostics
     return made.prompt_cache_diagnostics.to_dict()
 
 
@@ -122,7 +125,7 @@ async def test_response_tells_why_it_diverges(
     before: dict[str, Any] = {"input": turns(LONG, "Yes.", SECOND), "tools": functions("weather", "time")}
     first = await openai.responses.create(model="fake-1", **before, store=store)
     assert first.prompt_cache_diagnostics is None
-    told = await compared(openai, first.id, **before | now)
+    told = await compared(openai, first.id, **before | now, store=store)
     if reason is None:
         assert told == {"type": "cache_hit"}
         return

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from app.domain.bounds import (
@@ -21,6 +21,7 @@ from app.domain.bounds import (
 )
 from app.schemas.answer_forms import FormFields
 from app.schemas.cache_mark import CacheKey
+from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.parsing import CompatibleRequest, RequestModel, optional
 from app.schemas.urgency import UrgencyFields
 from engine.errors import InvalidRequestError
@@ -30,12 +31,22 @@ from models.thinking import ThinkingMode
 UNLIMITED: Final = -1
 
 
-def _as_list(value: object) -> object:
-    """Return a single string as a list. An empty string ends no answer, so it is left out."""
-    strings = [value] if isinstance(value, str) else value
-    if not isinstance(strings, list):
-        raise PydanticCustomError("text_or_list", "Input should be a text or a list")
-    return [each for each in strings if each != ""]
+def stop_strings(name: str) -> BeforeValidator:
+    """Build the validator of stop strings: a single one is a list, and empty ones, which end no answer, are left out.
+
+    name: the client's name of the field, under which the response tells that a string was left out.
+    """
+
+    def as_list(value: object, info: ValidationInfo) -> list[object]:
+        strings = [value] if isinstance(value, str) else value
+        if not isinstance(strings, list):
+            raise PydanticCustomError("text_or_list", "Input should be a text or a list")
+        kept = [each for each in strings if each != ""]
+        if len(kept) < len(strings) and isinstance(info.context, IgnoredFields):
+            info.context.add(name)
+        return kept
+
+    return BeforeValidator(as_list)
 
 
 def _whole(value: object) -> object:
@@ -48,7 +59,8 @@ def _none_if_unlimited(value: object) -> object:
 
 
 StopString = Annotated[str, Field(min_length=1, max_length=MAX_STOP_LENGTH)]
-StopStrings = Annotated[list[StopString], Field(max_length=MAX_STOP_STRINGS), BeforeValidator(_as_list)]
+SomeStopStrings = Annotated[list[StopString], Field(max_length=MAX_STOP_STRINGS)]
+StopStrings = Annotated[SomeStopStrings, stop_strings("stop")]
 Temperature = Annotated[float, Field(ge=0, le=2)]
 TopP = Annotated[float, Field(ge=0, le=1)]
 Whole = BeforeValidator(_whole)

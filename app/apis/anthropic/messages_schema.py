@@ -21,7 +21,15 @@ from app.schemas.cache_mark import Markable, marked_share
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.hosted_tools import HostedTool
 from app.schemas.parsing import TEXT_OR_LIST, CompatibleRequest, RequestModel, by_type
-from app.schemas.sampling import NO_DEFAULTS, GenerationRequest, ModelName, StopStrings, ThinkingBudget, Whole
+from app.schemas.sampling import (
+    NO_DEFAULTS,
+    GenerationRequest,
+    ModelName,
+    SomeStopStrings,
+    ThinkingBudget,
+    Whole,
+    stop_strings,
+)
 from engine.errors import InvalidRequestError, NotFoundError
 from engine.sampling_params import SamplingParams
 from models.chat_format import Message
@@ -456,7 +464,9 @@ class MessagesRequest(CountTokensRequest, GenerationRequest):
 
     max_tokens: MaxTokens
     diagnostics: DiagnosticsFields | None = None
-    stop: StopStrings | None = Field(default=None, alias="stop_sequences")
+    stop: Annotated[SomeStopStrings, stop_strings("stop_sequences")] | None = Field(
+        default=None, alias="stop_sequences"
+    )
 
     def sampling_params(self, defaults: Mapping[str, float] = NO_DEFAULTS) -> SamplingParams:
         """Build the sampling parameters, including the form of the answer."""

@@ -48,6 +48,16 @@ def test_far_more_prompts_than_places_are_answered(llm: LLM) -> None:
     assert {each.prompt for each in results} == {None}
 
 
+def test_cached_tokens_are_those_of_the_prompt_found_before(llm: LLM) -> None:
+    prompt = [at * 11 % 200 for at in range(150)]
+    first, again = (llm.generate([prompt], SHORT)[0] for _ in range(2))
+    longer = llm.generate([[*prompt, *first.outputs[0].token_ids, 7]], SHORT)[0]
+    assert first.num_cached_tokens == 0
+    assert again.num_cached_tokens >= 128
+    # KV of an answer's last token is never computed.
+    assert longer.num_cached_tokens == len(prompt) + len(first.outputs[0].token_ids) - 1
+
+
 def test_several_answers_share_prompt_and_repeat_with_seed(llm: LLM) -> None:
     params = SamplingParams(seed=5, max_tokens=8, ignore_eos=True, logprobs=2, prompt_logprobs=1)
     first, again = (llm.generate([PROMPT], params, n=3)[0] for _ in range(2))

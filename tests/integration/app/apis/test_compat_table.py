@@ -41,6 +41,7 @@ from tests.integration.app.apis.openai import test_hosted_tools as test_api_host
 from tests.integration.app.apis.openai import test_langchain as test_compat_langchain
 from tests.integration.app.apis.openai import test_logprobs as test_api_logprobs
 from tests.integration.app.apis.openai import test_openai as test_api_openai
+from tests.integration.app.apis.openai import test_prompt_progress as test_api_progress
 from tests.integration.app.apis.openai import test_several_answers as test_api_answers
 from tests.integration.app.apis.openai import test_structured_output as test_api_forms
 from tests.integration.app.apis.responses import test_compaction as test_compat_compaction
@@ -62,6 +63,7 @@ DOCS = Path(__file__).parents[4] / "docs"
             [
                 test_api_openai,
                 test_api_logprobs,
+                test_api_progress,
                 test_api_answers,
                 test_api_embeddings,
                 test_api_forms,

@@ -83,6 +83,25 @@ async def test_field_of_other_servers_is_taken(http: aiohttp.ClientSession, rout
     assert response.status == 200, await response.text()
 
 
+@pytest.mark.parametrize(
+    ("route", "fields", "named"),
+    [
+        ("/v1/chat/completions", {"messages": HI, "stop": ""}, "stop"),
+        ("/v1/chat/completions", {"messages": HI, "stop": ["", "x"]}, "stop"),
+        ("/v1/chat/completions", {"messages": HI, "stop": ["x"]}, None),
+        ("/v1/completions", {"prompt": "hi", "stop": [""]}, "stop"),
+        ("/v1/messages", {"messages": HI, "max_tokens": 5, "stop_sequences": [""]}, "stop_sequences"),
+        ("/api/chat", {"messages": HI, "options": {"stop": [""]}}, "stop"),
+    ],
+)
+async def test_empty_stop_string_is_named_among_ignored_fields(
+    http: aiohttp.ClientSession, route: str, fields: dict[str, Any], named: str | None
+) -> None:
+    response = await http.post(route, json={"model": "fake-1", **fields})
+    assert response.status == 200
+    assert response.headers.get("X-Ebb-Ignored") == named
+
+
 async def test_tools_count_in_tokenize(http: aiohttp.ClientSession) -> None:
     counts = [
         (await (await http.post("/tokenize", json={"messages": HI, **fields})).json())["count"]

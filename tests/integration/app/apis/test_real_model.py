@@ -42,8 +42,14 @@ async def test_anthropic_message_is_counted_cached_and_stopped(real_api: Api) ->
         assert block.type == "text"
         word = block.text[12:18]
         async with client.messages.stream(**fields, stop_sequences=["not in there", word]) as stream:
-            text = "".join([text async for text in stream.text_stream])
+            events = [event async for event in stream]
             again = await stream.get_final_message()
+        text = "".join(event.text for event in events if event.type == "text")
+        [begun] = [event.message.usage for event in events if event.type == "message_start"]
+        assert (begun.cache_read_input_tokens, begun.input_tokens) == (
+            again.usage.cache_read_input_tokens,
+            again.usage.input_tokens,
+        )
         assert (again.stop_reason, again.stop_sequence) == ("stop_sequence", word)
         assert text == block.text[: block.text.index(word)]
         assert again.usage.cache_read_input_tokens

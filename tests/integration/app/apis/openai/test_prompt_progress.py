@@ -9,12 +9,14 @@ from openai import AsyncOpenAI
 
 from engine.outputs import PromptProgress, RequestOutput
 from tests.integration.api_server import RunningServer
+from tests.integration.compatibility import row
 from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
 
 Api = RunningServer[FakeEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 ASKED: dict[str, Any] = {"return_progress": True}
+TOOL: Any = {"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}
 FOUND = Counter({"device": 20, "redis": 10})
 REPORTS = [
     PromptProgress(80, 0, Counter(), "waiting", 0.0, None),
@@ -55,9 +57,14 @@ def progress_of(chunks: list[Any]) -> list[dict[str, Any]]:
     return [chunk.to_dict() for chunk in chunks if "prompt_progress" in chunk.to_dict()]
 
 
-async def test_chat_stream_reports_progress_before_the_text(client: AsyncOpenAI, api: Api) -> None:
+@row("openai", "chat.completions.create(stream=True, extra_body={'return_progress': True})", "chunks with "
+     "`prompt_progress` before the text, also with tools")  # fmt: skip
+@pytest.mark.parametrize("fields", [{}, {"tools": [TOOL]}, {"tools": [TOOL], "tool_choice": "none"}])
+async def test_chat_stream_reports_progress_before_the_text(
+    client: AsyncOpenAI, api: Api, fields: dict[str, Any]
+) -> None:
     messages: list[Any] = [{"role": "user", "content": "hi"}]
-    asked = client.chat.completions.create(model="fake-1", messages=messages, stream=True, extra_body=ASKED)
+    asked = client.chat.completions.create(model="fake-1", messages=messages, stream=True, extra_body=ASKED, **fields)
     chunks = await chunks_of(api, asked)
     reports = progress_of(chunks)
     assert [each["prompt_progress"] for each in reports] == SHOWN
@@ -93,8 +100,13 @@ async def test_each_prompt_has_progress_of_its_own(client: AsyncOpenAI, api: Api
     assert Counter(each["choices"][0]["index"] for each in reports) == {0: 3, 2: 3}
 
 
-async def test_responses_stream_reports_progress_under_last_number(client: AsyncOpenAI, api: Api) -> None:
-    asked = client.responses.create(model="fake-1", input="hi", stream=True, extra_body=ASKED)
+@row("openai", "responses.create(stream=True, extra_body={'return_progress': True})", "`prompt_progress` in further "
+     "events `response.in_progress`, also with tools")  # fmt: skip
+@pytest.mark.parametrize("fields", [{}, {"tools": [{"type": "function", **TOOL["function"]}]}])
+async def test_responses_stream_reports_progress_under_last_number(
+    client: AsyncOpenAI, api: Api, fields: dict[str, Any]
+) -> None:
+    asked = client.responses.create(model="fake-1", input="hi", stream=True, extra_body=ASKED, **fields)
     events = await chunks_of(api, asked)
     reports = progress_of(events)
     assert [each["prompt_progress"] for each in reports] == SHOWN

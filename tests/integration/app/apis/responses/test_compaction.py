@@ -141,12 +141,12 @@ async def test_compaction_rides_the_live_prefix(shallow_model: Path, tmp_path: P
         {"instructions": BRIEF},
         {"instructions": BRIEF, "extra_body": {"tools": TOOLS}},
     ]
-    heads = heads[: size.pick(small=1, full=3)]
+    cases = size.pick(small=[(True, heads[0]), (False, heads[1])], full=list(itertools.product((True, False), heads)))
     async with (
         running_server(tmp_path, engine) as server,
         AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client,
     ):
-        for number, (store, head) in enumerate(itertools.product((True, False), heads)):
+        for number, (store, head) in enumerate(cases):
             fields, last = await conversation(client, f"{number} rivers, which? " * 8, store=store)
             compacted = await client.responses.compact(model="smollm2", **head, **fields)
             assert last.usage is not None

@@ -42,7 +42,7 @@ def pull(settings: Settings, name: str | None = None, yes: bool = False) -> int:
     """
     if name is None:
         print(catalogue_text())
-        print(f"Among them, {suitable(settings).sentence()}")
+        print(f"Of these, {suitable(settings).sentence()}")
         return 0
     try:
         hub_name = at_hub(name)

@@ -38,7 +38,7 @@ from cache_tiers.redis.errors import RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_redis_server
 from engine.attention.backend import AttentionSpec
-from engine.attention.selector import select_backend
+from engine.attention.selector import load_backend, select_backend
 from engine.cpu.build import COMPILERS, kept_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.device_choice import block_size_for, choose_device
@@ -91,7 +91,7 @@ def _computes_elsewhere(settings: Settings) -> bool:
 
 
 def check_attention(settings: Settings) -> Finding:
-    """Check which attention backend is selected, and report why those before it in the table are not."""
+    """Check which attention backend is selected, and report why other backends for this device are not."""
     folder = find_model(settings.model, settings.cache_dir)
     if folder is None:
         return Finding("ok", "attention", "depends on the model, which is not ready yet")
@@ -106,8 +106,9 @@ def check_attention(settings: Settings) -> Finding:
     except ModelError as error:
         return Finding("warn", "attention", str(error), "choose another --model, or run `ebb pull NAME` again")
     if is_native:
-        return Finding("ok", "attention", f"the native step's own; without the native step: {selection}")
-    return Finding("ok", "attention", str(selection))
+        return Finding("ok", "attention", "computed by the native step")
+    of_device = [given for given in selection.passed_over if device in load_backend(given[0]).support.devices]
+    return Finding("ok", "attention", "; ".join((selection.name, *(f"not {name}: {why}" for name, why in of_device))))
 
 
 def check_compiler(settings: Settings) -> Finding:
@@ -177,7 +178,7 @@ def check_model(settings: Settings) -> Finding:
 def check_catalogue(settings: Settings) -> Finding:
     """Name the model of the catalogue that suits this machine."""
     try:
-        return Finding("ok", "catalogue", suitable(settings).sentence())
+        return Finding("ok", "catalogue", f"of the models that `ebb pull` lists, {suitable(settings).sentence()}")
     except EngineError:
         return Finding("ok", "catalogue", "`ebb pull` lists good small models")
 

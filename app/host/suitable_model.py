@@ -22,10 +22,10 @@ class Suitability:
     model: CatalogueModel | None
 
     def sentence(self) -> str:
-        """Name the model, and the command that fetches it."""
+        """Name the model, as the second half of a sentence about the catalogue."""
         if self.model is None:
             return f"the default model {DEFAULT_MODEL} suits this machine ({self.machine})"
-        return f"{self.model.name} suits this machine ({self.machine}): `ebb pull {self.model.name}`"
+        return f"the largest one that suits this machine ({self.machine}) is {self.model.name}"
 
 
 def suitable(settings: Settings) -> Suitability:

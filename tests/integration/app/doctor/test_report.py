@@ -133,6 +133,14 @@ def test_network_check_names_the_code_and_the_reason(tmp_path: Path, model: Path
     assert re.match(calls + r", matrices of torch \(the torch model was chosen\), because", text(cpu_kernels="torch"))
 
 
+def test_attention_check_names_no_backend_of_other_devices(tmp_path: Path, model: Path) -> None:
+    def text(**flags: str) -> str:
+        return checks.check_attention(settings(tmp_path, model=str(model), device="cpu", **flags)).text
+
+    assert text() == "computed by the native step"
+    assert text(dtype="float32") == "torch"
+
+
 def test_network_check_knows_the_blocks_of_a_gguf_file(tmp_path: Path) -> None:
     file = write_block_gguf(tmp_path / "tiny.gguf", {"": "Q4_K", "ffn_down": "Q6_K"})
     chosen = settings(tmp_path, model=str(file), device="cpu")

@@ -22,7 +22,7 @@ def test_default_model_has_a_better_one_that_suits_the_machine() -> None:
     assert better_model(settings()) == "qwen3-4b"
     assert suitable(settings()).model == find_entry("qwen3-4b")
     assert suitable(settings()).sentence() == (
-        "qwen3-4b suits this machine (64 GiB of available memory and 8 cores): `ebb pull qwen3-4b`"
+        "the largest one that suits this machine (64 GiB of available memory and 8 cores) is qwen3-4b"
     )
 
 

@@ -83,7 +83,7 @@ def test_answer_is_copied_at_the_first_click(engine: Engine, server: ServerProce
 def test_menu_is_as_tall_as_its_items(engine: Engine, server: ServerProcess) -> None:
     open_chat(engine, server)
     ask(engine, "Open a menu.")
-    engine.click("article[data-status] button", text="More about this answer")
+    engine.click("article[data-status] button", text="More actions for this answer")
     menu = "document.querySelector('[role=menu]:popover-open')"
     engine.sees(f"{menu}?.querySelectorAll('[role=menuitem]').length > 3")
     height, items, window = engine.run(

@@ -42,8 +42,8 @@ class ChatPage:
         """Choose `item` in the menu of the chat `title` in the list."""
         await self.chats.get_by_text(title, exact=True).hover()
         # With the focus, the button stays visible when folders above the chats appear late and move them.
-        await self.button(f"More about {title}").focus()
-        await self.button(f"More about {title}").click()
+        await self.button(f"More actions for {title}").focus()
+        await self.button(f"More actions for {title}").click()
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
     async def open_menu_item(self, item: str) -> None:
@@ -73,12 +73,12 @@ class ChatPage:
 
     async def toggle_raw(self, answer: Locator) -> None:
         """Switch an answer between formatted and raw text."""
-        await answer.get_by_role("button", name="More about this answer").click()
+        await answer.get_by_role("button", name="More actions for this answer").click()
         await self.page.get_by_role("menuitem", name=re.compile("^(Raw|Formatted) text$")).click()
 
     async def choose_of_answer(self, item: str) -> None:
         """Choose `item` in the menu of the last answer."""
-        await self.answers.last.get_by_role("button", name="More about this answer").click()
+        await self.answers.last.get_by_role("button", name="More actions for this answer").click()
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
     async def expect_status(self, status: str) -> None:

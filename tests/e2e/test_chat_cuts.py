@@ -8,7 +8,7 @@ from tests.e2e.chat_page import ChatPage
 async def choose(message: Locator, item: str) -> None:
     """Choose `item` in the menu below `message`."""
     await message.hover()
-    await message.get_by_role("button", name="More about this").click()
+    await message.get_by_role("button", name="More actions for this").click()
     await message.page.get_by_role("menuitem", name=item, exact=True).click()
 
 

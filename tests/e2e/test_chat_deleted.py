@@ -99,12 +99,12 @@ async def test_one_turn_is_deleted_alone_with_undo(chat: ChatPage) -> None:
     whole = [f"Message **{number}** of the log." for number in (0, 2, 4)]
     await expect(chat.questions).to_have_text(whole)
     menu = chat.page.get_by_role("menuitem")
-    last = chat.answers.nth(2).get_by_role("button", name="More about this answer")
+    last = chat.answers.nth(2).get_by_role("button", name="More actions for this answer")
     await last.click()
     await expect(menu.last).to_have_text("Delete this answer")
     await chat.page.keyboard.press("Escape")
 
-    await chat.answers.nth(1).get_by_role("button", name="More about this answer").click()
+    await chat.answers.nth(1).get_by_role("button", name="More actions for this answer").click()
     await expect(menu.last).to_have_text("Delete this and everything after")
     await menu.get_by_text("Delete this question and its answer").click()
 

@@ -22,7 +22,7 @@ async def test_chat_renamed_in_place_keeps_its_name(chat: ChatPage) -> None:
 
     await expect(chat.chats.first).to_have_text("After")
     await expect(chat.page).to_have_title(re.compile(r"After · Ebb$"))
-    await expect(chat.button("More about After")).to_be_focused()
+    await expect(chat.button("More actions for After")).to_be_focused()
     await chat.page.reload()
     await expect(chat.chats.first).to_have_text("After")
     assert (await chat.stored(conversation))["title"] == "After"

@@ -129,7 +129,7 @@ async def test_administrator_finds_person_among_many(browser: Browser, server: R
     await root.page.get_by_label("People: Find by name").fill("no such person")
     await expect(root.page.get_by_text("Nothing found.")).to_be_visible()
 
-    await root.page.get_by_label("Tenants, usage and limits: Find by name").fill("team-000099")
+    await root.page.get_by_label("Usage and limits: Find by name").fill("team-000099")
     await root.button("Limits of team-000099").click()
     await root.page.get_by_label("Answers at once").fill("3")
     await root.button("Save").click()

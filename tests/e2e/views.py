@@ -123,7 +123,7 @@ class Views:
 
     async def message(self) -> None:
         await self.resumed()
-        await self._chat.answers.last.get_by_role("button", name="More about this").click()
+        await self._chat.answers.last.get_by_role("button", name="More actions for this").click()
         await self._chat.page.get_by_role("menuitem").first.wait_for()
 
     async def search(self) -> None:
@@ -138,7 +138,7 @@ class Views:
     async def menu(self) -> None:
         await self._list()
         await self._chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link").first.hover()
-        await self._chat.page.get_by_role("button", name="More about").first.click()
+        await self._chat.page.get_by_role("button", name="More actions for").first.click()
 
     async def archive(self) -> None:
         await self._list()
@@ -188,8 +188,7 @@ class Views:
         log: FilePayload = {"name": "log.txt", "mimeType": "text/plain", "buffer": b"The tide is out.\n" * 12_000}
         await self._chat.page.get_by_label("Attach files").first.set_input_files(log)
         warning = self._chat.page.get_by_role("group", name="The message is too long")
-        await warning.get_by_role("button", name="Ask in a new chat").wait_for()
-        await self._chat.button("Remove log.txt").last.wait_for()
+        await warning.get_by_role("button", name="Remove log.txt").wait_for()
 
     async def queued(self) -> None:
         await self._chat.open_new_chat(tokens=ENDLESS)
@@ -239,14 +238,14 @@ class Views:
     async def organizing(self) -> None:
         await self._organized()
         await self._chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link").first.hover()
-        await self._chat.page.get_by_role("button", name="More about").first.click()
+        await self._chat.page.get_by_role("button", name="More actions for").first.click()
         await self._chat.page.get_by_role("menuitem", name="Folder and tags…").click()
         await self._chat.page.get_by_label("Folder", exact=True).wait_for()
 
     async def selecting(self) -> None:
         await self._organized()
         await self._chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link").first.hover()
-        await self._chat.page.get_by_role("button", name="More about").first.click()
+        await self._chat.page.get_by_role("button", name="More actions for").first.click()
         await self._chat.page.get_by_role("menuitem", name="Select chats").click()
         await self._chat.page.get_by_text("1 selected").wait_for()
 

@@ -78,6 +78,11 @@ export function directionOf(language: Language): "ltr" | "rtl" {
   return RIGHT_TO_LEFT.includes(language) ? "rtl" : "ltr";
 }
 
+/** Return whether a language is written in Latin letters. */
+export function isLatin(language: Language): boolean {
+  return KNOWN.some(([tag, { script }]) => tag === language && script === "Latn");
+}
+
 /** Return whether a language writes a space between sentences. */
 export function isSpaced(language: Language): boolean {
   return !UNSPACED.includes(language);

@@ -7,7 +7,7 @@ export interface Tier {
   id: TierId;
   /** Class of the style sheet that fills with the tier's colour, and name of the custom property that holds it. */
   colour: string;
-  /** SVG path of the filled part of the tier's mark, inside a circle of radius 6 around (8, 8). */
+  /** SVG path of the filled part of the tier's mark, a cell of 10 by 12 around (8, 8). No other mark of the list is a cell. */
   level: string;
   /** Whether a circuit breaker stands in front of the tier. */
   hasBreaker: boolean;
@@ -18,13 +18,13 @@ export type TierTexts = ReturnType<Catalogue["otherTier"]>;
 
 /** The tiers with their own colours, marks and texts, the nearest first. The catalogues hold the texts, under `tiers`. */
 export const KNOWN_TIERS: readonly Tier[] = [
-  { id: "device", colour: "depth-1", level: "M2 8a6 6 0 0 0 12 0a6 6 0 0 0-12 0z", hasBreaker: false },
-  { id: "cpu", colour: "depth-2", level: "M2 8a6 6 0 0 0 12 0z", hasBreaker: false },
-  { id: "redis", colour: "depth-3", level: "M2.8 11a6 6 0 0 0 10.4 0z", hasBreaker: true },
+  { id: "device", colour: "depth-1", level: "M3 2h10v12h-10z", hasBreaker: false },
+  { id: "cpu", colour: "depth-2", level: "M3 8h10v6h-10z", hasBreaker: false },
+  { id: "redis", colour: "depth-3", level: "M3 11h10v3h-10z", hasBreaker: true },
 ];
 
 /** Appearance of every other tier. It is below CPU memory. */
-const OTHER: Omit<Tier, "id"> = { colour: "depth-4", level: "M4.4 12.8a6 6 0 0 0 7.2 0z", hasBreaker: true };
+const OTHER: Omit<Tier, "id"> = { colour: "depth-4", level: "M3 12.8h10v1.2h-10z", hasBreaker: true };
 
 /** The tier from which a prompt's KV needs no loading. */
 export const NEAREST_TIER: TierId = KNOWN_TIERS[0]!.id;

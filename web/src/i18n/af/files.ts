@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Met die boodskap sou hierdie klets ${used} tokens hê. Die model lees minder as ${window}.`,
     farTooLong: (window) => `Met die boodskap is hierdie klets veel langer as die ${window} tokens wat die model lees.`,
     shorten: "Verkort dit, of:",
+    shortenAlone: "Verkort dit.",
     remove: (name) => `Verwyder ${name}`,
     leave: (messages) => plural(messages, { one: "Stuur sonder die eerste boodskap", other: `Stuur sonder die eerste ${messages} boodskappe` }),
     summarize: (messages) => plural(messages, { one: "Som die eerste boodskap op", other: `Som die eerste ${messages} boodskappe op` }),

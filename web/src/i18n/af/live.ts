@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Afrikaans texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Wat die hele bediener doen, sekonde vir sekonde. Die grafieke wys tot vyf minute.",
+  oneMemory: "Toestelgeheue en CPU-geheue is hier albei deel van die masjien se RAM.",
   states: {
     connecting: "Koppel tans…",
     live: "Regstreeks",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Van die prompttokens wat oor die laaste minuut in hierdie vlak gesoek is, die deel wat daar was",
   evictions: "Verdringings",
   blocksPerSecond: (blocks) => `${blocks} blokke/s`,
-  byTenant: "Per huurder",
+  byPerson: "Per persoon",
   others: "ander",
   shared: "deur almal gedeel",
   in: "In",
   out: "Uit",
   traffic: (tier) => `${tier}, in en uit`,
-  breaker: "Stroombreker",
-  breakers: {
-    closed: "toe",
-    open: "oop: nie gebruik nie",
-    "half-open": "halfoop: word getoets",
-  },
+  connection: "Verbinding",
+  connections: { closed: "werk", open: "ná foute nie gebruik nie", "half-open": "word weer getoets" },
   replicas: "Replikas",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

@@ -21,6 +21,7 @@ export const texts: FileTexts = {
     text: (used, window) => `مع هذه الرسالة تبلغ الدردشة ${used} توكن. يقرأ النموذج أقل من ${window}.`,
     farTooLong: (window) => `مع هذه الرسالة تصبح الدردشة أطول بكثير مما يقرؤه النموذج، وهو ${window} توكن.`,
     shorten: "اختصرها، أو:",
+    shortenAlone: "اختصرها.",
     remove: (name) => `إزالة ${name}`,
     leave: (messages) => `الإرسال بدون ${first(messages)}`,
     summarize: (messages) => `تلخيص ${first(messages)}`,

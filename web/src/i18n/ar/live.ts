@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Arabic texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "ما يفعله الخادم كله، ثانية بثانية. تعرض الرسوم البيانية حتى خمس دقائق.",
+  oneMemory: "ذاكرة الجهاز وذاكرة CPU هنا كلتاهما جزء من ذاكرة RAM لهذا الحاسوب.",
   states: {
     connecting: "جارٍ الاتصال…",
     live: "مباشر",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "نسبة ما وُجد من توكنات الموجّهات التي بُحث عنها في هذه الطبقة خلال الدقيقة الأخيرة",
   evictions: "عمليات الإخراج",
   blocksPerSecond: (blocks) => `${blocks} كتلة/ث`,
-  byTenant: "حسب المستأجر",
+  byPerson: "حسب الشخص",
   others: "آخرون",
   shared: "مشتركة بين الجميع",
   in: "الوارد",
   out: "الصادر",
   traffic: (tier) => `${tier}، الوارد والصادر`,
-  breaker: "القاطع",
-  breakers: {
-    closed: "مغلق",
-    open: "مفتوح: غير مستخدم",
-    "half-open": "نصف مفتوح: قيد الاختبار",
-  },
+  connection: "الاتصال",
+  connections: { closed: "يعمل", open: "متوقف مؤقتًا بعد أخطاء", "half-open": "تُعاد تجربته" },
   replicas: "النسخ المتماثلة",
   replica: (index) => `النسخة المتماثلة ${index}`,
   replicaStates: {

@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} مستعاد من ${from} أثناء الكتابة · ${time}`,
     computed: (tokens, time) => `تم حساب ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { zero: `${text} توكن`, one: "توكن واحد", two: "توكنين", few: `${text} توكنات`, many: `${text} توكنًا`, other: `${text} توكن` }),
-    underMillisecond: "أقل من \u20661 ms\u2069",
+    under: (time) => `أقل من ${time}`,
     notLoaded: "تعذّر تحميل التفاصيل.",
   },
 

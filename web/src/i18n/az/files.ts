@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Bu mesajla söhbət ${used} token olar. Model ${window} tokendən az oxuyur.`,
     farTooLong: (window) => `Bu mesajla söhbət modelin oxuduğu ${window} tokendən qat-qat uzun olur.`,
     shorten: "Onu qısaldın və ya:",
+    shortenAlone: "Onu qısaldın.",
     remove: (name) => `Sil: ${name}`,
     leave: (messages) => (messages === 1 ? "İlk mesaj olmadan göndər" : `İlk ${messages} mesaj olmadan göndər`),
     summarize: (messages) => (messages === 1 ? "İlk mesajın xülasəsini çıxar" : `İlk ${messages} mesajın xülasəsini çıxar`),

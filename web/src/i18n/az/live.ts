@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Azerbaijani texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Bütün serverin saniyəbəsaniyə fəaliyyəti. Qrafiklər beş dəqiqəyə qədər olan müddəti göstərir.",
+  oneMemory: "Cihaz yaddaşı da, CPU yaddaşı da burada kompüterin RAM-ının bir hissəsidir.",
   states: {
     connecting: "Qoşulur…",
     live: "Canlı",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Son bir dəqiqədə bu səviyyədə axtarılan prompt tokenlərindən tapılanların payı",
   evictions: "Çıxarılanlar",
   blocksPerSecond: (blocks) => `${blocks} blok/s`,
-  byTenant: "İcarəçi üzrə",
+  byPerson: "Şəxs üzrə",
   others: "digərləri",
   shared: "hamı üçün ortaq",
   in: "Giriş",
   out: "Çıxış",
   traffic: (tier) => `${tier}, giriş və çıxış`,
-  breaker: "Qoruyucu açar",
-  breakers: {
-    closed: "qapalı",
-    open: "açıq: istifadə olunmur",
-    "half-open": "yarıaçıq: yoxlanılır",
-  },
+  connection: "Bağlantı",
+  connections: { closed: "işləyir", open: "xətalardan sonra istifadə olunmur", "half-open": "yenidən yoxlanılır" },
   replicas: "Replikalar",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

@@ -100,7 +100,7 @@ export const texts: Catalogue = {
     week: "Son yeddi gün",
     archived: "Arxivlənmiş söhbətlər",
     menu: "Daha çox",
-    menuOf: (title) => `Daha çox: ${title}`,
+    menuOf: (title) => `${title}: digər seçimlər`,
     selected: (title) => `Seç: ${title}`,
     notChanged: "Söhbət dəyişdirilmədi.",
   },
@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} siz yazarkən ${from} yükləndi · ${time}`,
     computed: (tokens, time) => `${tokens} hesablandı · ${time}`,
     tokens: (_count, text) => `${text} token`,
-    underMillisecond: "1 ms-dən az",
+    under: (time) => `${time}-dən az`,
     notLoaded: "Təfərrüatları yükləmək olmadı.",
   },
 

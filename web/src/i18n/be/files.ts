@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `З гэтым паведамленнем у чаце было б токенаў: ${used}. Мадэль чытае менш за ${window}.`,
     farTooLong: (window) => `З гэтым паведамленнем чат значна даўжэйшы, чым можа прачытаць мадэль (токенаў: ${window}).`,
     shorten: "Скараціце яго або:",
+    shortenAlone: "Скараціце яго.",
     remove: (name) => `Прыбраць ${name}`,
     leave: (messages) =>
       plural(messages, {

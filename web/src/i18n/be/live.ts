@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Belarusian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Што робіць увесь сервер, секунда за секундай. Графікі паказваюць да пяці хвілін.",
+  oneMemory: "Памяць прылады і памяць CPU тут — абедзве часткі яго аператыўнай памяці.",
   states: {
     connecting: "Падключэнне…",
     live: "Ужывую",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Якая частка токенаў промптаў, што шукаліся на гэтым узроўні за апошнюю хвіліну, знайшлася",
   evictions: "Выцясненні",
   blocksPerSecond: (blocks) => `${blocks} блокаў/s`,
-  byTenant: "Па арандатарах",
+  byPerson: "Па людзях",
   others: "іншыя",
   shared: "агульнае для ўсіх",
   in: "Уваход",
   out: "Выхад",
   traffic: (tier) => `${tier}, уваход і выхад`,
-  breaker: "Засцерагальнік",
-  breakers: {
-    closed: "замкнёны",
-    open: "разамкнёны: не выкарыстоўваецца",
-    "half-open": "паўразамкнёны: ідзе проба",
-  },
+  connection: "Злучэнне",
+  connections: { closed: "працуе", open: "не выкарыстоўваецца пасля памылак", "half-open": "правяраецца зноў" },
   replicas: "Рэплікі",
   replica: (index) => `Рэпліка ${index}`,
   replicaStates: {

@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} адноўлена з ${from}, пакуль вы пісалі · ${time}`,
     computed: (tokens, time) => `вылічана: ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: `${text} токен`, few: `${text} токены`, other: `${text} токенаў` }),
-    underMillisecond: "менш за 1 ms",
+    under: (time) => `менш за ${time}`,
     notLoaded: "Не ўдалося загрузіць падрабязнасці.",
   },
 

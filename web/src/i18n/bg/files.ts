@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Със съобщението този чат би имал ${used} токена. Моделът чете по-малко от ${window}.`,
     farTooLong: (window) => `Със съобщението този чат е много по-дълъг от ${window} токена, които чете моделът.`,
     shorten: "Съкратете го или:",
+    shortenAlone: "Съкратете го.",
     remove: (name) => `Премахване на ${name}`,
     leave: (messages) => plural(messages, { one: "Изпращане без първото съобщение", other: `Изпращане без първите ${messages} съобщения` }),
     summarize: (messages) => plural(messages, { one: "Обобщаване на първото съобщение", other: `Обобщаване на първите ${messages} съобщения` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Bulgarian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Какво прави целият сървър, секунда по секунда. Графиките показват до пет минути.",
+  oneMemory: "Тук паметта на устройството и паметта на CPU са части от неговата RAM памет.",
   states: {
     connecting: "Свързване…",
     live: "На живо",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Каква част от токените на промптове, търсени в това ниво през последната минута, е намерена",
   evictions: "Измествания",
   blocksPerSecond: (blocks) => `${blocks} блока/s`,
-  byTenant: "По наематели",
+  byPerson: "По хора",
   others: "други",
   shared: "общо за всички",
   in: "Вход",
   out: "Изход",
   traffic: (tier) => `${tier}, вход и изход`,
-  breaker: "Прекъсвач",
-  breakers: {
-    closed: "затворен",
-    open: "отворен: не се използва",
-    "half-open": "полуотворен: проверява се",
-  },
+  connection: "Връзка",
+  connections: { closed: "работи", open: "не се използва след грешки", "half-open": "изпробва се отново" },
   replicas: "Реплики",
   replica: (index) => `Реплика ${index}`,
   replicaStates: {

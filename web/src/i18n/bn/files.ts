@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `এই মেসেজসহ চ্যাটে ${used}টি টোকেন হবে। মডেল ${window}টির কম পড়ে।`,
     farTooLong: (window) => `মডেল ${window}টি টোকেন পড়ে, এই মেসেজসহ চ্যাটটি তার চেয়ে অনেক বড়।`,
     shorten: "এটি ছোট করুন, অথবা:",
+    shortenAlone: "এটি ছোট করুন।",
     remove: (name) => `${name} সরান`,
     leave: (messages) => `প্রথম ${messages === 1 ? "মেসেজটি" : `${messages}টি মেসেজ`} ছাড়া পাঠান`,
     summarize: (messages) => `প্রথম ${messages === 1 ? "মেসেজের" : `${messages}টি মেসেজের`} সারাংশ করুন`,

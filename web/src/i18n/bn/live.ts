@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Bengali texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "পুরো সার্ভার প্রতি সেকেন্ডে কী করছে। চার্টে সর্বাধিক পাঁচ মিনিট দেখা যায়।",
+  oneMemory: "এখানে ডিভাইস মেমরি ও CPU মেমরি দুটিই এই মেশিনের RAM-এর অংশ।",
   states: {
     connecting: "সংযোগ হচ্ছে…",
     live: "লাইভ",
@@ -43,14 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "গত এক মিনিটে এই স্তরে খোঁজা প্রম্পট টোকেনের যত অংশ এখানে ছিল",
   evictions: "সরানো ব্লক",
   blocksPerSecond: (blocks) => `${blocks} ব্লক/সে`,
-  byTenant: "টেন্যান্ট অনুযায়ী",
+  byPerson: "ব্যক্তি অনুযায়ী",
   others: "অন্যরা",
   shared: "সবার জন্য একই",
   in: "ভিতরে",
   out: "বাইরে",
   traffic: (tier) => `${tier}, ভিতরে ও বাইরে`,
-  breaker: "ব্রেকার",
-  breakers: { closed: "বন্ধ: ব্যবহার হচ্ছে", open: "খোলা: ব্যবহার হচ্ছে না", "half-open": "আধখোলা: পরীক্ষা চলছে" },
+  connection: "সংযোগ",
+  connections: { closed: "কাজ করছে", open: "ত্রুটির পর ব্যবহার বন্ধ", "half-open": "আবার পরীক্ষা চলছে" },
   replicas: "রেপ্লিকা",
   replica: (index) => `রেপ্লিকা ${index}`,
   replicaStates: { ok: "কাজ করছে", starting: "চালু হচ্ছে", failed: "ব্যর্থ" },

@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} আপনি লেখার সময় ${from} থেকে আনা · ${time}`,
     computed: (tokens, time) => `${tokens} গণনা করা · ${time}`,
     tokens: (_count, text) => `${text}টি টোকেন`,
-    underMillisecond: "1 ms-এর কম",
+    under: (time) => `${time}-এর কম`,
     notLoaded: "বিবরণ লোড করা যায়নি।",
   },
 

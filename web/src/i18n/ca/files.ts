@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Amb el missatge, aquest xat tindria ${used} tokens. El model en llegeix menys de ${window}.`,
     farTooLong: (window) => `Amb el missatge, aquest xat és molt més llarg que els ${window} tokens que llegeix el model.`,
     shorten: "Escurça’l o:",
+    shortenAlone: "Escurça’l.",
     remove: (name) => `Treu ${name}`,
     leave: (messages) => plural(messages, { one: "Envia sense el primer missatge", other: `Envia sense els primers ${messages} missatges` }),
     summarize: (messages) => plural(messages, { one: "Resumeix el primer missatge", other: `Resumeix els primers ${messages} missatges` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Catalan texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Què fa tot el servidor, segon a segon. Els gràfics mostren fins a cinc minuts.",
+  oneMemory: "Aquí la memòria del dispositiu i la memòria de la CPU són totes dues part de la RAM.",
   states: {
     connecting: "S’està connectant…",
     live: "En temps real",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Dels tokens d’indicacions cercats en aquest nivell durant l’últim minut, la part que hi era",
   evictions: "Expulsions",
   blocksPerSecond: (blocks) => `${blocks} blocs/s`,
-  byTenant: "Per inquilí",
+  byPerson: "Per persona",
   others: "altres",
   shared: "compartit per tothom",
   in: "Entrada",
   out: "Sortida",
   traffic: (tier) => `${tier}, entrada i sortida`,
-  breaker: "Disjuntor",
-  breakers: {
-    closed: "tancat",
-    open: "obert: no es fa servir",
-    "half-open": "mig obert: en prova",
-  },
+  connection: "Connexió",
+  connections: { closed: "funciona", open: "no s’usa després d’errors", "half-open": "s’està tornant a provar" },
   replicas: "Rèpliques",
   replica: (index) => `Rèplica ${index}`,
   replicaStates: {

@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} restaurat mentre escrivies (${from}) · ${time}`,
     computed: (tokens, time) => `càlcul de ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: `${text} token`, other: `${text} tokens` }),
-    underMillisecond: "menys d’1 ms",
+    under: (time) => `menys d’${time}`,
     notLoaded: "No s’han pogut carregar els detalls.",
   },
 

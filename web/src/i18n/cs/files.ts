@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `S touto zprávou by měl chat ${used} tokenů. Model čte méně než ${window}.`,
     farTooLong: (window) => `S touto zprávou je chat mnohem delší než ${window} tokenů, které model čte.`,
     shorten: "Zkraťte ji, nebo:",
+    shortenAlone: "Zkraťte ji.",
     remove: (name) => `Odebrat ${name}`,
     leave: (messages) =>
       plural(messages, {

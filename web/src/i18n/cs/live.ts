@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Czech texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Co dělá celý server, sekundu po sekundě. Grafy ukazují až pět minut.",
+  oneMemory: "Paměť zařízení i paměť CPU jsou zde součástí jeho RAM.",
   states: {
     connecting: "Připojování…",
     live: "Živě",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Jaká část tokenů promptů hledaných na této úrovni za poslední minutu se našla",
   evictions: "Vytlačení",
   blocksPerSecond: (blocks) => `${blocks} bloků/s`,
-  byTenant: "Podle tenanta",
+  byPerson: "Podle osob",
   others: "ostatní",
   shared: "společné všem",
   in: "Dovnitř",
   out: "Ven",
   traffic: (tier) => `${tier}, dovnitř a ven`,
-  breaker: "Jistič",
-  breakers: {
-    closed: "sepnutý",
-    open: "rozpojený: nepoužívá se",
-    "half-open": "zpola sepnutý: probíhá zkouška",
-  },
+  connection: "Spojení",
+  connections: { closed: "funguje", open: "po chybách se nepoužívá", "half-open": "znovu se zkouší" },
   replicas: "Repliky",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

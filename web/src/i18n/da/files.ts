@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Med beskeden ville chatten have ${used} tokens. Modellen læser færre end ${window}.`,
     farTooLong: (window) => `Med beskeden er chatten langt længere end de ${window} tokens, som modellen læser.`,
     shorten: "Forkort den, eller:",
+    shortenAlone: "Forkort den.",
     remove: (name) => `Fjern ${name}`,
     leave: (messages) => plural(messages, { one: "Send uden den første besked", other: `Send uden de første ${messages} beskeder` }),
     summarize: (messages) => plural(messages, { one: "Sammenfat den første besked", other: `Sammenfat de første ${messages} beskeder` }),

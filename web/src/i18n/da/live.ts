@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Danish texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Hvad hele serveren laver, sekund for sekund. Diagrammerne viser op til fem minutter.",
+  oneMemory: "Enhedshukommelse og CPU-hukommelse er her begge en del af dens RAM.",
   states: {
     connecting: "Opretter forbindelse…",
     live: "Live",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Andel af de prompttokens, som blev slået op på dette niveau i det seneste minut, og som fandtes der",
   evictions: "Fortrængninger",
   blocksPerSecond: (blocks) => `${blocks} blokke/s`,
-  byTenant: "Pr. lejer",
+  byPerson: "Pr. person",
   others: "andre",
   shared: "deles af alle",
   in: "Ind",
   out: "Ud",
   traffic: (tier) => `${tier}, ind og ud`,
-  breaker: "Afbryder",
-  breakers: {
-    closed: "lukket",
-    open: "åben: bruges ikke",
-    "half-open": "halvåben: afprøves",
-  },
+  connection: "Forbindelse",
+  connections: { closed: "virker", open: "bruges ikke efter fejl", "half-open": "prøves igen" },
   replicas: "Replikaer",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

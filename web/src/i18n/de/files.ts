@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Mit der Nachricht hätte dieser Chat ${used} Token. Das Modell liest weniger als ${window}.`,
     farTooLong: (window) => `Mit der Nachricht ist dieser Chat viel länger als die ${window} Token, die das Modell liest.`,
     shorten: "Kürze sie, oder:",
+    shortenAlone: "Kürze sie.",
     remove: (name) => `${name} entfernen`,
     leave: (messages) => plural(messages, { one: "Ohne die erste Nachricht senden", other: `Ohne die ersten ${messages} Nachrichten senden` }),
     summarize: (messages) => plural(messages, { one: "Die erste Nachricht zusammenfassen", other: `Die ersten ${messages} Nachrichten zusammenfassen` }),

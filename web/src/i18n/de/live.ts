@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** German texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Was der ganze Server tut, Sekunde für Sekunde. Die Diagramme zeigen bis zu fünf Minuten.",
+  oneMemory: "Gerätespeicher und CPU-Speicher gehören hier beide zu seinem Arbeitsspeicher.",
   states: {
     connecting: "Verbinde…",
     live: "Live",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Anteil der Prompt-Token, die in der letzten Minute in dieser Ebene gesucht und gefunden wurden",
   evictions: "Verdrängungen",
   blocksPerSecond: (blocks) => `${blocks} Blöcke/s`,
-  byTenant: "Nach Mandant",
+  byPerson: "Nach Person",
   others: "andere",
   shared: "von allen geteilt",
   in: "Hinein",
   out: "Heraus",
   traffic: (tier) => `${tier}, hinein und heraus`,
-  breaker: "Schutzschalter",
-  breakers: {
-    closed: "geschlossen",
-    open: "offen: nicht benutzt",
-    "half-open": "halb offen: Probe läuft",
-  },
+  connection: "Verbindung",
+  connections: { closed: "funktioniert", open: "nach Fehlern nicht genutzt", "half-open": "wird wieder geprüft" },
   replicas: "Replikate",
   replica: (index) => `Replikat ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Με το μήνυμα, αυτή η συνομιλία θα είχε ${used} token. Το μοντέλο διαβάζει λιγότερα από ${window}.`,
     farTooLong: (window) => `Με το μήνυμα, αυτή η συνομιλία ξεπερνά κατά πολύ τα ${window} token που διαβάζει το μοντέλο.`,
     shorten: "Συντομεύστε το ή:",
+    shortenAlone: "Συντομεύστε το.",
     remove: (name) => `Αφαίρεση: ${name}`,
     leave: (messages) => plural(messages, { one: "Αποστολή χωρίς το πρώτο μήνυμα", other: `Αποστολή χωρίς τα πρώτα ${messages} μηνύματα` }),
     summarize: (messages) => plural(messages, { one: "Σύνοψη του πρώτου μηνύματος", other: `Σύνοψη των πρώτων ${messages} μηνυμάτων` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Greek texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Τι κάνει όλος ο διακομιστής, δευτερόλεπτο προς δευτερόλεπτο. Τα γραφήματα δείχνουν έως πέντε λεπτά.",
+  oneMemory: "Εδώ η μνήμη συσκευής και η μνήμη CPU είναι και οι δύο μέρος της RAM του.",
   states: {
     connecting: "Σύνδεση…",
     live: "Ζωντανά",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Ποσοστό των token προτροπής που αναζητήθηκαν και βρέθηκαν σε αυτό το επίπεδο το τελευταίο λεπτό",
   evictions: "Εκτοπίσεις",
   blocksPerSecond: (blocks) => `${blocks} μπλοκ/δ`,
-  byTenant: "Ανά μισθωτή",
+  byPerson: "Ανά άτομο",
   others: "άλλοι",
   shared: "κοινά για όλους",
   in: "Είσοδος",
   out: "Έξοδος",
   traffic: (tier) => `${tier}, είσοδος και έξοδος`,
-  breaker: "Διακόπτης",
-  breakers: {
-    closed: "κλειστός",
-    open: "ανοιχτός: δεν χρησιμοποιείται",
-    "half-open": "μισάνοιχτος: δοκιμάζεται",
-  },
+  connection: "Σύνδεση",
+  connections: { closed: "λειτουργεί", open: "δεν χρησιμοποιείται μετά από σφάλματα", "half-open": "δοκιμάζεται ξανά" },
   replicas: "Αντίγραφα",
   replica: (index) => `Αντίγραφο ${index}`,
   replicaStates: {

@@ -5,6 +5,7 @@ export const texts = {
     text: (used: string, window: string) => `This chat would have ${used} tokens with the message. The model reads fewer than ${window}.`,
     farTooLong: (window: string) => `With the message, this chat is far longer than the ${window} tokens that the model reads.`,
     shorten: "Shorten it, or:",
+    shortenAlone: "Shorten it.",
     remove: (name: string) => `Remove ${name}`,
     leave: (messages: number) => (messages === 1 ? "Send without the first message" : `Send without the first ${messages} messages`),
     summarize: (messages: number) => (messages === 1 ? "Summarize the first message" : `Summarize the first ${messages} messages`),

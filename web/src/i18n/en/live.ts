@@ -1,6 +1,7 @@
 /** English texts for the view of live numbers. */
 export const texts = {
   lead: "What the whole server is doing, second by second. The charts show up to five minutes.",
+  oneMemory: "Device memory and CPU memory are both part of its RAM.",
   states: {
     connecting: "Connecting…",
     live: "Live",
@@ -31,14 +32,14 @@ export const texts = {
   hitRateNote: "Of the prompt tokens looked up in this tier over the last minute, the share that it had",
   evictions: "Evictions",
   blocksPerSecond: (blocks: string) => `${blocks} blocks/s`,
-  byTenant: "By tenant",
+  byPerson: "By person",
   others: "others",
   shared: "shared by all",
   in: "In",
   out: "Out",
   traffic: (tier: string) => `${tier}, in and out`,
-  breaker: "Breaker",
-  breakers: { closed: "closed", open: "open: not used", "half-open": "half open: being probed" },
+  connection: "Connection",
+  connections: { closed: "works", open: "not used after errors", "half-open": "being tried again" },
   replicas: "Replicas",
   replica: (index: number) => `Replica ${index}`,
   replicaStates: { ok: "serves", starting: "is starting", failed: "failed" },

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Con el mensaje, este chat tendría ${used} tokens. El modelo lee menos de ${window}.`,
     farTooLong: (window) => `Con el mensaje, este chat supera con mucho los ${window} tokens que lee el modelo.`,
     shorten: "Acórtalo, o bien:",
+    shortenAlone: "Acórtalo.",
     remove: (name) => `Quitar ${name}`,
     leave: (messages) => plural(messages, { one: "Enviar sin el primer mensaje", other: `Enviar sin los ${messages} primeros mensajes` }),
     summarize: (messages) => plural(messages, { one: "Resumir el primer mensaje", other: `Resumir los ${messages} primeros mensajes` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Spanish texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Lo que hace todo el servidor, segundo a segundo. Los gráficos muestran hasta cinco minutos.",
+  oneMemory: "Aquí la memoria del dispositivo y la memoria de la CPU forman parte de su RAM.",
   states: {
     connecting: "Conectando…",
     live: "En tiempo real",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Proporción de tokens de prompts buscados en este nivel durante el último minuto que se encontraron",
   evictions: "Expulsiones",
   blocksPerSecond: (blocks) => `${blocks} bloques/s`,
-  byTenant: "Por inquilino",
+  byPerson: "Por persona",
   others: "otros",
   shared: "compartido por todos",
   in: "Entrada",
   out: "Salida",
   traffic: (tier) => `${tier}, entrada y salida`,
-  breaker: "Disyuntor",
-  breakers: {
-    closed: "cerrado",
-    open: "abierto: sin uso",
-    "half-open": "semiabierto: a prueba",
-  },
+  connection: "Conexión",
+  connections: { closed: "funciona", open: "sin uso tras errores", "half-open": "se está probando de nuevo" },
   replicas: "Réplicas",
   replica: (index) => `Réplica ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Koos sõnumiga oleks selles vestluses ${used} tokenit. Mudel loeb vähem kui ${window}.`,
     farTooLong: (window) => `Koos sõnumiga on see vestlus palju pikem kui ${window} tokenit, mida mudel loeb.`,
     shorten: "Lühenda seda või:",
+    shortenAlone: "Lühenda seda.",
     remove: (name) => `Eemalda ${name}`,
     leave: (messages) => plural(messages, { one: "Saada ilma esimese sõnumita", other: `Saada ilma esimese ${messages} sõnumita` }),
     summarize: (messages) => plural(messages, { one: "Tee esimesest sõnumist kokkuvõte", other: `Tee esimesest ${messages} sõnumist kokkuvõte` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Estonian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Mida kogu server teeb, sekund sekundi järel. Graafikud näitavad kuni viit minutit.",
+  oneMemory: "Nii seadme mälu kui ka CPU mälu on siin osa selle RAM-ist.",
   states: {
     connecting: "Ühendamine…",
     live: "Reaalajas",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Kui suur osa sellelt tasemelt viimase minuti jooksul otsitud viibatokenitest seal olemas oli",
   evictions: "Väljatõrjumised",
   blocksPerSecond: (blocks) => `${blocks} plokki/s`,
-  byTenant: "Rentniku järgi",
+  byPerson: "Isikute järgi",
   others: "teised",
   shared: "kõigi ühiskasutuses",
   in: "Sisse",
   out: "Välja",
   traffic: (tier) => `${tier}, sisse ja välja`,
-  breaker: "Kaitselüliti",
-  breakers: {
-    closed: "suletud",
-    open: "avatud: pole kasutusel",
-    "half-open": "poolavatud: katsetatakse",
-  },
+  connection: "Ühendus",
+  connections: { closed: "töötab", open: "pärast vigu ei kasutata", "half-open": "proovitakse uuesti" },
   replicas: "Koopiad",
   replica: (index) => `Koopia ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Mezuarekin, txat honek ${used} token izango lituzke. Ereduak ${window} baino gutxiago irakurtzen ditu.`,
     farTooLong: (window) => `Mezuarekin, txat hau askoz luzeagoa da ereduak irakurtzen dituen ${window} tokenak baino.`,
     shorten: "Laburtu, edo:",
+    shortenAlone: "Laburtu.",
     remove: (name) => `Kendu ${name}`,
     leave: (messages) => plural(messages, { one: "Bidali lehen mezua kanpoan utzita", other: `Bidali lehen ${messages} mezuak kanpoan utzita` }),
     summarize: (messages) => plural(messages, { one: "Laburbildu lehen mezua", other: `Laburbildu lehen ${messages} mezuak` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Basque texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Zerbitzari osoa zertan ari den, segundoz segundo. Grafikoek bost minutu erakusten dituzte gehienez.",
+  oneMemory: "Hemen gailuaren memoria eta CPUaren memoria makinaren RAMaren zati dira biak.",
   states: {
     connecting: "Konektatzen…",
     live: "Zuzenean",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Azken minutuan maila honetan bilatutako prompt-tokenetatik, bertan zegoen zatia",
   evictions: "Kanporatzeak",
   blocksPerSecond: (blocks) => `${blocks} bloke/s`,
-  byTenant: "Maizterraren arabera",
+  byPerson: "Pertsonaka",
   others: "besteak",
   shared: "guztiek partekatua",
   in: "Sarrera",
   out: "Irteera",
   traffic: (tier) => `${tier}, sarrera eta irteera`,
-  breaker: "Etengailua",
-  breakers: {
-    closed: "itxita",
-    open: "irekita: ez da erabiltzen",
-    "half-open": "erdi irekita: probatzen",
-  },
+  connection: "Konexioa",
+  connections: { closed: "badabil", open: "ez da erabiltzen, erroreen ondoren", "half-open": "berriro probatzen ari da" },
   replicas: "Erreplikak",
   replica: (index) => `Erreplika ${index}`,
   replicaStates: {

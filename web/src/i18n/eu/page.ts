@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} ${from} berreskuratuta idatzi bitartean · ${time}`,
     computed: (tokens, time) => `${tokens} kalkulatuta · ${time}`,
     tokens: (count, text) => plural(count, { one: `token ${text}`, other: `${text} token` }),
-    underMillisecond: "1 ms baino gutxiago",
+    under: (time) => `${time} baino gutxiago`,
     notLoaded: "Ezin izan dira xehetasunak kargatu.",
   },
 

@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `این گفتگو با پیام ${used} توکن خواهد داشت. مدل کمتر از ${window} توکن می‌خواند.`,
     farTooLong: (window) => `این گفتگو با پیام بسیار طولانی‌تر از ${window} توکنی است که مدل می‌خواند.`,
     shorten: "آن را کوتاه کنید، یا:",
+    shortenAlone: "آن را کوتاه کنید.",
     remove: (name) => `برداشتن ${name}`,
     leave: (messages) => (messages === 1 ? "ارسال بدون پیام نخست" : `ارسال بدون ${messages} پیام نخست`),
     summarize: (messages) => (messages === 1 ? "خلاصه کردن پیام نخست" : `خلاصه کردن ${messages} پیام نخست`),

@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Persian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "آنچه کل سرور انجام می‌دهد، ثانیه به ثانیه. نمودارها حداکثر پنج دقیقه را نشان می‌دهند.",
+  oneMemory: "در اینجا حافظهٔ دستگاه و حافظهٔ CPU هر دو بخشی از RAM همین رایانه‌اند.",
   states: {
     connecting: "در حال اتصال…",
     live: "زنده",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "از توکن‌های پرامپت که در دقیقهٔ گذشته در این لایه جستجو شد، سهمی که پیدا شد",
   evictions: "بیرون‌رانده‌ها",
   blocksPerSecond: (blocks) => `${blocks} بلوک/ث`,
-  byTenant: "به تفکیک مستأجر",
+  byPerson: "به تفکیک شخص",
   others: "دیگران",
   shared: "مشترک میان همه",
   in: "ورودی",
   out: "خروجی",
   traffic: (tier) => `${tier}، ورودی و خروجی`,
-  breaker: "قطع‌کننده",
-  breakers: {
-    closed: "بسته",
-    open: "باز: استفاده نمی‌شود",
-    "half-open": "نیمه‌باز: در حال آزمایش",
-  },
+  connection: "اتصال",
+  connections: { closed: "کار می‌کند", open: "پس از خطا استفاده نمی‌شود", "half-open": "دوباره آزموده می‌شود" },
   replicas: "رپلیکاها",
   replica: (index) => `رپلیکای ${index}`,
   replicaStates: {

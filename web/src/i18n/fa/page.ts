@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} بازیابی‌شده از ${from} هنگام تایپ · ${time}`,
     computed: (tokens, time) => `${tokens} محاسبه شد · ${time}`,
     tokens: (_count, text) => `${text} توکن`,
-    underMillisecond: "کمتر از \u20661 ms\u2069",
+    under: (time) => `کمتر از ${time}`,
     notLoaded: "جزئیات بارگذاری نشد.",
   },
 

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Viestin kanssa keskustelussa olisi ${used} tokenia. Malli lukee alle ${window}.`,
     farTooLong: (window) => `Viestin kanssa tämä keskustelu on paljon pidempi kuin ${window} tokenia, jotka malli lukee.`,
     shorten: "Lyhennä sitä tai:",
+    shortenAlone: "Lyhennä sitä.",
     remove: (name) => `Poista ${name}`,
     leave: (messages) => plural(messages, { one: "Lähetä ilman ensimmäistä viestiä", other: `Lähetä ilman ${messages} ensimmäistä viestiä` }),
     summarize: (messages) => plural(messages, { one: "Tiivistä ensimmäinen viesti", other: `Tiivistä ${messages} ensimmäistä viestiä` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Finnish texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Mitä koko palvelin tekee, sekunti sekunnilta. Kaaviot näyttävät enintään viisi minuuttia.",
+  oneMemory: "Laitteen muisti ja CPU-muisti ovat tässä molemmat osa sen RAM-muistia.",
   states: {
     connecting: "Yhdistetään…",
     live: "Reaaliajassa",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Osuus niistä kehotteiden tokeneista, jotka haettiin tältä tasolta viimeisen minuutin aikana ja löytyivät sieltä",
   evictions: "Syrjäytykset",
   blocksPerSecond: (blocks) => `${blocks} lohkoa/s`,
-  byTenant: "Asiakkaittain",
+  byPerson: "Henkilöittäin",
   others: "muut",
   shared: "kaikille yhteinen",
   in: "Sisään",
   out: "Ulos",
   traffic: (tier) => `${tier}, sisään ja ulos`,
-  breaker: "Katkaisin",
-  breakers: {
-    closed: "suljettu",
-    open: "auki: ei käytössä",
-    "half-open": "puoliksi auki: kokeillaan",
-  },
+  connection: "Yhteys",
+  connections: { closed: "toimii", open: "ei käytössä virheiden jälkeen", "half-open": "kokeillaan uudelleen" },
   replicas: "Replikat",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

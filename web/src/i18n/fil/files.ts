@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Magkakaroon ng ${used} token ang chat na ito kasama ng mensahe. Wala pang ${window} ang nababasa ng model.`,
     farTooLong: (window) => `Kasama ng mensahe, mas mahaba nang husto ang chat na ito kaysa sa ${window} token na nababasa ng model.`,
     shorten: "Paikliin ito, o:",
+    shortenAlone: "Paikliin ito.",
     remove: (name) => `Alisin ang ${name}`,
     leave: (messages) => (messages === 1 ? "Ipadala nang wala ang unang mensahe" : `Ipadala nang wala ang unang ${messages} mensahe`),
     summarize: (messages) => (messages === 1 ? "Ibuod ang unang mensahe" : `Ibuod ang unang ${messages} mensahe`),

@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Filipino texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Ang ginagawa ng buong server, bawat segundo. Hanggang limang minuto ang ipinapakita ng mga chart.",
+  oneMemory: "Dito, parehong bahagi ng RAM ng makina ang memory ng device at memory ng CPU.",
   states: {
     connecting: "Kumokonekta…",
     live: "Live",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Sa mga token ng prompt na hinanap sa antas na ito sa nakaraang minuto, ang bahaging mayroon ito",
   evictions: "Mga inalis",
   blocksPerSecond: (blocks) => `${blocks} block/s`,
-  byTenant: "Ayon sa tenant",
+  byPerson: "Ayon sa tao",
   others: "iba pa",
   shared: "ginagamit ng lahat",
   in: "Papasok",
   out: "Palabas",
   traffic: (tier) => `${tier}, papasok at palabas`,
-  breaker: "Breaker",
-  breakers: {
-    closed: "nakasara",
-    open: "nakabukas: hindi ginagamit",
-    "half-open": "bahagyang bukas: sinusubukan",
-  },
+  connection: "Koneksyon",
+  connections: { closed: "gumagana", open: "hindi ginagamit dahil sa mga error", "half-open": "sinusubukan ulit" },
   replicas: "Mga replica",
   replica: (index) => `Replica ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Avec le message, cette conversation compterait ${used} tokens. Le modèle en lit moins de ${window}.`,
     farTooLong: (window) => `Avec le message, cette conversation dépasse de loin les ${window} tokens que le modèle peut lire.`,
     shorten: "Raccourcissez-le, ou :",
+    shortenAlone: "Raccourcissez-le.",
     remove: (name) => `Retirer ${name}`,
     leave: (messages) => plural(messages, { one: "Envoyer sans le premier message", other: `Envoyer sans les ${messages} premiers messages` }),
     summarize: (messages) => plural(messages, { one: "Résumer le premier message", other: `Résumer les ${messages} premiers messages` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** French texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Ce que fait tout le serveur, seconde par seconde. Les graphiques couvrent jusqu’à cinq minutes.",
+  oneMemory: "Ici, la mémoire de l’accélérateur et la mémoire du CPU font toutes deux partie de sa RAM.",
   states: {
     connecting: "Connexion…",
     live: "En direct",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Part des tokens de prompts cherchés et trouvés dans ce niveau pendant la dernière minute",
   evictions: "Évictions",
   blocksPerSecond: (blocks) => `${blocks} blocs/s`,
-  byTenant: "Par locataire",
+  byPerson: "Par personne",
   others: "autres",
   shared: "partagé par tous",
   in: "Entrées",
   out: "Sorties",
   traffic: (tier) => `${tier}, entrées et sorties`,
-  breaker: "Disjoncteur",
-  breakers: {
-    closed: "fermé",
-    open: "ouvert : inutilisé",
-    "half-open": "entrouvert : essai en cours",
-  },
+  connection: "Connexion",
+  connections: { closed: "fonctionne", open: "inutilisée après des erreurs", "half-open": "nouvel essai en cours" },
   replicas: "Réplicas",
   replica: (index) => `Réplica ${index}`,
   replicaStates: {

@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} restaurés depuis ${from} pendant votre saisie · ${time}`,
     computed: (tokens, time) => `calcul de ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: `${text} token`, other: `${text} tokens` }),
-    underMillisecond: "moins de 1 ms",
+    under: (time) => `moins de ${time}`,
     notLoaded: "Les détails n’ont pas pu être chargés.",
   },
 

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Coa mensaxe, este chat tería ${used} tokens. O modelo le menos de ${window}.`,
     farTooLong: (window) => `Coa mensaxe, este chat é moito máis longo que os ${window} tokens que le o modelo.`,
     shorten: "Acúrtaa ou:",
+    shortenAlone: "Acúrtaa.",
     remove: (name) => `Quitar ${name}`,
     leave: (messages) => plural(messages, { one: "Enviar sen a primeira mensaxe", other: `Enviar sen as primeiras ${messages} mensaxes` }),
     summarize: (messages) => plural(messages, { one: "Resumir a primeira mensaxe", other: `Resumir as primeiras ${messages} mensaxes` }),

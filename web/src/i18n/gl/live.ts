@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Galician texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "O que está facendo todo o servidor, segundo a segundo. As gráficas mostran ata cinco minutos.",
+  oneMemory: "Aquí a memoria do dispositivo e a memoria da CPU forman parte da súa RAM.",
   states: {
     connecting: "Conectando…",
     live: "En tempo real",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Dos tokens de prompts buscados neste nivel no último minuto, a parte que se atopou",
   evictions: "Expulsións",
   blocksPerSecond: (blocks) => `${blocks} bloques/s`,
-  byTenant: "Por inquilino",
+  byPerson: "Por persoa",
   others: "outros",
   shared: "compartido por todos",
   in: "Entrada",
   out: "Saída",
   traffic: (tier) => `${tier}, entrada e saída`,
-  breaker: "Disxuntor",
-  breakers: {
-    closed: "pechado",
-    open: "aberto: non se usa",
-    "half-open": "medio aberto: en proba",
-  },
+  connection: "Conexión",
+  connections: { closed: "funciona", open: "sen uso tras erros", "half-open": "estase a probar de novo" },
   replicas: "Réplicas",
   replica: (index) => `Réplica ${index}`,
   replicaStates: {

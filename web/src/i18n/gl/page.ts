@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} restaurado desde ${from} mentres escribías · ${time}`,
     computed: (tokens, time) => `cálculo de ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: `${text} token`, other: `${text} tokens` }),
-    underMillisecond: "menos de 1 ms",
+    under: (time) => `menos de ${time}`,
     notLoaded: "Non se puideron cargar os detalles.",
   },
 

@@ -14,6 +14,7 @@ export const texts: FileTexts = {
     text: (used, window) => `עם ההודעה יהיו בצ׳אט הזה ${used} טוקנים. המודל קורא פחות מ-${window}.`,
     farTooLong: (window) => `עם ההודעה הצ׳אט הזה ארוך בהרבה מ-${window} הטוקנים שהמודל קורא.`,
     shorten: "אפשר לקצר אותה, או:",
+    shortenAlone: "אפשר לקצר אותה.",
     remove: (name) => `הסרת ${name}`,
     leave: (messages) => `שליחה בלי ${first(messages)}`,
     summarize: (messages) => `סיכום ${first(messages)}`,

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Hebrew texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "מה כל השרת עושה, שנייה אחר שנייה. התרשימים מציגים עד חמש דקות.",
+  oneMemory: "כאן זיכרון ההתקן וזיכרון ה-CPU הם שניהם חלק מה-RAM של המחשב.",
   states: {
     connecting: "מתחברים…",
     live: "בזמן אמת",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "מתוך טוקני ההנחיות שחיפשו בשכבה הזו בדקה האחרונה, החלק שנמצא בה",
   evictions: "פינויים",
   blocksPerSecond: (blocks) => `${blocks} בלוקים/שנ׳`,
-  byTenant: "לפי דייר",
+  byPerson: "לפי אדם",
   others: "אחרים",
   shared: "משותף לכולם",
   in: "נכנס",
   out: "יוצא",
   traffic: (tier) => `${tier}, נכנס ויוצא`,
-  breaker: "מפסק",
-  breakers: {
-    closed: "סגור",
-    open: "פתוח: לא בשימוש",
-    "half-open": "פתוח למחצה: בבדיקה",
-  },
+  connection: "חיבור",
+  connections: { closed: "פועל", open: "לא בשימוש אחרי שגיאות", "half-open": "בבדיקה מחדש" },
   replicas: "רפליקות",
   replica: (index) => `רפליקה ${index}`,
   replicaStates: {

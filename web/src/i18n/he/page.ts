@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} שוחזרו ${from} בזמן ההקלדה · ${time}`,
     computed: (tokens, time) => `חושבו ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: "טוקן אחד", two: "שני טוקנים", other: `${text} טוקנים` }),
-    underMillisecond: "פחות מ-\u20661 ms\u2069",
+    under: (time) => `פחות מ-${time}`,
     notLoaded: "לא ניתן לטעון את הפרטים.",
   },
 

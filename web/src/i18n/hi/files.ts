@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `इस मैसेज के साथ चैट में ${used} टोकन हो जाएँगे। मॉडल ${window} से कम टोकन पढ़ता है।`,
     farTooLong: (window) => `मॉडल ${window} टोकन पढ़ता है, इस मैसेज के साथ चैट उससे कहीं ज़्यादा लंबी है।`,
     shorten: "इसे छोटा करें, या:",
+    shortenAlone: "इसे छोटा करें।",
     remove: (name) => `${name} हटाएँ`,
     leave: (messages) => plural(messages, { one: "पहले मैसेज के बिना भेजें", other: `पहले ${messages} मैसेज के बिना भेजें` }),
     summarize: (messages) => plural(messages, { one: "पहले मैसेज का सार बनाएँ", other: `पहले ${messages} मैसेज का सार बनाएँ` }),

@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Hindi texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "पूरा सर्वर हर सेकंड क्या कर रहा है। चार्ट पिछले पाँच मिनट तक दिखाते हैं।",
+  oneMemory: "यहाँ डिवाइस मेमोरी और CPU मेमोरी दोनों इसी मशीन की RAM का हिस्सा हैं।",
   states: {
     connecting: "कनेक्ट हो रहा है…",
     live: "लाइव",
@@ -43,14 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "पिछले एक मिनट में इस स्तर में खोजे गए प्रॉम्प्ट टोकन में से मिले टोकन का हिस्सा",
   evictions: "निकाले गए",
   blocksPerSecond: (blocks) => `${blocks} ब्लॉक/से॰`,
-  byTenant: "टेनेंट के अनुसार",
+  byPerson: "व्यक्ति के अनुसार",
   others: "अन्य",
   shared: "सबके साथ साझा",
   in: "अंदर",
   out: "बाहर",
   traffic: (tier) => `${tier}, अंदर और बाहर`,
-  breaker: "ब्रेकर",
-  breakers: { closed: "बंद: इस्तेमाल में", open: "खुला: इस्तेमाल में नहीं", "half-open": "आधा खुला: जाँच हो रही है" },
+  connection: "कनेक्शन",
+  connections: { closed: "काम कर रहा है", open: "गड़बड़ियों के बाद इस्तेमाल में नहीं", "half-open": "फिर से जाँच हो रही है" },
   replicas: "रेप्लिका",
   replica: (index) => `रेप्लिका ${index}`,
   replicaStates: { ok: "काम कर रही है", starting: "शुरू हो रही है", failed: "नाकाम" },

@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} आपके टाइप करते समय ${from} से लाया गया · ${time}`,
     computed: (tokens, time) => `${tokens} की गणना · ${time}`,
     tokens: (_count, text) => `${text} टोकन`,
-    underMillisecond: "1 ms से कम",
+    under: (time) => `${time} से कम`,
     notLoaded: "जानकारी लोड नहीं हो सकी।",
   },
 

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `S ovom bi porukom razgovor imao ${used} tokena. Model ih čita manje od ${window}.`,
     farTooLong: (window) => `S ovom je porukom razgovor znatno dulji od ${window} tokena koje model čita.`,
     shorten: "Skratite je ili:",
+    shortenAlone: "Skratite je.",
     remove: (name) => `Ukloni ${name}`,
     leave: (messages) =>
       messages === 1

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Croatian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Što radi cijeli poslužitelj, sekundu po sekundu. Grafikoni prikazuju do pet minuta.",
+  oneMemory: "Memorija uređaja i memorija CPU-a ovdje su dio njegova RAM-a.",
   states: {
     connecting: "Povezivanje…",
     live: "Uživo",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Koliki je dio tokena promptova traženih na ovoj razini u posljednjoj minuti pronađen",
   evictions: "Istiskivanja",
   blocksPerSecond: (blocks) => `${blocks} blokova/s`,
-  byTenant: "Po zakupcima",
+  byPerson: "Po osobi",
   others: "ostali",
   shared: "zajedničko svima",
   in: "Unutra",
   out: "Van",
   traffic: (tier) => `${tier}, unutra i van`,
-  breaker: "Prekidač",
-  breakers: {
-    closed: "zatvoren",
-    open: "otvoren: ne upotrebljava se",
-    "half-open": "poluotvoren: proba u tijeku",
-  },
+  connection: "Veza",
+  connections: { closed: "radi", open: "ne koristi se nakon pogrešaka", "half-open": "ponovno se isprobava" },
   replicas: "Replike",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

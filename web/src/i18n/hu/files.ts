@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Az üzenettel együtt ez a csevegés ${used} token lenne. A modell ${window} tokennél kevesebbet olvas.`,
     farTooLong: (window) => `Az üzenettel együtt ez a csevegés sokkal hosszabb, mint az a ${window} token, amelyet a modell olvas.`,
     shorten: "Rövidítsd le, vagy:",
+    shortenAlone: "Rövidítsd le.",
     remove: (name) => `${name} eltávolítása`,
     leave: (messages) => (messages === 1 ? "Küldés az első üzenet nélkül" : `Küldés az első ${messages} üzenet nélkül`),
     summarize: (messages) => (messages === 1 ? "Az első üzenet összefoglalása" : `Az első ${messages} üzenet összefoglalása`),

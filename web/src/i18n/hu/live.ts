@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Hungarian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Amit a teljes kiszolgáló csinál, másodpercről másodpercre. A diagramok legfeljebb öt percet mutatnak.",
+  oneMemory: "Az eszközmemória és a CPU-memória itt egyaránt a gép RAM-jának része.",
   states: {
     connecting: "Kapcsolódás…",
     live: "Élő",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Az elmúlt percben ezen a szinten keresett prompttokenek közül a megtaláltak aránya",
   evictions: "Kiszorítások",
   blocksPerSecond: (blocks) => `${blocks} blokk/s`,
-  byTenant: "Bérlők szerint",
+  byPerson: "Személyenként",
   others: "mások",
   shared: "közös mindenkinek",
   in: "Be",
   out: "Ki",
   traffic: (tier) => `${tier}, be és ki`,
-  breaker: "Megszakító",
-  breakers: {
-    closed: "zárt",
-    open: "nyitott: nem használjuk",
-    "half-open": "félig nyitott: próba alatt",
-  },
+  connection: "Kapcsolat",
+  connections: { closed: "működik", open: "hibák után nincs használatban", "half-open": "újrapróbálás alatt" },
   replicas: "Replikák",
   replica: (index) => `${index}. replika`,
   replicaStates: {

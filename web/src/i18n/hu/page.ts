@@ -100,7 +100,7 @@ export const texts: Catalogue = {
     week: "Elmúlt hét nap",
     archived: "Archivált csevegések",
     menu: "Továbbiak",
-    menuOf: (title) => `Továbbiak: ${title}`,
+    menuOf: (title) => `További műveletek: ${title}`,
     selected: (title) => `Kijelölés: ${title}`,
     notChanged: "A csevegés nem változott.",
   },
@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} gépelés közben ${from} betöltve · ${time}`,
     computed: (tokens, time) => `${tokens} kiszámítva · ${time}`,
     tokens: (_count, text) => `${text} token`,
-    underMillisecond: "1 ms alatt",
+    under: (time) => `${time} alatt`,
     notLoaded: "A részleteket nem sikerült betölteni.",
   },
 

@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Dengan pesan ini, obrolan akan berisi ${used} token. Model hanya membaca kurang dari ${window}.`,
     farTooLong: (window) => `Dengan pesan ini, obrolan jauh lebih panjang dari ${window} token yang bisa dibaca model.`,
     shorten: "Persingkat, atau:",
+    shortenAlone: "Persingkat.",
     remove: (name) => `Hapus ${name}`,
     leave: (messages) => `Kirim tanpa ${messages} pesan pertama`,
     summarize: (messages) => `Ringkas ${messages} pesan pertama`,

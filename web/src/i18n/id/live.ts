@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Indonesian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Aktivitas seluruh server, detik demi detik. Grafik menampilkan hingga lima menit.",
+  oneMemory: "Di sini memori perangkat dan memori CPU sama-sama bagian dari RAM mesin ini.",
   states: {
     connecting: "Menghubungkan…",
     live: "Langsung",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Persentase token prompt yang ditemukan dari semua yang dicari di tingkat ini selama satu menit terakhir",
   evictions: "Penggusuran",
   blocksPerSecond: (blocks) => `${blocks} blok/dtk`,
-  byTenant: "Per tenant",
+  byPerson: "Per orang",
   others: "lainnya",
   shared: "dipakai bersama",
   in: "Masuk",
   out: "Keluar",
   traffic: (tier) => `${tier}, masuk dan keluar`,
-  breaker: "Pemutus",
-  breakers: {
-    closed: "tertutup",
-    open: "terbuka: tidak dipakai",
-    "half-open": "setengah terbuka: sedang diuji",
-  },
+  connection: "Koneksi",
+  connections: { closed: "berfungsi", open: "tidak dipakai setelah galat", "half-open": "sedang dicoba lagi" },
   replicas: "Replika",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} dipulihkan dari ${from} saat Anda mengetik · ${time}`,
     computed: (tokens, time) => `${tokens} dihitung · ${time}`,
     tokens: (_count, text) => `${text} token`,
-    underMillisecond: "di bawah 1 ms",
+    under: (time) => `di bawah ${time}`,
     notLoaded: "Detail tidak bisa dimuat.",
   },
 

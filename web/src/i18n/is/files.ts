@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Með skilaboðunum yrði fjöldi tóka í spjallinu ${used}. Líkanið les færri en ${window}.`,
     farTooLong: (window) => `Með skilaboðunum er spjallið miklu lengra en líkanið les. Hámarkið í tókum er ${window}.`,
     shorten: "Styttu þau, eða:",
+    shortenAlone: "Styttu þau.",
     remove: (name) => `Fjarlægja ${name}`,
     leave: (messages) => (messages === 1 ? "Senda án fyrstu skilaboðanna" : `Senda án fyrstu ${messages} skilaboðanna`),
     summarize: (messages) => (messages === 1 ? "Taka saman fyrstu skilaboðin" : `Taka saman fyrstu ${messages} skilaboðin`),

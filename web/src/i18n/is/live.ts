@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Icelandic texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Það sem allur þjónninn er að gera, sekúndu fyrir sekúndu. Línuritin sýna allt að fimm mínútur.",
+  oneMemory: "Minni tækis og CPU-minni eru hér bæði hluti af vinnsluminni vélarinnar.",
   states: {
     connecting: "Tengist…",
     live: "Í beinni",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Hlutfall þeirra kvaðningartóka sem leitað var að í þessu þrepi síðustu mínútu og fundust þar",
   evictions: "Útskipti",
   blocksPerSecond: (blocks) => `${blocks} blokkir/s`,
-  byTenant: "Eftir leigjanda",
+  byPerson: "Eftir einstaklingi",
   others: "aðrir",
   shared: "sameiginlegt öllum",
   in: "Inn",
   out: "Út",
   traffic: (tier) => `${tier}, inn og út`,
-  breaker: "Rofi",
-  breakers: {
-    closed: "lokaður",
-    open: "opinn: ekki notað",
-    "half-open": "hálfopinn: í prófun",
-  },
+  connection: "Tenging",
+  connections: { closed: "virkar", open: "ekki notuð eftir villur", "half-open": "prófuð aftur" },
   replicas: "Eintök",
   replica: (index) => `Eintak ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Con il messaggio, questa chat avrebbe ${used} token. Il modello ne legge meno di ${window}.`,
     farTooLong: (window) => `Con il messaggio, questa chat supera di molto i ${window} token che il modello legge.`,
     shorten: "Accorcialo, oppure:",
+    shortenAlone: "Accorcialo.",
     remove: (name) => `Rimuovi ${name}`,
     leave: (messages) => plural(messages, { one: "Invia senza il primo messaggio", other: `Invia senza i primi ${messages} messaggi` }),
     summarize: (messages) => plural(messages, { one: "Riassumi il primo messaggio", other: `Riassumi i primi ${messages} messaggi` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Italian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Che cosa fa l’intero server, secondo per secondo. I grafici mostrano fino a cinque minuti.",
+  oneMemory: "Qui la memoria del dispositivo e la memoria della CPU fanno entrambe parte della sua RAM.",
   states: {
     connecting: "Connessione…",
     live: "In tempo reale",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Dei token di prompt cercati in questo livello nell’ultimo minuto, la parte trovata",
   evictions: "Rimozioni",
   blocksPerSecond: (blocks) => `${blocks} blocchi/s`,
-  byTenant: "Per tenant",
+  byPerson: "Per persona",
   others: "altri",
   shared: "condiviso da tutti",
   in: "Entrata",
   out: "Uscita",
   traffic: (tier) => `${tier}, entrata e uscita`,
-  breaker: "Interruttore",
-  breakers: {
-    closed: "chiuso",
-    open: "aperto: non usato",
-    "half-open": "semiaperto: in prova",
-  },
+  connection: "Connessione",
+  connections: { closed: "funziona", open: "non usata dopo errori", "half-open": "nuovo tentativo in corso" },
   replicas: "Repliche",
   replica: (index) => `Replica ${index}`,
   replicaStates: {

@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} ripristinato mentre scrivevi (${from}) · ${time}`,
     computed: (tokens, time) => `calcolo di ${tokens} · ${time}`,
     tokens: (_count, text) => `${text} token`,
-    underMillisecond: "meno di 1 ms",
+    under: (time) => `meno di ${time}`,
     notLoaded: "Non è stato possibile caricare i dettagli.",
   },
 

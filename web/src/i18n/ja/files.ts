@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `このメッセージを加えると、チャットは ${used} トークンになります。モデルが読めるのは ${window} トークン未満です。`,
     farTooLong: (window) => `このメッセージを加えると、チャットはモデルの読める ${window} トークンを大きく超えます。`,
     shorten: "短くするか、次のいずれかを選んでください：",
+    shortenAlone: "短くしてください。",
     remove: (name) => `${name} を外す`,
     leave: (messages) => `最初の ${messages} 件のメッセージを除いて送信`,
     summarize: (messages) => `最初の ${messages} 件のメッセージを要約`,

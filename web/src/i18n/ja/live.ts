@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Japanese texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "サーバー全体の動きを 1 秒ごとに表示します。グラフは最大 5 分間です。",
+  oneMemory: "この環境では、デバイスメモリと CPU メモリはどちらもマシンの RAM の一部です。",
   states: {
     connecting: "接続しています…",
     live: "ライブ",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "直近 1 分間にこの層で検索したプロンプトのトークンのうち、見つかった割合",
   evictions: "追い出し",
   blocksPerSecond: (blocks) => `${blocks} ブロック/秒`,
-  byTenant: "テナント別",
+  byPerson: "ユーザー別",
   others: "その他",
   shared: "全員で共有",
   in: "入力",
   out: "出力",
   traffic: (tier) => `${tier}の入出力`,
-  breaker: "ブレーカー",
-  breakers: {
-    closed: "閉（正常）",
-    open: "開：使用していません",
-    "half-open": "半開：確認中",
-  },
+  connection: "接続",
+  connections: { closed: "正常", open: "エラーのため停止中", "half-open": "再試行中" },
   replicas: "レプリカ",
   replica: (index) => `レプリカ ${index}`,
   replicaStates: {

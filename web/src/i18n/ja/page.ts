@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `入力中に ${share} を${from}から復元 · ${time}`,
     computed: (tokens, time) => `${tokens}を計算 · ${time}`,
     tokens: (_count, text) => `${text} トークン`,
-    underMillisecond: "1 ms 未満",
+    under: (time) => `${time} 未満`,
     notLoaded: "詳細を読み込めませんでした。",
   },
 

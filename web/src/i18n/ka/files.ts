@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `ამ შეტყობინებით ჩატს ${used} ტოკენი ექნება. მოდელი ${window}-ზე ნაკლებს კითხულობს.`,
     farTooLong: (window) => `მოდელი ${window} ტოკენს კითხულობს, ჩატი კი ამ შეტყობინებით ბევრად გრძელია.`,
     shorten: "შეამოკლეთ, ან:",
+    shortenAlone: "შეამოკლეთ.",
     remove: (name) => `${name}: მოცილება`,
     leave: (messages) => `გაგზავნა პირველი ${messages === 1 ? "" : `${messages} `}შეტყობინების გარეშე`,
     summarize: (messages) => `პირველი ${messages === 1 ? "" : `${messages} `}შეტყობინების შეჯამება`,

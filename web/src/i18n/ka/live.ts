@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Georgian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "რას აკეთებს მთელი სერვერი ყოველ წამს. დიაგრამები მაქსიმუმ ბოლო ხუთ წუთს აჩვენებს.",
+  oneMemory: "აქ მოწყობილობის მეხსიერებაც და CPU მეხსიერებაც მისი RAM-ის ნაწილია.",
   states: {
     connecting: "უკავშირდება…",
     live: "რეალურ დროში",
@@ -43,14 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "ბოლო წუთში ამ დონეზე მოძებნილი პრომპტის ტოკენებიდან იმათი წილი, რომლებიც აქ აღმოჩნდა",
   evictions: "გამოდევნები",
   blocksPerSecond: (blocks) => `${blocks} ბლოკი/წმ`,
-  byTenant: "ტენანტების მიხედვით",
+  byPerson: "ადამიანების მიხედვით",
   others: "სხვები",
   shared: "ყველასთვის საერთო",
   in: "შემავალი",
   out: "გამავალი",
   traffic: (tier) => `${tier}, შემავალი და გამავალი`,
-  breaker: "ამომრთველი",
-  breakers: { closed: "ჩაკეტილი", open: "ღია: არ გამოიყენება", "half-open": "ნახევრად ღია: მოწმდება" },
+  connection: "კავშირი",
+  connections: { closed: "მუშაობს", open: "შეცდომების გამო არ გამოიყენება", "half-open": "ხელახლა მოწმდება" },
   replicas: "რეპლიკები",
   replica: (index) => `რეპლიკა ${index}`,
   replicaStates: { ok: "მუშაობს", starting: "ირთვება", failed: "გაითიშა" },

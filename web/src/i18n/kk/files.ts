@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Осы хабармен чат ${used} токенге жетеді. Модель ${window} токеннен аз оқи алады.`,
     farTooLong: (window) => `Осы хабармен чат модель оқитын ${window} токеннен әлдеқайда ұзын болады.`,
     shorten: "Оны қысқартыңыз немесе:",
+    shortenAlone: "Оны қысқартыңыз.",
     remove: (name) => `${name} файлын алып тастау`,
     leave: (messages) => (messages === 1 ? "Бірінші хабарсыз жіберу" : `Алғашқы ${messages} хабарсыз жіберу`),
     summarize: (messages) => (messages === 1 ? "Бірінші хабарды қорытындылау" : `Алғашқы ${messages} хабарды қорытындылау`),

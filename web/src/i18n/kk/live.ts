@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Kazakh texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Бүкіл сервердің секунд сайынғы жұмысы. Диаграммалар бес минутқа дейінгі уақытты көрсетеді.",
+  oneMemory: "Мұнда құрылғы жады да, CPU жады да компьютердің жедел жадының бөлігі.",
   states: {
     connecting: "Қосылуда…",
     live: "Нақты уақытта",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Соңғы минутта осы деңгейден ізделген промпт токендерінің табылған үлесі",
   evictions: "Ығыстырулар",
   blocksPerSecond: (blocks) => `${blocks} блок/с`,
-  byTenant: "Жалға алушылар бойынша",
+  byPerson: "Адамдар бойынша",
   others: "басқалар",
   shared: "барлығына ортақ",
   in: "Кіріс",
   out: "Шығыс",
   traffic: (tier) => `${tier}, кіріс және шығыс`,
-  breaker: "Сақтандырғыш",
-  breakers: {
-    closed: "жабық",
-    open: "ашық: қолданылмайды",
-    "half-open": "жартылай ашық: тексерілуде",
-  },
+  connection: "Байланыс",
+  connections: { closed: "жұмыс істейді", open: "қателерден кейін қолданылмайды", "half-open": "қайта тексерілуде" },
   replicas: "Репликалар",
   replica: (index) => `${index}-реплика`,
   replicaStates: {

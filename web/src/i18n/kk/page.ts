@@ -100,7 +100,7 @@ export const texts: Catalogue = {
     week: "Соңғы жеті күн",
     archived: "Мұрағатталған чаттар",
     menu: "Тағы",
-    menuOf: (title) => `Тағы: ${title}`,
+    menuOf: (title) => `${title}: басқа әрекеттер`,
     selected: (title) => `Таңдау: ${title}`,
     notChanged: "Чат өзгертілмеді.",
   },
@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} теріп жатқанда ${from} қалпына келтірілді · ${time}`,
     computed: (tokens, time) => `${tokens} есептелді · ${time}`,
     tokens: (_count, text) => `${text} токен`,
-    underMillisecond: "1 мс-тан аз",
+    under: (time) => `${time}-тан аз`,
     notLoaded: "Мәліметтер жүктелмеді.",
   },
 

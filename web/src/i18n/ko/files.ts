@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `이 메시지를 더하면 채팅이 ${used} 토큰이 됩니다. 모델은 ${window} 토큰 미만만 읽을 수 있습니다.`,
     farTooLong: (window) => `이 메시지를 더하면 채팅이 모델이 읽을 수 있는 ${window} 토큰보다 훨씬 길어집니다.`,
     shorten: "메시지를 줄이거나 다음 중 하나를 선택하세요:",
+    shortenAlone: "메시지를 줄이세요.",
     remove: (name) => `${name} 제거`,
     leave: (messages) => `처음 ${messages}개 메시지를 빼고 보내기`,
     summarize: (messages) => `처음 ${messages}개 메시지 요약`,

@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Korean texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "서버 전체의 동작을 초 단위로 보여 줍니다. 차트는 최대 5분까지 표시합니다.",
+  oneMemory: "여기서는 장치 메모리와 CPU 메모리가 모두 컴퓨터 RAM의 일부입니다.",
   states: {
     connecting: "연결하는 중…",
     live: "실시간",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "지난 1분 동안 이 계층에서 찾은 프롬프트 토큰 중 실제로 있던 비율",
   evictions: "축출",
   blocksPerSecond: (blocks) => `${blocks} 블록/초`,
-  byTenant: "테넌트별",
+  byPerson: "사용자별",
   others: "기타",
   shared: "모두가 공유",
   in: "입력",
   out: "출력",
   traffic: (tier) => `${tier} 입출력`,
-  breaker: "차단기",
-  breakers: {
-    closed: "닫힘(정상)",
-    open: "열림: 사용하지 않음",
-    "half-open": "반열림: 확인 중",
-  },
+  connection: "연결",
+  connections: { closed: "정상", open: "오류로 사용 중지", "half-open": "다시 시도 중" },
   replicas: "복제본",
   replica: (index) => `복제본 ${index}`,
   replicaStates: {

@@ -100,7 +100,7 @@ export const texts: Catalogue = {
     week: "지난 7일",
     archived: "보관된 채팅",
     menu: "더보기",
-    menuOf: (title) => `‘${title}’ 더보기`,
+    menuOf: (title) => `‘${title}’ 추가 작업`,
     selected: (title) => `‘${title}’ 선택`,
     notChanged: "채팅을 변경하지 못했습니다.",
   },
@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} 입력하는 동안 ${from}에서 복원 · ${time}`,
     computed: (tokens, time) => `${tokens} 계산 · ${time}`,
     tokens: (_count, text) => `${text} 토큰`,
-    underMillisecond: "1 ms 미만",
+    under: (time) => `${time} 미만`,
     notLoaded: "세부 정보를 불러오지 못했습니다.",
   },
 

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Su šia žinute pokalbyje būtų ${used} žetonų. Modelis skaito mažiau nei ${window}.`,
     farTooLong: (window) => `Su šia žinute pokalbis daug ilgesnis už ${window} žetonų, kuriuos skaito modelis.`,
     shorten: "Sutrumpinkite ją arba:",
+    shortenAlone: "Sutrumpinkite ją.",
     remove: (name) => `Pašalinti ${name}`,
     leave: (messages) =>
       messages === 1

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Lithuanian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Ką veikia visas serveris, sekundė po sekundės. Diagramos rodo iki penkių minučių.",
+  oneMemory: "Įrenginio atmintis ir CPU atmintis čia yra jo RAM dalys.",
   states: {
     connecting: "Jungiamasi…",
     live: "Tiesiogiai",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Kokia dalis raginimų žetonų, ieškotų šiame lygyje per pastarąją minutę, rasta",
   evictions: "Išstūmimai",
   blocksPerSecond: (blocks) => `${blocks} blokų/s`,
-  byTenant: "Pagal nuomininką",
+  byPerson: "Pagal asmenį",
   others: "kiti",
   shared: "bendra visiems",
   in: "Į vidų",
   out: "Į išorę",
   traffic: (tier) => `${tier}, į vidų ir į išorę`,
-  breaker: "Pertraukiklis",
-  breakers: {
-    closed: "įjungtas",
-    open: "atjungtas: nenaudojama",
-    "half-open": "pusiau įjungtas: bandoma",
-  },
+  connection: "Ryšys",
+  connections: { closed: "veikia", open: "po klaidų nenaudojamas", "half-open": "bandomas iš naujo" },
   replicas: "Kopijos",
   replica: (index) => `Kopija ${index}`,
   replicaStates: {

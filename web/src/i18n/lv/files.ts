@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Ar šo ziņu tērzēšanā būtu ${used} tokenu. Modelis lasa mazāk nekā ${window}.`,
     farTooLong: (window) => `Ar šo ziņu tērzēšana ir daudz garāka par ${window} tokeniem, ko lasa modelis.`,
     shorten: "Saīsiniet to vai:",
+    shortenAlone: "Saīsiniet to.",
     remove: (name) => `Noņemt ${name}`,
     leave: (messages) =>
       messages === 1

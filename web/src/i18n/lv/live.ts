@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Latvian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Ko dara viss serveris, sekundi pa sekundei. Diagrammas rāda līdz piecām minūtēm.",
+  oneMemory: "Ierīces atmiņa un CPU atmiņa šeit abas ir daļa no tā RAM.",
   states: {
     connecting: "Notiek savienošana…",
     live: "Reāllaikā",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Cik liela daļa no šajā līmenī pēdējā minūtē meklētajiem uzvedņu tokeniem tika atrasta",
   evictions: "Izspiešana",
   blocksPerSecond: (blocks) => `${blocks} bloki/s`,
-  byTenant: "Pēc nomnieka",
+  byPerson: "Pēc personas",
   others: "citi",
   shared: "kopīgs visiem",
   in: "Ienāk",
   out: "Iziet",
   traffic: (tier) => `${tier}, ienākošie un izejošie`,
-  breaker: "Drošinātājs",
-  breakers: {
-    closed: "saslēgts",
-    open: "atslēgts: netiek izmantots",
-    "half-open": "daļēji saslēgts: notiek pārbaude",
-  },
+  connection: "Savienojums",
+  connections: { closed: "darbojas", open: "pēc kļūdām netiek izmantots", "half-open": "tiek izmēģināts vēlreiz" },
   replicas: "Replikas",
   replica: (index) => `${index}. replika`,
   replicaStates: {

@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} atjaunoti no ${from}, kamēr rakstījāt · ${time}`,
     computed: (tokens, time) => `aprēķināts: ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { zero: `${text} tokenu`, one: `${text} tokens`, other: `${text} tokeni` }),
-    underMillisecond: "mazāk par 1 ms",
+    under: (time) => `mazāk par ${time}`,
     notLoaded: "Detaļas neizdevās ielādēt.",
   },
 

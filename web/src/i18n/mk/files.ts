@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Со пораката овој разговор би имал ${used} токени. Моделот чита помалку од ${window}.`,
     farTooLong: (window) => `Со пораката овој разговор е многу подолг од ${window} токени, колку што чита моделот.`,
     shorten: "Скратете ја или:",
+    shortenAlone: "Скратете ја.",
     remove: (name) => `Отстрани ${name}`,
     leave: (messages) =>
       messages === 1

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Macedonian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Што прави целиот сервер, секунда по секунда. Графиконите прикажуваат до пет минути.",
+  oneMemory: "Меморијата на уредот и меморијата на CPU тука се дел од нејзиниот RAM.",
   states: {
     connecting: "Поврзување…",
     live: "Во живо",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Колкав дел од токените на промптови барани на ова ниво во последната минута е пронајден",
   evictions: "Исфрлања",
   blocksPerSecond: (blocks) => `${blocks} блокови/s`,
-  byTenant: "По закупец",
+  byPerson: "По лице",
   others: "други",
   shared: "заедничко за сите",
   in: "Влез",
   out: "Излез",
   traffic: (tier) => `${tier}, влез и излез`,
-  breaker: "Прекинувач",
-  breakers: {
-    closed: "затворен",
-    open: "отворен: не се користи",
-    "half-open": "полуотворен: се проверува",
-  },
+  connection: "Врска",
+  connections: { closed: "работи", open: "не се користи по грешки", "half-open": "повторно се проверува" },
   replicas: "Реплики",
   replica: (index) => `Реплика ${index}`,
   replicaStates: {

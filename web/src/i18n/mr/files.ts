@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `या मेसेजसह चॅटमध्ये ${used} टोकन होतील. मॉडेल ${window} पेक्षा कमी वाचते.`,
     farTooLong: (window) => `मॉडेल ${window} टोकन वाचते, या मेसेजसह चॅट त्यापेक्षा खूपच मोठे आहे.`,
     shorten: "तो लहान करा, किंवा:",
+    shortenAlone: "तो लहान करा.",
     remove: (name) => `${name} काढून टाका`,
     leave: (messages) => plural(messages, { one: "पहिल्या मेसेजशिवाय पाठवा", other: `पहिल्या ${messages} मेसेजशिवाय पाठवा` }),
     summarize: (messages) => plural(messages, { one: "पहिल्या मेसेजचा सारांश करा", other: `पहिल्या ${messages} मेसेजचा सारांश करा` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Marathi texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "संपूर्ण सर्व्हर प्रत्येक सेकंदाला काय करत आहे. चार्ट जास्तीत जास्त पाच मिनिटे दाखवतात.",
+  oneMemory: "इथे डिव्हाइस मेमरी आणि CPU मेमरी दोन्ही या मशीनच्या RAM चा भाग आहेत.",
   states: {
     connecting: "कनेक्ट करत आहे…",
     live: "लाइव्ह",
@@ -46,14 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "मागील मिनिटात या स्तरात शोधलेल्या प्रॉम्प्ट टोकनपैकी येथे सापडलेल्यांचा वाटा",
   evictions: "काढलेले ब्लॉक",
   blocksPerSecond: (blocks) => `${blocks} ब्लॉक/से`,
-  byTenant: "टेनंटनुसार",
+  byPerson: "व्यक्तीनुसार",
   others: "इतर",
   shared: "सर्वांसाठी सामायिक",
   in: "आत",
   out: "बाहेर",
   traffic: (tier) => `${tier}, आत आणि बाहेर`,
-  breaker: "ब्रेकर",
-  breakers: { closed: "बंद: वापरात", open: "उघडा: वापरात नाही", "half-open": "अर्धा उघडा: तपासणी सुरू" },
+  connection: "कनेक्शन",
+  connections: { closed: "सुरू आहे", open: "त्रुटींनंतर वापरात नाही", "half-open": "पुन्हा तपासणी सुरू" },
   replicas: "रेप्लिका",
   replica: (index) => `रेप्लिका ${index}`,
   replicaStates: { ok: "कार्यरत", starting: "सुरू होत आहे", failed: "अयशस्वी" },

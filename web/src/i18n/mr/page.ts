@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `तुम्ही टाइप करताना ${share} ${from} आणले · ${time}`,
     computed: (tokens, time) => `${tokens}ची गणना · ${time}`,
     tokens: (_count, text) => `${text} टोकन`,
-    underMillisecond: "1 ms पेक्षा कमी",
+    under: (time) => `${time} पेक्षा कमी`,
     notLoaded: "तपशील लोड करता आला नाही.",
   },
 

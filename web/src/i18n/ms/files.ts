@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Dengan mesej ini, sembang akan mempunyai ${used} token. Model membaca kurang daripada ${window}.`,
     farTooLong: (window) => `Dengan mesej ini, sembang jauh lebih panjang daripada ${window} token yang dibaca model.`,
     shorten: "Pendekkannya, atau:",
+    shortenAlone: "Pendekkannya.",
     remove: (name) => `Alih keluar ${name}`,
     leave: (messages) => `Hantar tanpa ${messages} mesej pertama`,
     summarize: (messages) => `Ringkaskan ${messages} mesej pertama`,

@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Malay texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Aktiviti seluruh pelayan, saat demi saat. Carta menunjukkan sehingga lima minit.",
+  oneMemory: "Di sini memori peranti dan memori CPU kedua-duanya sebahagian daripada RAM mesin ini.",
   states: {
     connecting: "Menyambung…",
     live: "Langsung",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Daripada token gesaan yang dicari dalam peringkat ini sepanjang minit lepas, bahagian yang ditemui",
   evictions: "Penyingkiran",
   blocksPerSecond: (blocks) => `${blocks} blok/s`,
-  byTenant: "Mengikut penyewa",
+  byPerson: "Mengikut orang",
   others: "lain-lain",
   shared: "dikongsi semua",
   in: "Masuk",
   out: "Keluar",
   traffic: (tier) => `${tier}, masuk dan keluar`,
-  breaker: "Pemutus",
-  breakers: {
-    closed: "tertutup",
-    open: "terbuka: tidak digunakan",
-    "half-open": "separuh terbuka: sedang diuji",
-  },
+  connection: "Sambungan",
+  connections: { closed: "berfungsi", open: "tidak digunakan selepas ralat", "half-open": "sedang dicuba semula" },
   replicas: "Replika",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

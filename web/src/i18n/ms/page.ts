@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} dipulihkan daripada ${from} semasa anda menaip · ${time}`,
     computed: (tokens, time) => `${tokens} dikira · ${time}`,
     tokens: (_count, text) => `${text} token`,
-    underMillisecond: "bawah 1 ms",
+    under: (time) => `bawah ${time}`,
     notLoaded: "Butiran tidak dapat dimuatkan.",
   },
 

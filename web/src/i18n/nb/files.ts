@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Med meldingen ville chatten hatt ${used} tokens. Modellen leser færre enn ${window}.`,
     farTooLong: (window) => `Med meldingen er chatten mye lengre enn de ${window} tokenene modellen leser.`,
     shorten: "Gjør den kortere, eller:",
+    shortenAlone: "Gjør den kortere.",
     remove: (name) => `Fjern ${name}`,
     leave: (messages) => plural(messages, { one: "Send uten den første meldingen", other: `Send uten de første ${messages} meldingene` }),
     summarize: (messages) => plural(messages, { one: "Oppsummer den første meldingen", other: `Oppsummer de første ${messages} meldingene` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Norwegian Bokmål texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Hva hele serveren gjør, sekund for sekund. Diagrammene viser opptil fem minutter.",
+  oneMemory: "Enhetsminne og CPU-minne er her begge en del av maskinens RAM.",
   states: {
     connecting: "Kobler til…",
     live: "Direkte",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Andelen av tokens i ledetekster som ble slått opp i nivået det siste minuttet, og som fantes der",
   evictions: "Fortrengninger",
   blocksPerSecond: (blocks) => `${blocks} blokker/s`,
-  byTenant: "Per leier",
+  byPerson: "Per person",
   others: "andre",
   shared: "deles av alle",
   in: "Inn",
   out: "Ut",
   traffic: (tier) => `${tier}, inn og ut`,
-  breaker: "Kretsbryter",
-  breakers: {
-    closed: "lukket",
-    open: "åpen: brukes ikke",
-    "half-open": "halvåpen: prøves ut",
-  },
+  connection: "Tilkobling",
+  connections: { closed: "virker", open: "brukes ikke etter feil", "half-open": "prøves på nytt" },
   replicas: "Replikaer",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

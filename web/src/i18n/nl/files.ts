@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Met dit bericht zou de chat ${used} tokens hebben. Het model leest er minder dan ${window}.`,
     farTooLong: (window) => `Met dit bericht is de chat veel langer dan de ${window} tokens die het model leest.`,
     shorten: "Maak het korter, of:",
+    shortenAlone: "Maak het korter.",
     remove: (name) => `${name} verwijderen`,
     leave: (messages) => plural(messages, { one: "Verzenden zonder het eerste bericht", other: `Verzenden zonder de eerste ${messages} berichten` }),
     summarize: (messages) => plural(messages, { one: "Het eerste bericht samenvatten", other: `De eerste ${messages} berichten samenvatten` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Dutch texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Wat de hele server doet, seconde voor seconde. De grafieken tonen maximaal vijf minuten.",
+  oneMemory: "Apparaatgeheugen en CPU-geheugen zijn hier allebei deel van het RAM.",
   states: {
     connecting: "Verbinden…",
     live: "Live",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Aandeel van de prompttokens die de afgelopen minuut in deze laag zijn gezocht en ook gevonden",
   evictions: "Verdringingen",
   blocksPerSecond: (blocks) => `${blocks} blokken/s`,
-  byTenant: "Per tenant",
+  byPerson: "Per persoon",
   others: "overige",
   shared: "gedeeld door iedereen",
   in: "In",
   out: "Uit",
   traffic: (tier) => `${tier}, in en uit`,
-  breaker: "Circuitonderbreker",
-  breakers: {
-    closed: "gesloten",
-    open: "open: niet gebruikt",
-    "half-open": "half open: wordt getest",
-  },
+  connection: "Verbinding",
+  connections: { closed: "werkt", open: "niet gebruikt na fouten", "half-open": "wordt opnieuw geprobeerd" },
   replicas: "Replica’s",
   replica: (index) => `Replica ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Z tą wiadomością czat miałby ${used} tokenów. Model czyta mniej niż ${window}.`,
     farTooLong: (window) => `Z tą wiadomością czat jest znacznie dłuższy niż ${window} tokenów, które czyta model.`,
     shorten: "Skróć ją lub:",
+    shortenAlone: "Skróć ją.",
     remove: (name) => `Usuń ${name}`,
     leave: (messages) =>
       plural(messages, {

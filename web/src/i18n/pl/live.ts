@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Polish texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Co robi cały serwer, sekunda po sekundzie. Wykresy pokazują do pięciu minut.",
+  oneMemory: "Pamięć urządzenia i pamięć CPU to tutaj części jej pamięci RAM.",
   states: {
     connecting: "Łączenie…",
     live: "Na żywo",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Jaką część tokenów promptów szukanych na tym poziomie w ostatniej minucie znaleziono",
   evictions: "Usunięcia bloków",
   blocksPerSecond: (blocks) => `${blocks} bloków/s`,
-  byTenant: "Według najemcy",
+  byPerson: "Według osoby",
   others: "inni",
   shared: "wspólne",
   in: "Przychodzące",
   out: "Wychodzące",
   traffic: (tier) => `${tier}: przychodzące i wychodzące`,
-  breaker: "Bezpiecznik",
-  breakers: {
-    closed: "zamknięty",
-    open: "otwarty: nieużywany",
-    "half-open": "półotwarty: trwa próba",
-  },
+  connection: "Połączenie",
+  connections: { closed: "działa", open: "nieużywane po błędach", "half-open": "ponawiana próba" },
   replicas: "Repliki",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Com a mensagem, esta conversa teria ${used} tokens. O modelo lê menos de ${window}.`,
     farTooLong: (window) => `Com a mensagem, esta conversa é muito maior que os ${window} tokens que o modelo lê.`,
     shorten: "Encurte-a ou:",
+    shortenAlone: "Encurte-a.",
     remove: (name) => `Remover ${name}`,
     leave: (messages) => plural(messages, { one: "Enviar sem a primeira mensagem", other: `Enviar sem as ${messages} primeiras mensagens` }),
     summarize: (messages) => plural(messages, { one: "Resumir a primeira mensagem", other: `Resumir as ${messages} primeiras mensagens` }),

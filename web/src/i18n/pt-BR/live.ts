@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Brazilian Portuguese texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "O que o servidor inteiro está fazendo, segundo a segundo. Os gráficos mostram até cinco minutos.",
+  oneMemory: "Aqui, a memória do dispositivo e a memória da CPU fazem parte da RAM da máquina.",
   states: {
     connecting: "Conectando…",
     live: "Em tempo real",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Dos tokens de prompts procurados neste nível no último minuto, a parte que ele tinha",
   evictions: "Remoções",
   blocksPerSecond: (blocks) => `${blocks} blocos/s`,
-  byTenant: "Por locatário",
+  byPerson: "Por pessoa",
   others: "outros",
   shared: "compartilhado por todos",
   in: "Entrada",
   out: "Saída",
   traffic: (tier) => `${tier}, entrada e saída`,
-  breaker: "Disjuntor",
-  breakers: {
-    closed: "fechado",
-    open: "aberto: não usado",
-    "half-open": "meio aberto: em teste",
-  },
+  connection: "Conexão",
+  connections: { closed: "funcionando", open: "sem uso após erros", "half-open": "sendo testada de novo" },
   replicas: "Réplicas",
   replica: (index) => `Réplica ${index}`,
   replicaStates: {

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** European Portuguese texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "O que todo o servidor está a fazer, segundo a segundo. Os gráficos mostram até cinco minutos.",
+  oneMemory: "Aqui, a memória do dispositivo e a memória da CPU fazem ambas parte da RAM da máquina.",
   states: {
     connecting: "A ligar…",
     live: "Em tempo real",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Dos tokens de prompts procurados neste nível no último minuto, a parte que ele tinha",
   evictions: "Remoções",
   blocksPerSecond: (blocks) => `${blocks} blocos/s`,
-  byTenant: "Por inquilino",
+  byPerson: "Por pessoa",
   others: "outros",
   shared: "partilhado por todos",
   in: "Entrada",
   out: "Saída",
   traffic: (tier) => `${tier}, entrada e saída`,
-  breaker: "Disjuntor",
-  breakers: {
-    closed: "fechado",
-    open: "aberto: não utilizado",
-    "half-open": "meio aberto: em teste",
-  },
+  connection: "Ligação",
+  connections: { closed: "a funcionar", open: "não usada após erros", "half-open": "a ser testada de novo" },
   replicas: "Réplicas",
   replica: (index) => `Réplica ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Cu acest mesaj, numărul de tokenuri din chat ar fi ${used}. Modelul citește mai puțin de ${window}.`,
     farTooLong: (window) => `Cu acest mesaj, chatul este mult mai lung decât poate citi modelul (tokenuri: ${window}).`,
     shorten: "Scurtează-l sau:",
+    shortenAlone: "Scurtează-l.",
     remove: (name) => `Elimină ${name}`,
     leave: (messages) =>
       plural(messages, {

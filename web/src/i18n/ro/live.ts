@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Romanian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Ce face întregul server, secundă cu secundă. Graficele arată cel mult cinci minute.",
+  oneMemory: "Aici, memoria dispozitivului și memoria CPU fac ambele parte din memoria RAM.",
   states: {
     connecting: "Se conectează…",
     live: "În timp real",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Dintre tokenurile de prompt căutate în acest nivel în ultimul minut, partea care a fost găsită",
   evictions: "Evacuări",
   blocksPerSecond: (blocks) => `${blocks} blocuri/s`,
-  byTenant: "Pe tenant",
+  byPerson: "Pe persoană",
   others: "alții",
   shared: "comun tuturor",
   in: "Intrare",
   out: "Ieșire",
   traffic: (tier) => `${tier}, intrare și ieșire`,
-  breaker: "Disjunctor",
-  breakers: {
-    closed: "închis",
-    open: "deschis: nefolosit",
-    "half-open": "pe jumătate deschis: se testează",
-  },
+  connection: "Conexiune",
+  connections: { closed: "funcționează", open: "nefolosită după erori", "half-open": "se încearcă din nou" },
   replicas: "Replici",
   replica: (index) => `Replica ${index}`,
   replicaStates: {

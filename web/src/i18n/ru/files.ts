@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `С этим сообщением в чате было бы токенов: ${used}. Модель читает меньше ${window}.`,
     farTooLong: (window) => `С этим сообщением чат намного длиннее, чем может прочитать модель (токенов: ${window}).`,
     shorten: "Сократите его или:",
+    shortenAlone: "Сократите его.",
     remove: (name) => `Убрать ${name}`,
     leave: (messages) =>
       plural(messages, {

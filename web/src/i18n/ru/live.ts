@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Russian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Что делает весь сервер, секунда за секундой. Графики показывают до пяти минут.",
+  oneMemory: "Память устройства и память CPU здесь — части его оперативной памяти.",
   states: {
     connecting: "Подключение…",
     live: "В реальном времени",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Какая часть токенов промптов, искавшихся на этом уровне за последнюю минуту, нашлась",
   evictions: "Вытеснения",
   blocksPerSecond: (blocks) => `${blocks} блоков/с`,
-  byTenant: "По арендаторам",
+  byPerson: "По людям",
   others: "другие",
   shared: "общее для всех",
   in: "Вход",
   out: "Выход",
   traffic: (tier) => `${tier}, вход и выход`,
-  breaker: "Предохранитель",
-  breakers: {
-    closed: "замкнут",
-    open: "разомкнут: не используется",
-    "half-open": "полуразомкнут: идёт проба",
-  },
+  connection: "Соединение",
+  connections: { closed: "работает", open: "не используется после ошибок", "half-open": "проверяется снова" },
   replicas: "Реплики",
   replica: (index) => `Реплика ${index}`,
   replicaStates: {

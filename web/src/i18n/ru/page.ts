@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} восстановлено из ${from}, пока вы печатали · ${time}`,
     computed: (tokens, time) => `вычислено: ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: `${text} токен`, few: `${text} токена`, other: `${text} токенов` }),
-    underMillisecond: "меньше 1 мс",
+    under: (time) => `меньше ${time}`,
     notLoaded: "Подробности загрузить не удалось.",
   },
 

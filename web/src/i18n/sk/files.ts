@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `S touto správou by mal chat ${used} tokenov. Model číta menej ako ${window}.`,
     farTooLong: (window) => `S touto správou je chat oveľa dlhší ako ${window} tokenov, ktoré model číta.`,
     shorten: "Skráťte ju alebo:",
+    shortenAlone: "Skráťte ju.",
     remove: (name) => `Odstrániť ${name}`,
     leave: (messages) =>
       plural(messages, {

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Slovak texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Čo robí celý server, sekundu po sekunde. Grafy ukazujú až päť minút.",
+  oneMemory: "Pamäť zariadenia aj pamäť CPU sú tu súčasťou jeho RAM.",
   states: {
     connecting: "Pripája sa…",
     live: "Naživo",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Aká časť tokenov promptov hľadaných na tejto úrovni za poslednú minútu sa našla",
   evictions: "Vytlačenia",
   blocksPerSecond: (blocks) => `${blocks} blokov/s`,
-  byTenant: "Podľa nájomníka",
+  byPerson: "Podľa osoby",
   others: "ostatní",
   shared: "spoločné pre všetkých",
   in: "Dnu",
   out: "Von",
   traffic: (tier) => `${tier}, dnu a von`,
-  breaker: "Istič",
-  breakers: {
-    closed: "zopnutý",
-    open: "rozpojený: nepoužíva sa",
-    "half-open": "napoly zopnutý: prebieha skúška",
-  },
+  connection: "Spojenie",
+  connections: { closed: "funguje", open: "po chybách sa nepoužíva", "half-open": "znova sa skúša" },
   replicas: "Repliky",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `S tem sporočilom bi klepet imel ${used} žetonov. Model jih prebere manj kot ${window}.`,
     farTooLong: (window) => `S tem sporočilom je klepet veliko daljši od ${window} žetonov, ki jih model prebere.`,
     shorten: "Skrajšajte ga ali:",
+    shortenAlone: "Skrajšajte ga.",
     remove: (name) => `Odstrani ${name}`,
     leave: (messages) => (messages === 1 ? "Pošlji brez prvega sporočila" : `Pošlji brez prvih ${messages} sporočil`),
     summarize: (messages) =>

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Slovenian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Kaj počne celoten strežnik, sekundo za sekundo. Grafi prikazujejo do pet minut.",
+  oneMemory: "Pomnilnik naprave in pomnilnik CPU sta tu oba del njegovega RAM-a.",
   states: {
     connecting: "Povezovanje…",
     live: "V živo",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Kolikšen del žetonov pozivov, iskanih na tej ravni v zadnji minuti, je bil najden",
   evictions: "Izrinjanja",
   blocksPerSecond: (blocks) => `${blocks} blokov/s`,
-  byTenant: "Po najemnikih",
+  byPerson: "Po osebah",
   others: "drugi",
   shared: "skupno vsem",
   in: "Noter",
   out: "Ven",
   traffic: (tier) => `${tier}, noter in ven`,
-  breaker: "Odklopnik",
-  breakers: {
-    closed: "sklenjen",
-    open: "razklenjen: ni v uporabi",
-    "half-open": "napol sklenjen: poteka preizkus",
-  },
+  connection: "Povezava",
+  connections: { closed: "deluje", open: "se po napakah ne uporablja", "half-open": "znova se preizkuša" },
   replicas: "Replike",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Me këtë mesazh, biseda do të kishte ${used} tokenë. Modeli lexon më pak se ${window}.`,
     farTooLong: (window) => `Me këtë mesazh, biseda është shumë më e gjatë se ${window} tokenët që lexon modeli.`,
     shorten: "Shkurtoje ose:",
+    shortenAlone: "Shkurtoje.",
     remove: (name) => `Hiq ${name}`,
     leave: (messages) => plural(messages, { one: "Dërgo pa mesazhin e parë", other: `Dërgo pa ${messages} mesazhet e para` }),
     summarize: (messages) => plural(messages, { one: "Përmblidh mesazhin e parë", other: `Përmblidh ${messages} mesazhet e para` }),

@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Albanian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Çfarë po bën i gjithë serveri, sekondë pas sekonde. Grafikët tregojnë deri në pesë minuta.",
+  oneMemory: "Këtu memoria e pajisjes dhe memoria CPU janë që të dyja pjesë e RAM-it të saj.",
   states: {
     connecting: "Po lidhet…",
     live: "Drejtpërdrejt",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Pjesa e tokenëve të promptit të kërkuar në këtë nivel gjatë minutës së fundit që u gjetën aty",
   evictions: "Nxjerrje",
   blocksPerSecond: (blocks) => `${blocks} blloqe/s`,
-  byTenant: "Sipas qiramarrësit",
+  byPerson: "Sipas personit",
   others: "të tjerë",
   shared: "të përbashkëta për të gjithë",
   in: "Hyrje",
   out: "Dalje",
   traffic: (tier) => `${tier}, hyrje dhe dalje`,
-  breaker: "Ndërprerësi",
-  breakers: {
-    closed: "i mbyllur",
-    open: "i hapur: nuk përdoret",
-    "half-open": "gjysmë i hapur: po provohet",
-  },
+  connection: "Lidhja",
+  connections: { closed: "funksionon", open: "nuk përdoret pas gabimeve", "half-open": "po provohet sërish" },
   replicas: "Replikat",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Са овом поруком ћаскање би имало токена: ${used}. Модел чита мање од ${window}.`,
     farTooLong: (window) => `Са овом поруком ћаскање је много дуже него што модел може да прочита (токена: ${window}).`,
     shorten: "Скратите је или:",
+    shortenAlone: "Скратите је.",
     remove: (name) => `Уклони ${name}`,
     leave: (messages) =>
       messages === 1

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Serbian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Шта ради цео сервер, из секунде у секунду. Графикони приказују до пет минута.",
+  oneMemory: "Меморија уређаја и CPU меморија овде су део његовог RAM-а.",
   states: {
     connecting: "Повезивање…",
     live: "Уживо",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Колики део токена промптова тражених на овом нивоу у последњем минуту је пронађен",
   evictions: "Избацивања",
   blocksPerSecond: (blocks) => `${blocks} блокова/s`,
-  byTenant: "По закупцу",
+  byPerson: "По особи",
   others: "остали",
   shared: "заједничко за све",
   in: "Улаз",
   out: "Излаз",
   traffic: (tier) => `${tier}, улаз и излаз`,
-  breaker: "Прекидач",
-  breakers: {
-    closed: "затворен",
-    open: "отворен: не користи се",
-    "half-open": "полуотворен: проба је у току",
-  },
+  connection: "Веза",
+  connections: { closed: "ради", open: "не користи се после грешака", "half-open": "поново се проверава" },
   replicas: "Реплике",
   replica: (index) => `Реплика ${index}`,
   replicaStates: {

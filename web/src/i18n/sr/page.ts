@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} враћено из ${from} док сте куцали · ${time}`,
     computed: (tokens, time) => `израчунато: ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: `${text} токен`, few: `${text} токена`, other: `${text} токена` }),
-    underMillisecond: "мање од 1 ms",
+    under: (time) => `мање од ${time}`,
     notLoaded: "Детаљи нису учитани.",
   },
 

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Med meddelandet skulle chatten ha ${used} tokens. Modellen läser färre än ${window}.`,
     farTooLong: (window) => `Med meddelandet är chatten mycket längre än de ${window} tokens som modellen läser.`,
     shorten: "Korta det, eller:",
+    shortenAlone: "Korta det.",
     remove: (name) => `Ta bort ${name}`,
     leave: (messages) => plural(messages, { one: "Skicka utan det första meddelandet", other: `Skicka utan de första ${messages} meddelandena` }),
     summarize: (messages) => plural(messages, { one: "Sammanfatta det första meddelandet", other: `Sammanfatta de första ${messages} meddelandena` }),

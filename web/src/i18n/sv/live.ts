@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Swedish texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Vad hela servern gör, sekund för sekund. Diagrammen visar upp till fem minuter.",
+  oneMemory: "Enhetsminne och CPU-minne är här båda en del av datorns RAM.",
   states: {
     connecting: "Ansluter…",
     live: "Live",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Andel av de prompttokens som söktes i nivån under den senaste minuten och som fanns där",
   evictions: "Undanträngningar",
   blocksPerSecond: (blocks) => `${blocks} block/s`,
-  byTenant: "Per innehavare",
+  byPerson: "Per person",
   others: "övriga",
   shared: "delas av alla",
   in: "In",
   out: "Ut",
   traffic: (tier) => `${tier}, in och ut`,
-  breaker: "Kretsbrytare",
-  breakers: {
-    closed: "sluten",
-    open: "öppen: används inte",
-    "half-open": "halvöppen: testas",
-  },
+  connection: "Anslutning",
+  connections: { closed: "fungerar", open: "används inte efter fel", "half-open": "prövas igen" },
   replicas: "Repliker",
   replica: (index) => `Replik ${index}`,
   replicaStates: {

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Gumzo hili litakuwa na tokeni ${used} pamoja na ujumbe huu. Modeli husoma chini ya ${window}.`,
     farTooLong: (window) => `Pamoja na ujumbe huu, gumzo hili limezidi kwa mbali tokeni ${window} ambazo modeli husoma.`,
     shorten: "Ufupishe, au:",
+    shortenAlone: "Ufupishe.",
     remove: (name) => `Ondoa ${name}`,
     leave: (messages) => plural(messages, { one: "Tuma bila ujumbe wa kwanza", other: `Tuma bila ujumbe ${messages} wa kwanza` }),
     summarize: (messages) => plural(messages, { one: "Fupisha ujumbe wa kwanza", other: `Fupisha ujumbe ${messages} wa kwanza` }),

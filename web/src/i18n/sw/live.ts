@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Swahili texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Shughuli za seva nzima, sekunde kwa sekunde. Chati huonyesha hadi dakika tano.",
+  oneMemory: "Hapa memori ya kifaa na memori ya CPU zote ni sehemu ya RAM ya mashine hii.",
   states: {
     connecting: "Inaunganisha…",
     live: "Moja kwa moja",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Kati ya tokeni za vidokezo zilizotafutwa katika tabaka hili katika dakika iliyopita, sehemu iliyopatikana",
   evictions: "Zilizoondolewa",
   blocksPerSecond: (blocks) => `bloku ${blocks}/s`,
-  byTenant: "Kwa mpangaji",
+  byPerson: "Kwa mtu",
   others: "wengine",
   shared: "inayoshirikiwa na wote",
   in: "Kuingia",
   out: "Kutoka",
   traffic: (tier) => `${tier}, kuingia na kutoka`,
-  breaker: "Kikatizaji",
-  breakers: {
-    closed: "kimefungwa",
-    open: "kiko wazi: tabaka halitumiki",
-    "half-open": "kiko wazi nusu: tabaka linajaribiwa",
-  },
+  connection: "Muunganisho",
+  connections: { closed: "unafanya kazi", open: "hautumiki baada ya hitilafu", "half-open": "unajaribiwa tena" },
   replicas: "Nakala",
   replica: (index) => `Nakala ya ${index}`,
   replicaStates: {

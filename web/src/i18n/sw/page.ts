@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} kutoka ${from} ulipokuwa ukiandika · ${time}`,
     computed: (tokens, time) => `${tokens} kwa kukokotoa · ${time}`,
     tokens: (count, text) => plural(count, { one: "tokeni 1", other: `tokeni ${text}` }),
-    underMillisecond: "chini ya ms 1",
+    under: (time) => `chini ya ${time}`,
     notLoaded: "Maelezo hayakuweza kupakiwa.",
   },
 

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `இந்த மெசேஜுடன் சாட்டில் ${used} டோக்கன்கள் இருக்கும். மாடல் ${window}-க்கும் குறைவாகவே படிக்கும்.`,
     farTooLong: (window) => `இந்த மெசேஜுடன் சாட், மாடல் படிக்கும் ${window} டோக்கன்களைவிட மிக மிக நீளமானது.`,
     shorten: "அதைச் சுருக்கவும், அல்லது:",
+    shortenAlone: "அதைச் சுருக்கவும்.",
     remove: (name) => `${name}-ஐ அகற்று`,
     leave: (messages) => plural(messages, { one: "முதல் மெசேஜ் இல்லாமல் அனுப்பு", other: `முதல் ${messages} மெசேஜ்கள் இல்லாமல் அனுப்பு` }),
     summarize: (messages) => plural(messages, { one: "முதல் மெசேஜைச் சுருக்கு", other: `முதல் ${messages} மெசேஜ்களைச் சுருக்கு` }),

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Tamil texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "முழுச் சர்வரும் ஒவ்வொரு விநாடியும் என்ன செய்கிறது எனப் பார்க்கலாம். விளக்கப்படங்கள் அதிகபட்சம் ஐந்து நிமிடங்களைக் காட்டும்.",
+  oneMemory: "இங்கு சாதன நினைவகமும் CPU நினைவகமும் கணினியின் RAM-இன் பகுதிகளே.",
   states: {
     connecting: "இணைகிறது…",
     live: "நேரலை",
@@ -46,14 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "கடந்த ஒரு நிமிடத்தில் இந்த அடுக்கில் தேடிய ப்ராம்ப்ட் டோக்கன்களில் இங்கிருந்தவற்றின் பங்கு",
   evictions: "வெளியேற்றங்கள்",
   blocksPerSecond: (blocks) => `${blocks} பிளாக்குகள்/வி`,
-  byTenant: "டெனன்ட் வாரியாக",
+  byPerson: "நபர் வாரியாக",
   others: "மற்றவை",
   shared: "அனைவருக்கும் பொது",
   in: "உள்ளே",
   out: "வெளியே",
   traffic: (tier) => `${tier}, உள்ளேயும் வெளியேயும்`,
-  breaker: "பிரேக்கர்",
-  breakers: { closed: "மூடியது", open: "திறந்தது: பயன்பாட்டில் இல்லை", "half-open": "பாதி திறந்தது: சோதிக்கப்படுகிறது" },
+  connection: "இணைப்பு",
+  connections: { closed: "இயங்குகிறது", open: "பிழைகளால் பயன்பாட்டில் இல்லை", "half-open": "மீண்டும் சோதிக்கப்படுகிறது" },
   replicas: "பிரதிகள்",
   replica: (index) => `பிரதி ${index}`,
   replicaStates: { ok: "இயங்குகிறது", starting: "தொடங்குகிறது", failed: "தோல்வி" },

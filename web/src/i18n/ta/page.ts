@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `நீங்கள் தட்டச்சு செய்தபோது ${share} ${from} மீட்கப்பட்டது · ${time}`,
     computed: (tokens, time) => `கணக்கீடு: ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: "1 டோக்கன்", other: `${text} டோக்கன்கள்` }),
-    underMillisecond: "1 ms-க்கும் குறைவு",
+    under: (time) => `${time}-க்கும் குறைவு`,
     notLoaded: "விவரங்களை ஏற்ற முடியவில்லை.",
   },
 

@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `เมื่อรวมข้อความนี้ แชทจะมี ${used} โทเค็น แต่โมเดลอ่านได้น้อยกว่า ${window}`,
     farTooLong: (window) => `เมื่อรวมข้อความนี้ แชทจะยาวกว่า ${window} โทเค็นที่โมเดลอ่านได้มาก`,
     shorten: "ย่อข้อความให้สั้นลง หรือ:",
+    shortenAlone: "ย่อข้อความให้สั้นลง",
     remove: (name) => `นำ ${name} ออก`,
     leave: (messages) => (messages === 1 ? "ส่งโดยไม่รวมข้อความแรก" : `ส่งโดยไม่รวม ${messages} ข้อความแรก`),
     summarize: (messages) => (messages === 1 ? "สรุปข้อความแรก" : `สรุป ${messages} ข้อความแรก`),

@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Thai texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "การทำงานของทั้งเซิร์ฟเวอร์แบบวินาทีต่อวินาที แผนภูมิแสดงได้สูงสุดห้านาที",
+  oneMemory: "ที่นี่หน่วยความจำอุปกรณ์และหน่วยความจำ CPU เป็นส่วนหนึ่งของ RAM ของเครื่องทั้งคู่",
   states: {
     connecting: "กำลังเชื่อมต่อ…",
     live: "เรียลไทม์",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "สัดส่วนของโทเค็นพรอมต์ที่พบ จากที่ค้นหาในชั้นนี้ในนาทีที่ผ่านมา",
   evictions: "การนำออก",
   blocksPerSecond: (blocks) => `${blocks} บล็อก/วินาที`,
-  byTenant: "ตามผู้เช่า",
+  byPerson: "ตามบุคคล",
   others: "อื่นๆ",
   shared: "ใช้ร่วมกันทั้งหมด",
   in: "เข้า",
   out: "ออก",
   traffic: (tier) => `${tier} เข้าและออก`,
-  breaker: "เบรกเกอร์",
-  breakers: {
-    closed: "ปิดวงจร",
-    open: "เปิดวงจร: ไม่ใช้งาน",
-    "half-open": "เปิดครึ่งหนึ่ง: กำลังทดสอบ",
-  },
+  connection: "การเชื่อมต่อ",
+  connections: { closed: "ใช้งานได้", open: "หยุดใช้ชั่วคราวหลังเกิดข้อผิดพลาด", "half-open": "กำลังลองใหม่" },
   replicas: "เรพลิกา",
   replica: (index) => `เรพลิกา ${index}`,
   replicaStates: {

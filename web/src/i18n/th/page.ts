@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} กู้คืนจาก ${from} ระหว่างที่คุณพิมพ์ · ${time}`,
     computed: (tokens, time) => `คำนวณ ${tokens} · ${time}`,
     tokens: (_count, text) => `${text} โทเค็น`,
-    underMillisecond: "ต่ำกว่า 1 มิลลิวินาที",
+    under: (time) => `ต่ำกว่า ${time}`,
     notLoaded: "โหลดรายละเอียดไม่สำเร็จ",
   },
 

@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Bu mesajla sohbet ${used} token olur. Modelin okuyabildiği miktar ${window} tokenden azdır.`,
     farTooLong: (window) => `Bu mesajla sohbet, modelin okuyabildiği ${window} tokenden çok daha uzun olur.`,
     shorten: "Mesajı kısaltın veya:",
+    shortenAlone: "Mesajı kısaltın.",
     remove: (name) => `Kaldır: ${name}`,
     leave: (messages) => (messages === 1 ? "İlk mesaj olmadan gönder" : `İlk ${messages} mesaj olmadan gönder`),
     summarize: (messages) => (messages === 1 ? "İlk mesajı özetle" : `İlk ${messages} mesajı özetle`),

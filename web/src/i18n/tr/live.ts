@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Turkish texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Tüm sunucunun saniye saniye ne yaptığı. Grafikler en fazla beş dakikayı gösterir.",
+  oneMemory: "Burada aygıt belleği de CPU belleği de makinenin RAM’inin parçasıdır.",
   states: {
     connecting: "Bağlanıyor…",
     live: "Canlı",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Son bir dakikada bu katmanda aranan istem tokenlerinden bulunanların oranı",
   evictions: "Çıkarılanlar",
   blocksPerSecond: (blocks) => `${blocks} blok/sn`,
-  byTenant: "Kiracıya göre",
+  byPerson: "Kişiye göre",
   others: "diğerleri",
   shared: "herkesle ortak",
   in: "Giren",
   out: "Çıkan",
   traffic: (tier) => `${tier}, giren ve çıkan`,
-  breaker: "Devre kesici",
-  breakers: {
-    closed: "kapalı",
-    open: "açık: kullanılmıyor",
-    "half-open": "yarı açık: deneniyor",
-  },
+  connection: "Bağlantı",
+  connections: { closed: "çalışıyor", open: "hatalardan sonra kullanılmıyor", "half-open": "yeniden deneniyor" },
   replicas: "Replikalar",
   replica: (index) => `Replika ${index}`,
   replicaStates: {

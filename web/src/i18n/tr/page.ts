@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} siz yazarken ${from} yüklendi · ${time}`,
     computed: (tokens, time) => `${tokens} hesaplandı · ${time}`,
     tokens: (_count, text) => `${text} token`,
-    underMillisecond: "1 ms’den az",
+    under: (time) => `${time}’den az`,
     notLoaded: "Ayrıntılar yüklenemedi.",
   },
 

@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Із цим повідомленням у чаті було б токенів: ${used}. Модель читає менше ніж ${window}.`,
     farTooLong: (window) => `Із цим повідомленням чат набагато довший, ніж може прочитати модель (токенів: ${window}).`,
     shorten: "Скоротіть його або:",
+    shortenAlone: "Скоротіть його.",
     remove: (name) => `Прибрати ${name}`,
     leave: (messages) =>
       messages === 1

@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Ukrainian texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Що робить увесь сервер, секунда за секундою. Графіки показують до п’яти хвилин.",
+  oneMemory: "Пам’ять пристрою і пам’ять CPU тут — частини його оперативної пам’яті.",
   states: {
     connecting: "Підключення…",
     live: "Наживо",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Яка частина токенів промптів, що їх шукали на цьому рівні за останню хвилину, знайшлася",
   evictions: "Витіснення",
   blocksPerSecond: (blocks) => `${blocks} блоків/s`,
-  byTenant: "За орендарями",
+  byPerson: "За людьми",
   others: "інші",
   shared: "спільне для всіх",
   in: "Вхід",
   out: "Вихід",
   traffic: (tier) => `${tier}, вхід і вихід`,
-  breaker: "Запобіжник",
-  breakers: {
-    closed: "замкнений",
-    open: "розімкнений: не використовується",
-    "half-open": "напіврозімкнений: триває проба",
-  },
+  connection: "З’єднання",
+  connections: { closed: "працює", open: "не використовується після помилок", "half-open": "перевіряється знову" },
   replicas: "Репліки",
   replica: (index) => `Репліка ${index}`,
   replicaStates: {

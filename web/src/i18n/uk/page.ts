@@ -289,7 +289,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} відновлено з ${from}, поки ви друкували · ${time}`,
     computed: (tokens, time) => `обчислено: ${tokens} · ${time}`,
     tokens: (count, text) => plural(count, { one: `${text} токен`, few: `${text} токени`, other: `${text} токенів` }),
-    underMillisecond: "менше 1 ms",
+    under: (time) => `менше ${time}`,
     notLoaded: "Не вдалося завантажити подробиці.",
   },
 

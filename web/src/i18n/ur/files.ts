@@ -10,6 +10,7 @@ export const texts: FileTexts = {
     text: (used, window) => `پیغام سمیت اس چیٹ میں ${used} ٹوکنز ہوں گے۔ ماڈل ${window} سے کم پڑھتا ہے۔`,
     farTooLong: (window) => `پیغام سمیت یہ چیٹ اُن ${window} ٹوکنز سے کہیں لمبی ہے جو ماڈل پڑھتا ہے۔`,
     shorten: "اسے مختصر کریں، یا:",
+    shortenAlone: "اسے مختصر کریں۔",
     remove: (name) => `${name} ہٹائیں`,
     leave: (messages) => plural(messages, { one: "پہلے پیغام کے بغیر بھیجیں", other: `پہلے ${messages} پیغامات کے بغیر بھیجیں` }),
     summarize: (messages) => plural(messages, { one: "پہلے پیغام کا خلاصہ کریں", other: `پہلے ${messages} پیغامات کا خلاصہ کریں` }),

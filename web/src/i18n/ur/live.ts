@@ -16,6 +16,7 @@ const STATES: Record<TierState, string> = {
 /** Urdu texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "پورا سرور کیا کر رہا ہے، لمحہ بہ لمحہ۔ چارٹس پانچ منٹ تک کا احوال دکھاتے ہیں۔",
+  oneMemory: "یہاں ڈیوائس میموری اور CPU میموری دونوں اسی مشین کی RAM کا حصہ ہیں۔",
   states: {
     connecting: "کنیکٹ ہو رہا ہے…",
     live: "لائیو",
@@ -46,18 +47,14 @@ export const texts: LiveTexts = {
   hitRateNote: "پچھلے ایک منٹ میں اس درجے میں تلاش کیے گئے پرامپٹ ٹوکنز کا وہ حصہ جو یہاں موجود تھا",
   evictions: "اخراج",
   blocksPerSecond: (blocks) => `${blocks} بلاک/سیکنڈ`,
-  byTenant: "بلحاظ ٹیننٹ",
+  byPerson: "بلحاظ شخص",
   others: "دیگر",
   shared: "سب کا مشترکہ",
   in: "اندر",
   out: "باہر",
   traffic: (tier) => `${tier}، اندر اور باہر`,
-  breaker: "بریکر",
-  breakers: {
-    closed: "بند: استعمال میں",
-    open: "کھلا: استعمال نہیں ہو رہا",
-    "half-open": "آدھا کھلا: جانچ جاری ہے",
-  },
+  connection: "کنکشن",
+  connections: { closed: "کام کر رہا ہے", open: "خرابیوں کے بعد استعمال میں نہیں", "half-open": "دوبارہ آزمایا جا رہا ہے" },
   replicas: "ریپلیکاز",
   replica: (index) => `ریپلیکا ${index}`,
   replicaStates: {

@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Bu xabar bilan chat ${used} tokenga yetadi. Model ${window} tokendan kamini oʻqiydi.`,
     farTooLong: (window) => `Bu xabar bilan chat model oʻqiydigan ${window} tokendan ancha uzun boʻladi.`,
     shorten: "Uni qisqartiring yoki:",
+    shortenAlone: "Uni qisqartiring.",
     remove: (name) => `${name} faylini olib tashlash`,
     leave: (messages) => (messages === 1 ? "Birinchi xabarsiz yuborish" : `Dastlabki ${messages} ta xabarsiz yuborish`),
     summarize: (messages) => (messages === 1 ? "Birinchi xabarni qisqacha bayon qilish" : `Dastlabki ${messages} ta xabarni qisqacha bayon qilish`),

@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Uzbek texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Butun serverning soniyama-soniya ishi. Diagrammalar besh daqiqagacha boʻlgan vaqtni koʻrsatadi.",
+  oneMemory: "Bu yerda qurilma xotirasi ham, CPU xotirasi ham kompyuter operativ xotirasining bir qismidir.",
   states: {
     connecting: "Ulanmoqda…",
     live: "Jonli",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Oxirgi daqiqada shu darajadan qidirilgan prompt tokenlarining topilgan ulushi",
   evictions: "Siqib chiqarishlar",
   blocksPerSecond: (blocks) => `${blocks} blok/s`,
-  byTenant: "Ijarachilar boʻyicha",
+  byPerson: "Odamlar boʻyicha",
   others: "boshqalar",
   shared: "hamma uchun umumiy",
   in: "Kirish",
   out: "Chiqish",
   traffic: (tier) => `${tier}, kirish va chiqish`,
-  breaker: "Saqlagich",
-  breakers: {
-    closed: "yopiq",
-    open: "ochiq: ishlatilmayapti",
-    "half-open": "yarim ochiq: sinalmoqda",
-  },
+  connection: "Ulanish",
+  connections: { closed: "ishlayapti", open: "xatolardan keyin ishlatilmaydi", "half-open": "qayta sinalmoqda" },
   replicas: "Replikalar",
   replica: (index) => `${index}-replika`,
   replicaStates: {

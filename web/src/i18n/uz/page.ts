@@ -100,7 +100,7 @@ export const texts: Catalogue = {
     week: "Oxirgi yetti kun",
     archived: "Arxivlangan chatlar",
     menu: "Yana",
-    menuOf: (title) => `${title}: yana`,
+    menuOf: (title) => `${title}: boshqa amallar`,
     selected: (title) => `Tanlash: ${title}`,
     notChanged: "Chat oʻzgartirilmadi.",
   },
@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} yozayotganingizda ${from} tiklandi · ${time}`,
     computed: (tokens, time) => `${tokens} hisoblandi · ${time}`,
     tokens: (_count, text) => `${text} token`,
-    underMillisecond: "1 ms dan kam",
+    under: (time) => `${time} dan kam`,
     notLoaded: "Tafsilotlar yuklanmadi.",
   },
 

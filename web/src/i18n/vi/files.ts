@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `Nếu thêm tin nhắn này, đoạn chat sẽ có ${used} token. Mô hình chỉ đọc dưới ${window} token.`,
     farTooLong: (window) => `Nếu thêm tin nhắn này, đoạn chat dài hơn rất nhiều so với ${window} token mà mô hình đọc được.`,
     shorten: "Hãy rút ngắn, hoặc:",
+    shortenAlone: "Hãy rút ngắn tin nhắn.",
     remove: (name) => `Gỡ ${name}`,
     leave: (messages) => (messages === 1 ? "Gửi mà không kèm tin nhắn đầu tiên" : `Gửi mà không kèm ${messages} tin nhắn đầu tiên`),
     summarize: (messages) => (messages === 1 ? "Tóm tắt tin nhắn đầu tiên" : `Tóm tắt ${messages} tin nhắn đầu tiên`),

@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Vietnamese texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "Hoạt động của toàn bộ máy chủ, theo từng giây. Biểu đồ hiển thị tối đa năm phút.",
+  oneMemory: "Ở đây, bộ nhớ thiết bị và bộ nhớ CPU đều thuộc RAM của máy này.",
   states: {
     connecting: "Đang kết nối…",
     live: "Trực tiếp",
@@ -43,18 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "Trong số token của prompt được tìm ở tầng này trong phút vừa qua, tỷ lệ token có sẵn",
   evictions: "Loại bỏ",
   blocksPerSecond: (blocks) => `${blocks} khối/giây`,
-  byTenant: "Theo đối tượng thuê",
+  byPerson: "Theo người dùng",
   others: "khác",
   shared: "dùng chung",
   in: "Vào",
   out: "Ra",
   traffic: (tier) => `${tier}, vào và ra`,
-  breaker: "Bộ ngắt mạch",
-  breakers: {
-    closed: "đóng",
-    open: "mở: không dùng",
-    "half-open": "mở một nửa: đang thăm dò",
-  },
+  connection: "Kết nối",
+  connections: { closed: "hoạt động", open: "ngừng dùng sau khi gặp lỗi", "half-open": "đang thử lại" },
   replicas: "Bản sao",
   replica: (index) => `Bản sao ${index}`,
   replicaStates: {

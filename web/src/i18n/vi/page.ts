@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} khôi phục từ ${from} trong lúc bạn gõ · ${time}`,
     computed: (tokens, time) => `Đã tính ${tokens} · ${time}`,
     tokens: (_count, text) => `${text} token`,
-    underMillisecond: "dưới 1 ms",
+    under: (time) => `dưới ${time}`,
     notLoaded: "Không tải được chi tiết.",
   },
 

@@ -7,6 +7,7 @@ export const texts: FileTexts = {
     text: (used, window) => `加上此訊息，對話會達到 ${used} 個 token，而模型要求少於 ${window} 個。`,
     farTooLong: (window) => `加上此訊息，對話遠遠超過模型能讀取的 ${window} 個 token。`,
     shorten: "請縮短訊息，或是：",
+    shortenAlone: "請縮短訊息。",
     remove: (name) => `移除 ${name}`,
     leave: (messages) => `略過前 ${messages} 則訊息後傳送`,
     summarize: (messages) => `將前 ${messages} 則訊息換成摘要`,

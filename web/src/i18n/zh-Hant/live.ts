@@ -13,6 +13,7 @@ const STATES: Record<TierState, string> = {
 /** Traditional Chinese texts for the view of live numbers. */
 export const texts: LiveTexts = {
   lead: "整台伺服器的即時數據，每秒更新。圖表最多顯示最近 5 分鐘。",
+  oneMemory: "此處的裝置記憶體與 CPU 記憶體都是本機記憶體的一部分。",
   states: {
     connecting: "正在連線…",
     live: "即時",
@@ -43,14 +44,14 @@ export const texts: LiveTexts = {
   hitRateNote: "最近一分鐘內，在此層查詢的提示詞 token 的命中比例",
   evictions: "移出",
   blocksPerSecond: (blocks) => `${blocks} 區塊/秒`,
-  byTenant: "依租戶",
+  byPerson: "依使用者",
   others: "其他",
   shared: "所有租戶共用",
   in: "寫入",
   out: "讀出",
   traffic: (tier) => `${tier}：寫入與讀出`,
-  breaker: "斷路器",
-  breakers: { closed: "閉合（正常）", open: "斷開：暫不使用", "half-open": "半開：正在測試" },
+  connection: "連線",
+  connections: { closed: "正常", open: "發生錯誤後暫停使用", "half-open": "正在重試" },
   replicas: "複本",
   replica: (index) => `複本 ${index}`,
   replicaStates: { ok: "服務中", starting: "啟動中", failed: "已失敗" },

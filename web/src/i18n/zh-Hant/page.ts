@@ -286,7 +286,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} 在輸入時取自${from} · ${time}`,
     computed: (tokens, time) => `計算了 ${tokens} · ${time}`,
     tokens: (_count, text) => `${text} 個 token`,
-    underMillisecond: "不到 1 ms",
+    under: (time) => `不到 ${time}`,
     notLoaded: "無法載入詳細資料。",
   },
 

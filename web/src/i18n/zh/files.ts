@@ -6,6 +6,7 @@ export const texts: FileTexts = {
     text: (used, window) => `加上此消息，对话将达到 ${used} 个 token，而模型要求少于 ${window} 个。`,
     farTooLong: (window) => `加上此消息，对话远远超过模型能读取的 ${window} 个 token。`,
     shorten: "请缩短消息，或者：",
+    shortenAlone: "请缩短消息。",
     remove: (name) => `移除 ${name}`,
     leave: (messages) => `略过前 ${messages} 条消息后发送`,
     summarize: (messages) => `将前 ${messages} 条消息换成摘要`,

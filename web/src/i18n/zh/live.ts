@@ -12,6 +12,7 @@ const STATES: Record<TierState, string> = {
 /** Texts of the view of live numbers in Chinese. */
 export const texts: LiveTexts = {
   lead: "整个服务器的实时数据，每秒更新。图表最多显示最近 5 分钟。",
+  oneMemory: "此处的设备内存和 CPU 内存都是本机内存的一部分。",
   states: {
     connecting: "正在连接…",
     live: "实时",
@@ -42,14 +43,14 @@ export const texts: LiveTexts = {
   hitRateNote: "最近一分钟内，在该层查询的提示词 token 的命中比例",
   evictions: "淘汰",
   blocksPerSecond: (blocks) => `${blocks} 块/秒`,
-  byTenant: "按租户",
+  byPerson: "按用户",
   others: "其他",
   shared: "所有租户共享",
   in: "写入",
   out: "读出",
   traffic: (tier) => `${tier}：写入与读出`,
-  breaker: "熔断器",
-  breakers: { closed: "未熔断", open: "已熔断：暂不使用", "half-open": "半开：正在试探" },
+  connection: "连接",
+  connections: { closed: "正常", open: "出错后暂不使用", "half-open": "正在重试" },
   replicas: "副本",
   replica: (index) => `副本 ${index}`,
   replicaStates: { ok: "服务中", starting: "启动中", failed: "已失败" },

@@ -216,7 +216,7 @@ export const texts: Catalogue = {
     typed: (share, from, time) => `${share} 在输入时取自${from} · ${time}`,
     computed: (tokens, time) => `计算了 ${tokens} · ${time}`,
     tokens: (_count, text) => `${text} 个 token`,
-    underMillisecond: "不到 1 ms",
+    under: (time) => `不到 ${time}`,
     notLoaded: "未能加载详情。",
   },
 

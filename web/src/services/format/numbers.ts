@@ -1,14 +1,25 @@
 import { language, t } from "../../i18n/language.svelte";
-import { directionOf } from "../../i18n/languages";
+import { directionOf, isLatin } from "../../i18n/languages";
 
 function whole(value: number): string {
   return new Intl.NumberFormat(language.locale).format(value);
 }
 
-/** Join a number and its Latin unit, which stay in this order in a line from right to left as well. */
+/** Keep a number and its unit in the order of the unit's script, in a line from right to left as well. */
+function isolated(joined: string): string {
+  return directionOf(language.current) === "rtl" ? `\u2068${joined}\u2069` : joined;
+}
+
 function withUnit(number: string, unit: string): string {
-  const joined = `${number} ${unit}`;
-  return directionOf(language.current) === "rtl" ? `\u2066${joined}\u2069` : joined;
+  return isolated(`${number} ${unit}`);
+}
+
+const SYMBOLS = { second: "s", millisecond: "ms" } as const;
+
+/** Format a time with the international symbol where letters are Latin, else with the language's own one. */
+function time(value: number, unit: keyof typeof SYMBOLS, digits: Intl.NumberFormatOptions): string {
+  if (isLatin(language.current)) return withUnit(new Intl.NumberFormat(language.locale, digits).format(value), SYMBOLS[unit]);
+  return isolated(new Intl.NumberFormat(language.locale, { style: "unit", unit, unitDisplay: "short", ...digits }).format(value));
 }
 
 /** Format a number with at most one decimal. */
@@ -28,16 +39,15 @@ export function tokens(value: number): string {
 
 /** Format milliseconds, as seconds from one second on. */
 export function duration(ms: number): string {
-  if (ms < 1) return t().receipt.underMillisecond;
-  if (ms < 1_000) return withUnit(whole(Math.round(ms)), "ms");
-  return withUnit(decimal(ms / 1_000), "s");
+  if (ms < 1) return t().receipt.under(time(1, "millisecond", {}));
+  if (ms < 1_000) return time(Math.round(ms), "millisecond", {});
+  return time(ms / 1_000, "second", { maximumFractionDigits: 1 });
 }
 
 /** Format milliseconds as seconds, with two decimals below ten seconds. */
 export function seconds(ms: number): string {
   const digits = ms < 10_000 ? 2 : 0;
-  const format = new Intl.NumberFormat(language.locale, { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return withUnit(format.format(Math.max(0.01, ms / 1_000)), "s");
+  return time(Math.max(0.01, ms / 1_000), "second", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 /** Seconds up to which an estimate is not given in minutes. */

@@ -3,8 +3,9 @@ import { afterEach, expect, it, vi } from "vitest";
 
 import AddPerson from "../../../src/components/admin/AddPerson.svelte";
 import AdminPage from "../../../src/components/admin/AdminPage.svelte";
+import LimitsDialog from "../../../src/components/admin/LimitsDialog.svelte";
 import { language } from "../../../src/i18n/language.svelte";
-import type { Health, NewPerson, Person } from "../../../src/services/api/types";
+import type { Health, Limits, NewPerson, Person, Tenant } from "../../../src/services/api/types";
 import { HealthStore } from "../../../src/stores/health.svelte";
 import { FakeApi } from "../../fake_server";
 import { mountWith } from "../mounting";
@@ -73,4 +74,19 @@ it("takes no second click while a person is being added", async () => {
   expect(button.disabled).toBe(true);
   added.resolve({ ...ada, password: "secret" });
   await vi.waitFor(() => expect(button.disabled).toBe(false));
+});
+
+it("shows and takes the limit on storage in MiB", async () => {
+  const none = { requests_per_minute: null, tokens_per_minute: null, concurrent_runs: null, conversations: null, open_requests: null, items_per_conversation: null };
+  const tenant = { tenant: "ada", limits: { ...none, stored_bytes: 3 * 2 ** 19 } } as Tenant;
+  const setLimits = vi.fn((_tenant: string, limits: Limits) => Promise.resolve(limits));
+  const props = { tenant, name: "ada", onsaved: () => undefined, onclose: () => undefined };
+  mountWith({ api: { setLimits } } as never, LimitsDialog as never, props);
+  flushSync();
+  const field = [...document.querySelectorAll("label")].find(({ textContent }) => textContent.includes("Storage (MiB)"))!.querySelector("input")!;
+  expect(field.value).toBe("1.5");
+  field.value = "2";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  document.querySelector<HTMLButtonElement>("button.primary")!.click();
+  await vi.waitFor(() => expect(setLimits).toHaveBeenCalledExactlyOnceWith("ada", { ...none, stored_bytes: 2 ** 21 }));
 });

@@ -74,7 +74,7 @@ it("draws a stored answer with its receipt", () => {
 it("names the actions of the last answer alone", () => {
   const shown = () => [...document.querySelectorAll(".actions button")].map(({ textContent }) => textContent.trim().split(/\s+/)[0]);
   const labels = () => [...document.querySelectorAll(".actions button")].map(({ ariaLabel }) => ariaLabel);
-  const all = ["Copy answer", "Regenerate", "Good answer", "Bad answer", "More about this answer"];
+  const all = ["Copy answer", "Regenerate", "Good answer", "Bad answer", "More actions for this answer"];
   show({ status: "complete", content: "low tide" }, false);
   expect([shown(), labels()]).toEqual([["", "", "", "", ""], all]);
   document.body.replaceChildren();

@@ -7,7 +7,7 @@ import { ApiError } from "../../../src/services/api/errors";
 const onleave = vi.fn();
 
 /** Mount the warning with a summary that the test resolves, and return that. */
-function open(leavable: number | null, used: number | null = 9_000) {
+function open(leavable: number | null, used: number | null = 9_000, onmove: (() => void) | null = null) {
   onleave.mockReset();
   const summary = Promise.withResolvers<string>();
   const onsummarize = vi.fn((_count: number, _signal: AbortSignal, _ontext: (text: string) => void) => summary.promise);
@@ -16,7 +16,7 @@ function open(leavable: number | null, used: number | null = 9_000) {
     window: 8_192,
     files: [],
     onremove: () => undefined,
-    onmove: null,
+    onmove,
     leavable,
     onleave,
     onsummarize,
@@ -78,7 +78,15 @@ it("shows why there is no summary, with the other ways out", async () => {
   expect(document.body.textContent).toContain("Send without the first 4 messages");
 });
 
-it("offers to leave out nothing where that is no help", () => {
-  open(null);
+it("offers a new chat where the message fits into it", () => {
+  const onmove = vi.fn();
+  open(4, 9_000, onmove);
+  press("Ask in a new chat");
+  expect(onmove).toHaveBeenCalledOnce();
+});
+
+it("offers only to shorten a message that is too long by itself", () => {
+  open(null, 12_000, () => undefined);
   expect(document.querySelectorAll("button")).toHaveLength(0);
+  expect(document.querySelector("[role=status]")!.textContent).toMatch(/fewer than 8,192\. Shorten it\.$/);
 });

@@ -45,5 +45,5 @@ it("shows the actions of a question as icons with tooltips", () => {
   const handlers = { onresend: nothing, onreclaim: nothing, onedit: nothing, onanswer: nothing, onmore: nothing };
   mountWith({ notices: new Notices() }, UserMessage as never, { message: asked, busy: false, last: false, menu: "menu", ...handlers });
   const buttons = [...document.querySelectorAll("button")].map((each) => [each.textContent.trim(), each.title, each.ariaLabel]);
-  expect(buttons).toEqual(["Edit question", "Copy question", "More about this question"].map((name) => ["", name, name]));
+  expect(buttons).toEqual(["Edit question", "Copy question", "More actions for this question"].map((name) => ["", name, name]));
 });

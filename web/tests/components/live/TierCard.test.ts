@@ -1,0 +1,36 @@
+import { afterEach, expect, it, vi } from "vitest";
+
+import TierCard from "../../../src/components/live/TierCard.svelte";
+import { language } from "../../../src/i18n/language.svelte";
+import type { LiveSample } from "../../../src/services/api/types";
+import { tierOf } from "../../../src/services/tiers";
+import { sample } from "../../live_samples";
+import { mountWith } from "../mounting";
+
+// jsdom has no canvas.
+vi.mock("../../../src/components/live/Chart.svelte", () => ({ default: () => undefined }));
+
+afterEach(() => language.choose("en"));
+
+function show(changes: Partial<LiveSample>): string {
+  const last = sample(0, changes);
+  mountWith({}, TierCard as never, { tier: tierOf("redis"), samples: [last], last });
+  return document.querySelector("section")!.textContent;
+}
+
+const used = { used_bytes: 50, capacity_bytes: 100, hit_rate: null, evictions_per_second: 0 };
+
+it.each([
+  ["closed", "ok", "Connection works"],
+  ["open", "not used: 5 errors", "Connection not used after errors"],
+  ["half-open", "not used: 5 errors", "Connection being tried again"],
+] as const)("says in plain words that the breaker of a tier is %s", (breaker, state, words) => {
+  const shown = show({ breaker, tiers: { redis: { ...used, state } } });
+  expect(shown.replaceAll(/\s+/g, " ")).toContain(words);
+});
+
+it("says once that a tier is off, and in English why", async () => {
+  expect(show({})).toContain("off: --redis-url off");
+  await language.choose("de");
+  expect(show({}).match(/\baus\b/gi)).toHaveLength(1);
+});

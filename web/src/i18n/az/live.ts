@@ -44,7 +44,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Son bir dəqiqədə bu səviyyədə axtarılan prompt tokenlərindən tapılanların payı",
   evictions: "Çıxarılanlar",
   blocksPerSecond: (blocks) => `${blocks} blok/s`,
-  byPerson: "Şəxs üzrə",
+  byPerson: "İstifadəçi üzrə",
   others: "digərləri",
   shared: "hamı üçün ortaq",
   in: "Giriş",

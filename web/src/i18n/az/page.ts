@@ -25,7 +25,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Daxil olmaq lazımdır.",
   not_ready: "Server hələ hazır deyil.",
   not_resumed: "Server bu cavab zamanı dayandırıldı və onu davam etdirə bilmədi. “Davam et” düyməsinə klikləyin və ya yenidən soruşun.",
-  open_requests_limit: "Açıq sorğu limitinə çatmısınız.",
+  open_requests_limit: "Eyni vaxtda sorğu limitinə çatmısınız.",
   overloaded: "Server həddən artıq yüklənib.",
   own_account: "Öz hesabınızı deaktiv edə bilməzsiniz.",
   password_length: "Parol çox qısa və ya çox uzundur.",
@@ -198,9 +198,9 @@ export const texts: Catalogue = {
     formatted: "Formatlanmış mətn",
     thinking: "Düşünür…",
     thoughts: "Düşüncələr",
-    notStarted: "Cavab başladılmadı.",
-    notStopped: "Cavab dayandırılmadı.",
-    notContinued: "Cavab davam etdirilmədi.",
+    notStarted: "Cavabı başlatmaq mümkün olmadı.",
+    notStopped: "Cavabı dayandırmaq mümkün olmadı.",
+    notContinued: "Cavabı davam etdirmək mümkün olmadı.",
     more: "Bu cavab üçün digər seçimlər",
     good: "Yaxşı cavab",
     bad: "Pis cavab",
@@ -313,7 +313,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Burada heç bir söhbət eyni tokenlər üçün iki dəfə ödəniş etmir.",
+    promise: "Burada eyni tokenlər heç vaxt iki dəfə hesablanmır.",
     prompts: [
       "Dənizdə qabarma və çəkilmənin səbəbini üç qısa abzasda izah et",
       "Mətndəki ən uzun sözü tapan Python funksiyası yaz",

@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Якая частка токенаў промптаў, што шукаліся на гэтым узроўні за апошнюю хвіліну, знайшлася",
   evictions: "Выцясненні",
   blocksPerSecond: (blocks) => `${blocks} блокаў/s`,
-  byPerson: "Па людзях",
+  byPerson: "Па карыстальніках",
   others: "іншыя",
   shared: "агульнае для ўсіх",
   in: "Уваход",

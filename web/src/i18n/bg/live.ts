@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Каква част от токените на промптове, търсени в това ниво през последната минута, е намерена",
   evictions: "Измествания",
   blocksPerSecond: (blocks) => `${blocks} блока/s`,
-  byPerson: "По хора",
+  byPerson: "По потребители",
   others: "други",
   shared: "общо за всички",
   in: "Вход",

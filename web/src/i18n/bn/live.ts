@@ -44,7 +44,7 @@ export const texts: LiveTexts = {
   hitRateNote: "গত এক মিনিটে এই স্তরে খোঁজা প্রম্পট টোকেনের যত অংশ এখানে ছিল",
   evictions: "সরানো ব্লক",
   blocksPerSecond: (blocks) => `${blocks} ব্লক/সে`,
-  byPerson: "ব্যক্তি অনুযায়ী",
+  byPerson: "ব্যবহারকারী অনুযায়ী",
   others: "অন্যরা",
   shared: "সবার জন্য একই",
   in: "ভিতরে",

@@ -19,7 +19,7 @@ const CAUSES: Causes = {
 
 /** Bengali texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `${tokens} গণনা করা`,
+  computed: (tokens) => `${tokens} গণনা করা হয়েছে`,
   first: (tokens, total, from) => `${total}টির মধ্যে ${tokens}টি টোকেন ${from} থেকে`,
   other: (tokens, from) => `${tokens}টি ${from} থেকে`,
   firstToken: (time) => `প্রথম টোকেন ${time} পরে`,

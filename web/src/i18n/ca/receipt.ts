@@ -22,7 +22,7 @@ const CAUSES: Causes = {
 
 /** Catalan texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `càlcul de ${tokens}`,
+  computed: (tokens) => `${tokens} calculats`,
   first: (tokens, total, from) => `${tokens} de ${total} tokens (${from})`,
   other: (tokens, from) => `${tokens} (${from})`,
   firstToken: (time) => `primer token en ${time}`,

@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Jaká část tokenů promptů hledaných na této úrovni za poslední minutu se našla",
   evictions: "Vytlačení",
   blocksPerSecond: (blocks) => `${blocks} bloků/s`,
-  byPerson: "Podle osob",
+  byPerson: "Podle uživatelů",
   others: "ostatní",
   shared: "společné všem",
   in: "Dovnitř",

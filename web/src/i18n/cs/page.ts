@@ -28,7 +28,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Je nutné se přihlásit.",
   not_ready: "Server ještě není připraven.",
   not_resumed: "Server se během této odpovědi zastavil a nemohl v ní pokračovat. Klikněte na „Pokračovat“ nebo se zeptejte znovu.",
-  open_requests_limit: "Dosáhli jste limitu otevřených požadavků.",
+  open_requests_limit: "Dosáhli jste limitu souběžných požadavků.",
   overloaded: "Server je přetížený.",
   own_account: "Vlastní účet nelze zablokovat.",
   password_length: "Heslo je příliš krátké nebo příliš dlouhé.",
@@ -201,9 +201,9 @@ export const texts: Catalogue = {
     formatted: "Formátovaný text",
     thinking: "Přemýšlí…",
     thoughts: "Úvahy",
-    notStarted: "Odpověď nebyla zahájena.",
-    notStopped: "Odpověď nebyla zastavena.",
-    notContinued: "V odpovědi se nepokračovalo.",
+    notStarted: "Odpověď se nepodařilo zahájit.",
+    notStopped: "Odpověď se nepodařilo zastavit.",
+    notContinued: "V odpovědi se nepodařilo pokračovat.",
     more: "Další akce s touto odpovědí",
     good: "Dobrá odpověď",
     bad: "Špatná odpověď",
@@ -316,7 +316,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Konverzace tu nikdy neplatí dvakrát za stejné tokeny.",
+    promise: "Stejné tokeny se tu nikdy nepočítají dvakrát.",
     prompts: [
       "Vysvětli ve třech krátkých odstavcích, proč má moře příliv a odliv",
       "Napiš v Pythonu funkci, která najde nejdelší slovo v textu",

@@ -12,7 +12,7 @@ export const texts: AccountTexts = {
     refuse: "Nein",
     taken: (count) => plural(count, { one: "Ein Chat gehört jetzt dir.", other: `${count} Chats gehören jetzt dir.` }),
     notTaken: "Die Chats wurden nicht übernommen.",
-    notRefused: "Das Angebot wurde nicht ausgeblendet.",
+    notRefused: "Der Hinweis konnte nicht ausgeblendet werden.",
   },
 
   login: {
@@ -99,7 +99,7 @@ export const texts: AccountTexts = {
     copySecret: "Text kopieren",
     confirm: "Einschalten",
     remove: "Ausschalten",
-    recovery: "Bewahre diese Wiederherstellungscodes jetzt auf. Jeder gilt einmal anstelle der App. Sie werden nicht noch einmal angezeigt.",
+    recovery: "Speichere diese Wiederherstellungscodes jetzt. Jeder gilt einmal anstelle der App. Sie werden nicht noch einmal angezeigt.",
     copyCodes: "Wiederherstellungscodes kopieren",
   },
 
@@ -169,7 +169,7 @@ export const texts: AccountTexts = {
     version: "Version",
     model: "Modell",
     noModel: "Noch keins",
-    live: "Live-Zahlen",
+    live: "Live-Werte",
     refused: "Nur die Administration darf diese Seite sehen.",
     refusedTodo: "Melde dich mit einem Konto oder Schlüssel der Administration an.",
   },

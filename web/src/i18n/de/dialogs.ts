@@ -6,7 +6,7 @@ const plural = pluralsOf("de");
 /** German texts for the dialogs. */
 export const texts: DialogTexts = {
   deleted: {
-    note: "Stelle einen Chat wieder her oder lösche ihn endgültig. Chats hier zählen zu deinem Speicher.",
+    note: "Stelle einen Chat wieder her oder lösche ihn endgültig. Chats hier belegen weiter deinen Speicher.",
     none: "Keine zuletzt gelöschten Chats.",
     when: (time, left) => `Gelöscht ${time} · ${left}`,
     left: (days) => plural(days, { one: "noch 1 Tag", other: `noch ${days} Tage` }),

@@ -20,10 +20,10 @@ export const texts: LiveTexts = {
   states: {
     connecting: "Verbinde…",
     live: "Live",
-    away: "Der Server antwortet nicht. Die Zahlen laufen von selbst weiter, sobald er zurück ist.",
+    away: "Der Server antwortet nicht. Die Werte laufen von selbst weiter, sobald er zurück ist.",
   },
-  starting: "Die Zahlen erscheinen, sobald das Modell bereit ist.",
-  refused: "Das sind die Zahlen des ganzen Servers.",
+  starting: "Die Werte erscheinen, sobald das Modell bereit ist.",
+  refused: "Das sind die Werte des ganzen Servers.",
   refusedTodo: "Melde dich mit einem Administratorschlüssel an, um sie zu sehen.",
   generated: "Generiert",
   prompts: "Prompts",

@@ -15,7 +15,7 @@ const REFUSALS: Refusals = {
   conversation_empty: "Der Chat enthält keine Nachrichten.",
   conversation_locked: "In diesem Chat wird noch eine Antwort geschrieben.",
   conversations_limit: "Du hast das Limit gespeicherter Chats erreicht.",
-  deleted_with_another: "Diese Nachricht wurde mit einer anderen gelöscht. Stelle jene wieder her.",
+  deleted_with_another: "Diese Nachricht wurde mit einer anderen gelöscht. Stelle die andere wieder her.",
   engine_error: "Beim Berechnen der Antwort ist ein Fehler aufgetreten.",
   head_moved: "In diesem Chat wurde inzwischen eine andere Nachricht gesendet.",
   internal_error: "Auf dem Server ist ein Fehler aufgetreten.",
@@ -28,7 +28,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Eine Anmeldung ist nötig.",
   not_ready: "Der Server ist noch nicht bereit.",
   not_resumed: "Der Server wurde während dieser Antwort angehalten und konnte sie nicht fortsetzen. Klicke auf „Fortsetzen“ oder frage noch einmal.",
-  open_requests_limit: "Du hast das Limit offener Anfragen erreicht.",
+  open_requests_limit: "Du hast das Limit gleichzeitiger Anfragen erreicht.",
   overloaded: "Der Server ist ausgelastet.",
   own_account: "Das eigene Konto kann nicht gesperrt werden.",
   password_length: "Das Passwort ist zu kurz oder zu lang.",
@@ -153,7 +153,7 @@ export const texts: Catalogue = {
     kept: "Deine Dateien",
     keep: (name) => `${name} in deinen Dateien behalten`,
     isKept: (name) => `${name} ist in deinen Dateien`,
-    notKept: "Die Datei wurde nicht behalten.",
+    notKept: "Die Datei konnte nicht behalten werden.",
   },
 
   activity: {
@@ -184,8 +184,8 @@ export const texts: Catalogue = {
     stopped: "Gestoppt.",
     interrupted: "Unterbrochen.",
     cut: "Am Token-Limit gestoppt.",
-    empty: "Das Modell hat keine Antwort geschrieben. Erzeuge sie neu, oder frage mit anderen Worten.",
-    onlyThoughts: "Alles, was das Modell geschrieben hat, steht in seinen Gedanken. Erzeuge die Antwort neu, oder bitte um eine ohne Nachdenken.",
+    empty: "Das Modell hat keine Antwort geschrieben. Generiere sie neu oder frage mit anderen Worten.",
+    onlyThoughts: "Alles, was das Modell geschrieben hat, steht in seinen Gedanken. Generiere die Antwort neu oder bitte um eine ohne Nachdenken.",
     joining: "Verbindung verloren. Verbinde neu…",
     copy: "Antwort kopieren",
     again: "Neu generieren",
@@ -201,9 +201,9 @@ export const texts: Catalogue = {
     formatted: "Formatierter Text",
     thinking: "Denkt nach…",
     thoughts: "Gedanken",
-    notStarted: "Die Antwort wurde nicht begonnen.",
-    notStopped: "Die Antwort wurde nicht gestoppt.",
-    notContinued: "Die Antwort wurde nicht fortgesetzt.",
+    notStarted: "Die Antwort konnte nicht begonnen werden.",
+    notStopped: "Die Antwort konnte nicht gestoppt werden.",
+    notContinued: "Die Antwort konnte nicht fortgesetzt werden.",
     more: "Weitere Aktionen für diese Antwort",
     good: "Gute Antwort",
     bad: "Schlechte Antwort",
@@ -316,7 +316,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Ein Gespräch zahlt hier nie zweimal für dieselben Token.",
+    promise: "Was ein Chat schon berechnet hat, wird hier nie noch einmal berechnet.",
     prompts: [
       "Erkläre in drei kurzen Absätzen, warum es Ebbe und Flut gibt",
       "Schreibe eine Python-Funktion, die das längste Wort eines Textes findet",
@@ -334,7 +334,7 @@ export const texts: Catalogue = {
 
   live: {
     title: "Live",
-    open: "Live-Zahlen des Servers",
+    open: "Live-Werte des Servers",
     notLoaded: "Diese Seite konnte nicht geladen werden.",
   },
 

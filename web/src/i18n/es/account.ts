@@ -12,11 +12,11 @@ export const texts: AccountTexts = {
         other: `${count} chats anteriores a la primera clave no pertenecen a ninguna clave. ¿Quieres quedártelos?`,
       }),
     unclaimed: "Hay chats anteriores a la primera clave. Un administrador puede quedárselos.",
-    take: "Aceptar",
+    take: "Quedármelos",
     refuse: "No",
     taken: (count) => plural(count, { one: `${count} chat es ahora tuyo.`, other: `${count} chats son ahora tuyos.` }),
     notTaken: "No se han transferido los chats.",
-    notRefused: "No se ha desactivado la oferta.",
+    notRefused: "No se ha podido ocultar la oferta.",
   },
 
   login: {
@@ -86,7 +86,7 @@ export const texts: AccountTexts = {
 
   password: {
     title: "Contraseña",
-    initial: "Esta contraseña te la dio un administrador. Elige una propia.",
+    initial: "Esta contraseña te la dio un administrador. Elige la tuya.",
     old: "Contraseña actual",
     new: "Nueva contraseña (al menos 10 caracteres)",
     change: "Cambiar contraseña",

@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Buscar un archivo",
-    none: "No se han encontrado archivos. Al adjuntar un archivo, consérvalo con su marcador.",
+    none: "No se han encontrado archivos. Para conservar un archivo, pulsa su marcador al adjuntarlo.",
     size: (characters) => `${characters} caracteres`,
     remove: (name) => `Eliminar ${name}`,
     delete: "Eliminar",

@@ -6,7 +6,7 @@ const plural = pluralsOf("es");
 /** Spanish texts for the dialogs. */
 export const texts: DialogTexts = {
   deleted: {
-    note: "Restaura un chat o elimínalo definitivamente. Los chats de aquí ocupan parte de tu almacenamiento.",
+    note: "Restaura un chat o elimínalo definitivamente. Los chats de aquí siguen ocupando tu almacenamiento.",
     none: "No hay chats eliminados recientemente.",
     when: (time, left) => `Eliminado: ${time} · ${left}`,
     left: (days) => plural(days, { one: `queda ${days} día`, other: `quedan ${days} días` }),

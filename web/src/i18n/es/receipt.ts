@@ -22,7 +22,7 @@ const CAUSES: Causes = {
 
 /** Spanish texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `cálculo de ${tokens}`,
+  computed: (tokens) => `${tokens} calculados`,
   first: (tokens, total, from) => `${tokens} de ${total} tokens desde ${from}`,
   other: (tokens, from) => `${tokens} desde ${from}`,
   firstToken: (time) => `primer token en ${time}`,

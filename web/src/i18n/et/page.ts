@@ -28,7 +28,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Pead sisse logima.",
   not_ready: "Server pole veel valmis.",
   not_resumed: "Server peatati selle vastuse ajal ja ei saanud seda jätkata. Klõpsa „Jätka“ või küsi uuesti.",
-  open_requests_limit: "Oled jõudnud avatud päringute piiranguni.",
+  open_requests_limit: "Oled jõudnud samaaegsete päringute piiranguni.",
   overloaded: "Server on ülekoormatud.",
   own_account: "Oma kontot ei saa keelata.",
   password_length: "Parool on liiga lühike või liiga pikk.",
@@ -201,9 +201,9 @@ export const texts: Catalogue = {
     formatted: "Vormindatud tekst",
     thinking: "Mõtleb…",
     thoughts: "Mõtted",
-    notStarted: "Vastust ei alustatud.",
-    notStopped: "Vastust ei peatatud.",
-    notContinued: "Vastust ei jätkatud.",
+    notStarted: "Vastust ei õnnestunud alustada.",
+    notStopped: "Vastust ei õnnestunud peatada.",
+    notContinued: "Vastust ei õnnestunud jätkata.",
     more: "Rohkem toiminguid selle vastusega",
     good: "Hea vastus",
     bad: "Halb vastus",
@@ -316,7 +316,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Siin ei maksa vestlus samade tokenite eest kunagi kaks korda.",
+    promise: "Samu tokeneid ei arvutata siin kunagi kaks korda.",
     prompts: [
       "Selgita kolme lühikese lõiguga, miks meres on tõus ja mõõn",
       "Kirjuta Pythoni funktsioon, mis leiab tekstist pikima sõna",

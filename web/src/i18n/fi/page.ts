@@ -28,7 +28,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Kirjautuminen vaaditaan.",
   not_ready: "Palvelin ei ole vielä valmis.",
   not_resumed: "Palvelin pysäytettiin kesken vastauksen, eikä se voinut jatkaa sitä. Valitse ”Jatka” tai kysy uudelleen.",
-  open_requests_limit: "Avoimien pyyntöjen raja on täynnä.",
+  open_requests_limit: "Samanaikaisten pyyntöjen raja on täynnä.",
   overloaded: "Palvelin on ylikuormittunut.",
   own_account: "Et voi estää omaa tiliäsi.",
   password_length: "Salasana on liian lyhyt tai liian pitkä.",
@@ -201,9 +201,9 @@ export const texts: Catalogue = {
     formatted: "Muotoiltu teksti",
     thinking: "Ajattelee…",
     thoughts: "Ajatukset",
-    notStarted: "Vastausta ei aloitettu.",
-    notStopped: "Vastausta ei pysäytetty.",
-    notContinued: "Vastausta ei jatkettu.",
+    notStarted: "Vastausta ei voitu aloittaa.",
+    notStopped: "Vastausta ei voitu pysäyttää.",
+    notContinued: "Vastausta ei voitu jatkaa.",
     more: "Lisää toimintoja tälle vastaukselle",
     good: "Hyvä vastaus",
     bad: "Huono vastaus",
@@ -316,7 +316,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Täällä keskustelu ei koskaan maksa kahdesti samoista tokeneista.",
+    promise: "Samoja tokeneita ei täällä koskaan lasketa kahdesti.",
     prompts: [
       "Selitä kolmessa lyhyessä kappaleessa, miksi merellä on vuorovesi",
       "Kirjoita Python-funktio, joka löytää tekstin pisimmän sanan",

@@ -16,7 +16,7 @@ export const texts: AccountTexts = {
     refuse: "Non",
     taken: (count) => plural(count, { one: `${count} conversation est maintenant à vous.`, other: `${count} conversations sont maintenant à vous.` }),
     notTaken: "Les conversations n’ont pas été reprises.",
-    notRefused: "La proposition n’a pas été désactivée.",
+    notRefused: "La proposition n’a pas pu être masquée.",
   },
 
   login: {

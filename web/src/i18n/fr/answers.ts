@@ -34,7 +34,7 @@ export const texts: AnswerTexts = {
 
   prompts: {
     title: "Prompts enregistrés",
-    search: "Trouver un prompt",
+    search: "Rechercher un prompt",
     none: "Aucun prompt trouvé.",
     empty: "Aucun prompt enregistré pour l’instant. Enregistrez un texte par lequel vous commencez souvent vos messages : « / » dans un message vide l’affichera ici.",
     add: "Nouveau prompt",
@@ -46,8 +46,8 @@ export const texts: AnswerTexts = {
   },
 
   files: {
-    search: "Trouver un fichier",
-    none: "Aucun fichier trouvé. Conservez un fichier avec son signet lorsque vous le joignez.",
+    search: "Rechercher un fichier",
+    none: "Aucun fichier trouvé. Pour conserver un fichier, cliquez sur son signet en le joignant.",
     size: (characters) => `${characters} caractères`,
     remove: (name) => `Supprimer ${name}`,
     delete: "Supprimer",

@@ -6,7 +6,7 @@ const plural = pluralsOf("fr");
 /** French texts for the dialogs. */
 export const texts: DialogTexts = {
   deleted: {
-    note: "Restaurez une conversation, ou supprimez-la définitivement. Les conversations d’ici comptent dans votre stockage.",
+    note: "Restaurez une conversation, ou supprimez-la définitivement. Les conversations d’ici occupent toujours votre espace de stockage.",
     none: "Aucune conversation supprimée récemment.",
     when: (time, left) => `Supprimée : ${time} · ${left}`,
     left: (days) => plural(days, { one: `il reste ${days} jour`, other: `il reste ${days} jours` }),

@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Part des tokens de prompts cherchés et trouvés dans ce niveau pendant la dernière minute",
   evictions: "Évictions",
   blocksPerSecond: (blocks) => `${blocks} blocs/s`,
-  byPerson: "Par personne",
+  byPerson: "Par utilisateur",
   others: "autres",
   shared: "partagé par tous",
   in: "Entrées",

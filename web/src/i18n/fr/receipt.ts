@@ -15,14 +15,14 @@ const CAUSES: Causes = {
   rejected: "La suite avait été calculée, mais ses données sont endommagées, appartiennent à un autre modèle ou n’ont pas été écrites avec la clé de ce serveur.",
   breaker_open: "La suite avait été calculée, mais un niveau du cache ne répond pas et n’est pas utilisé pour l’instant.",
   not_worth_loading: "La suite avait été calculée, mais la recalculer devrait être plus rapide.",
-  not_brought: "La suite avait été calculée, mais n’a pas pu être chargée : il n’y avait pas de place dans la mémoire du CPU, ou la copie vers le périphérique a échoué.",
+  not_brought: "La suite avait été calculée, mais n’a pas pu être chargée : il n’y avait pas de place dans la mémoire du CPU, ou la copie vers l’accélérateur a échoué.",
   partial_block: "La suite avait été calculée, mais ne remplit pas un bloc entier. Seuls les blocs entiers sont conservés à coup sûr.",
   off: "Le serveur fonctionne avec --no-prefix-cache et ne réutilise rien.",
 };
 
 /** French texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `calcul de ${tokens}`,
+  computed: (tokens) => `${tokens} calculés`,
   first: (tokens, total, from) => `${tokens} tokens sur ${total} depuis ${from}`,
   other: (tokens, from) => `${tokens} depuis ${from}`,
   firstToken: (time) => `premier token en ${time}`,

@@ -22,7 +22,7 @@ const CAUSES: Causes = {
 
 /** Hindi texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `${tokens} की गणना`,
+  computed: (tokens) => `${tokens} की गणना हुई`,
   first: (tokens, total, from) => `${total} में से ${tokens} टोकन ${from} से`,
   other: (tokens, from) => `${tokens} ${from} से`,
   firstToken: (time) => `पहला टोकन ${time} में`,

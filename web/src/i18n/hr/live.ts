@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Koliki je dio tokena promptova traženih na ovoj razini u posljednjoj minuti pronađen",
   evictions: "Istiskivanja",
   blocksPerSecond: (blocks) => `${blocks} blokova/s`,
-  byPerson: "Po osobi",
+  byPerson: "Po korisnicima",
   others: "ostali",
   shared: "zajedničko svima",
   in: "Unutra",

@@ -25,7 +25,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Be kell jelentkezned.",
   not_ready: "A kiszolgáló még nem áll készen.",
   not_resumed: "A kiszolgáló leállt a válasz közben, és nem tudta folytatni. Kattints a „Folytatás” gombra, vagy kérdezz újra.",
-  open_requests_limit: "Elérted a nyitott kérések korlátját.",
+  open_requests_limit: "Elérted az egyidejű kérések korlátját.",
   overloaded: "A kiszolgáló túlterhelt.",
   own_account: "A saját fiókodat nem tilthatod le.",
   password_length: "A jelszó túl rövid vagy túl hosszú.",
@@ -181,8 +181,8 @@ export const texts: Catalogue = {
     stopped: "Leállítva.",
     interrupted: "Megszakadt.",
     cut: "A tokenkorlátnál leállt.",
-    empty: "A modell válasz nélkül fejezte be. Hozza létre újra, vagy kérdezzen más szavakkal.",
-    onlyThoughts: "Minden, amit a modell írt, a gondolataiban van. Hozza létre újra a választ, vagy kérjen gondolkodás nélkülit.",
+    empty: "A modell válasz nélkül fejezte be. Hozd létre újra, vagy kérdezz más szavakkal.",
+    onlyThoughts: "Minden, amit a modell írt, a gondolatai között van. Hozd létre újra a választ, vagy kérj gondolkodás nélkülit.",
     joining: "Megszakadt a kapcsolat. Újrakapcsolódás…",
     copy: "Válasz másolása",
     again: "Újragenerálás",
@@ -313,7 +313,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Itt egy beszélgetés sosem fizet kétszer ugyanazokért a tokenekért.",
+    promise: "Itt ugyanazokat a tokeneket sosem számoljuk ki kétszer.",
     prompts: [
       "Magyarázd el három rövid bekezdésben, miért van árapály a tengeren",
       "Írj egy Python-függvényt, amely megkeresi egy szöveg leghosszabb szavát",

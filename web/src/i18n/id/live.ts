@@ -44,7 +44,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Persentase token prompt yang ditemukan dari semua yang dicari di tingkat ini selama satu menit terakhir",
   evictions: "Penggusuran",
   blocksPerSecond: (blocks) => `${blocks} blok/dtk`,
-  byPerson: "Per orang",
+  byPerson: "Per pengguna",
   others: "lainnya",
   shared: "dipakai bersama",
   in: "Masuk",

@@ -22,7 +22,7 @@ const CAUSES: Causes = {
 
 /** Icelandic texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `Reiknað: ${tokens}`,
+  computed: (tokens) => `reiknað: ${tokens}`,
   first: (tokens, total, from) => `${tokens} af ${total} tókum úr ${from}`,
   other: (tokens, from) => `${tokens} úr ${from}`,
   firstToken: (time) => `fyrsti tóki eftir ${time}`,

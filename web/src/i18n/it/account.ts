@@ -16,7 +16,7 @@ export const texts: AccountTexts = {
     refuse: "No",
     taken: (count) => plural(count, { one: `${count} chat ora è tua.`, other: `${count} chat ora sono tue.` }),
     notTaken: "Le chat non sono state acquisite.",
-    notRefused: "L’offerta non è stata disattivata.",
+    notRefused: "Non è stato possibile nascondere l’offerta.",
   },
 
   login: {

@@ -44,7 +44,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Cerca un file",
-    none: "Nessun file trovato. Quando alleghi un file, conservalo con il suo segnalibro.",
+    none: "Nessun file trovato. Per conservare un file, fai clic sul suo segnalibro quando lo alleghi.",
     size: (characters) => `${characters} caratteri`,
     remove: (name) => `Elimina ${name}`,
     delete: "Elimina",
@@ -56,7 +56,7 @@ export const texts: AnswerTexts = {
     waiting: "In coda. Sarà inviato quando la risposta è completa.",
     now: "Invia ora",
     nowTitle: "Ferma la risposta e ne conserva il testo",
-    held: "Non ancora inviato: la risposta è stata fermata, o è finita mentre non eri qui.",
+    held: "Non ancora inviato: la risposta è stata interrotta, o è finita mentre non eri qui.",
     files: (count) => `${count} file`,
   },
 

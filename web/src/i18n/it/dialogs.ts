@@ -6,7 +6,7 @@ const plural = pluralsOf("it");
 /** Italian texts for the dialogs. */
 export const texts: DialogTexts = {
   deleted: {
-    note: "Ripristina una chat o eliminala definitivamente. Le chat qui contano nel tuo spazio.",
+    note: "Ripristina una chat o eliminala definitivamente. Le chat qui occupano ancora il tuo spazio.",
     none: "Nessuna chat eliminata di recente.",
     when: (time, left) => `Eliminata: ${time} · ${left}`,
     left: (days) => plural(days, { one: `resta ${days} giorno`, other: `restano ${days} giorni` }),

@@ -22,7 +22,7 @@ const CAUSES: Causes = {
 
 /** Italian texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `calcolo di ${tokens}`,
+  computed: (tokens) => `${tokens} calcolati`,
   first: (tokens, total, from) => `${tokens} token su ${total} (${from})`,
   other: (tokens, from) => `${tokens} (${from})`,
   firstToken: (time) => `primo token in ${time}`,

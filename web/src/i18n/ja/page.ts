@@ -25,7 +25,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "ログインが必要です。",
   not_ready: "サーバーの準備がまだできていません。",
   not_resumed: "この回答の生成中にサーバーが停止し、再開できませんでした。「続ける」をクリックするか、もう一度質問してください。",
-  open_requests_limit: "同時に開けるリクエスト数の上限に達しました。",
+  open_requests_limit: "同時リクエスト数の上限に達しました。",
   overloaded: "サーバーが混み合っています。",
   own_account: "自分のアカウントは無効にできません。",
   password_length: "パスワードが短すぎるか、長すぎます。",

@@ -44,7 +44,7 @@ export const texts: LiveTexts = {
   hitRateNote: "ბოლო წუთში ამ დონეზე მოძებნილი პრომპტის ტოკენებიდან იმათი წილი, რომლებიც აქ აღმოჩნდა",
   evictions: "გამოდევნები",
   blocksPerSecond: (blocks) => `${blocks} ბლოკი/წმ`,
-  byPerson: "ადამიანების მიხედვით",
+  byPerson: "მომხმარებლების მიხედვით",
   others: "სხვები",
   shared: "ყველასთვის საერთო",
   in: "შემავალი",

@@ -44,7 +44,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Соңғы минутта осы деңгейден ізделген промпт токендерінің табылған үлесі",
   evictions: "Ығыстырулар",
   blocksPerSecond: (blocks) => `${blocks} блок/с`,
-  byPerson: "Адамдар бойынша",
+  byPerson: "Пайдаланушылар бойынша",
   others: "басқалар",
   shared: "барлығына ортақ",
   in: "Кіріс",

@@ -19,7 +19,7 @@ const CAUSES: Causes = {
 
 /** Korean texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `${tokens} 계산`,
+  computed: (tokens) => `${tokens} 계산됨`,
   first: (tokens, total, from) => `${total} 토큰 중 ${from}에서 ${tokens}`,
   other: (tokens, from) => `${from}에서 ${tokens}`,
   firstToken: (time) => `첫 토큰까지 ${time}`,

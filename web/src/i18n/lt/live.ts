@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Kokia dalis raginimų žetonų, ieškotų šiame lygyje per pastarąją minutę, rasta",
   evictions: "Išstūmimai",
   blocksPerSecond: (blocks) => `${blocks} blokų/s`,
-  byPerson: "Pagal asmenį",
+  byPerson: "Pagal naudotoją",
   others: "kiti",
   shared: "bendra visiems",
   in: "Į vidų",

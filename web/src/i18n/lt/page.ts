@@ -28,7 +28,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Reikia prisijungti.",
   not_ready: "Serveris dar neparengtas.",
   not_resumed: "Rašant šį atsakymą serveris sustojo ir negalėjo jo tęsti. Spustelėkite „Tęsti“ arba klauskite dar kartą.",
-  open_requests_limit: "Pasiekėte atvirų užklausų ribą.",
+  open_requests_limit: "Pasiekėte vienu metu vykdomų užklausų ribą.",
   overloaded: "Serveris perkrautas.",
   own_account: "Savo paskyros išjungti negalima.",
   password_length: "Slaptažodis per trumpas arba per ilgas.",
@@ -201,9 +201,9 @@ export const texts: Catalogue = {
     formatted: "Formatuotas tekstas",
     thinking: "Mąsto…",
     thoughts: "Mintys",
-    notStarted: "Atsakymas nepradėtas.",
-    notStopped: "Atsakymas nesustabdytas.",
-    notContinued: "Atsakymas nepratęstas.",
+    notStarted: "Nepavyko pradėti atsakymo.",
+    notStopped: "Nepavyko sustabdyti atsakymo.",
+    notContinued: "Nepavyko pratęsti atsakymo.",
     more: "Daugiau veiksmų su šiuo atsakymu",
     good: "Geras atsakymas",
     bad: "Blogas atsakymas",
@@ -316,7 +316,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Čia pokalbis niekada nemoka du kartus už tuos pačius žetonus.",
+    promise: "Tie patys žetonai čia niekada neskaičiuojami du kartus.",
     prompts: [
       "Trijose trumpose pastraipose paaiškink, kodėl jūroje būna potvynių ir atoslūgių",
       "Parašyk „Python“ funkciją, kuri tekste randa ilgiausią žodį",

@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Cik liela daļa no šajā līmenī pēdējā minūtē meklētajiem uzvedņu tokeniem tika atrasta",
   evictions: "Izspiešana",
   blocksPerSecond: (blocks) => `${blocks} bloki/s`,
-  byPerson: "Pēc personas",
+  byPerson: "Pēc lietotāja",
   others: "citi",
   shared: "kopīgs visiem",
   in: "Ienāk",

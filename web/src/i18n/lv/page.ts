@@ -28,7 +28,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Jums jāpierakstās.",
   not_ready: "Serveris vēl nav gatavs.",
   not_resumed: "Serveris šīs atbildes laikā apstājās un nevarēja to turpināt. Izvēlieties „Turpināt” vai uzdodiet jautājumu vēlreiz.",
-  open_requests_limit: "Sasniegts atvērto pieprasījumu limits.",
+  open_requests_limit: "Sasniegts vienlaicīgo pieprasījumu limits.",
   overloaded: "Serveris ir pārslogots.",
   own_account: "Savu kontu atspējot nevar.",
   password_length: "Parole ir pārāk īsa vai pārāk gara.",
@@ -201,9 +201,9 @@ export const texts: Catalogue = {
     formatted: "Formatēts teksts",
     thinking: "Domā…",
     thoughts: "Domu gaita",
-    notStarted: "Atbilde netika sākta.",
-    notStopped: "Atbilde netika apturēta.",
-    notContinued: "Atbilde netika turpināta.",
+    notStarted: "Atbildi neizdevās sākt.",
+    notStopped: "Atbildi neizdevās apturēt.",
+    notContinued: "Atbildi neizdevās turpināt.",
     more: "Darbības ar šo atbildi",
     good: "Laba atbilde",
     bad: "Slikta atbilde",
@@ -316,7 +316,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Šeit saruna nekad nemaksā divreiz par tiem pašiem tokeniem.",
+    promise: "Tie paši tokeni šeit nekad netiek aprēķināti divreiz.",
     prompts: [
       "Paskaidro trīs īsās rindkopās, kāpēc jūrā ir paisums un bēgums",
       "Uzraksti Python funkciju, kas tekstā atrod garāko vārdu",

@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Колкав дел од токените на промптови барани на ова ниво во последната минута е пронајден",
   evictions: "Исфрлања",
   blocksPerSecond: (blocks) => `${blocks} блокови/s`,
-  byPerson: "По лице",
+  byPerson: "По корисник",
   others: "други",
   shared: "заедничко за сите",
   in: "Влез",

@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "मागील मिनिटात या स्तरात शोधलेल्या प्रॉम्प्ट टोकनपैकी येथे सापडलेल्यांचा वाटा",
   evictions: "काढलेले ब्लॉक",
   blocksPerSecond: (blocks) => `${blocks} ब्लॉक/से`,
-  byPerson: "व्यक्तीनुसार",
+  byPerson: "वापरकर्त्यानुसार",
   others: "इतर",
   shared: "सर्वांसाठी सामायिक",
   in: "आत",

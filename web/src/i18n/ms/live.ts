@@ -44,7 +44,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Daripada token gesaan yang dicari dalam peringkat ini sepanjang minit lepas, bahagian yang ditemui",
   evictions: "Penyingkiran",
   blocksPerSecond: (blocks) => `${blocks} blok/s`,
-  byPerson: "Mengikut orang",
+  byPerson: "Mengikut pengguna",
   others: "lain-lain",
   shared: "dikongsi semua",
   in: "Masuk",

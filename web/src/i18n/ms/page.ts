@@ -25,7 +25,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Anda perlu log masuk.",
   not_ready: "Pelayan belum sedia.",
   not_resumed: "Pelayan berhenti semasa menulis jawapan ini dan tidak dapat menyambungnya. Klik “Teruskan” atau tanya sekali lagi.",
-  open_requests_limit: "Anda telah mencapai had permintaan terbuka.",
+  open_requests_limit: "Anda telah mencapai had permintaan serentak.",
   overloaded: "Pelayan terlalu sibuk.",
   own_account: "Akaun sendiri tidak boleh dilumpuhkan.",
   password_length: "Kata laluan terlalu pendek atau terlalu panjang.",

@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Jaką część tokenów promptów szukanych na tym poziomie w ostatniej minucie znaleziono",
   evictions: "Usunięcia bloków",
   blocksPerSecond: (blocks) => `${blocks} bloków/s`,
-  byPerson: "Według osoby",
+  byPerson: "Według użytkownika",
   others: "inni",
   shared: "wspólne",
   in: "Przychodzące",

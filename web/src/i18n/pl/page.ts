@@ -28,7 +28,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Musisz się zalogować.",
   not_ready: "Serwer nie jest jeszcze gotowy.",
   not_resumed: "Serwer zatrzymał się podczas tej odpowiedzi i nie mógł jej wznowić. Kliknij „Kontynuuj” lub zadaj pytanie ponownie.",
-  open_requests_limit: "Osiągnięto limit otwartych żądań.",
+  open_requests_limit: "Osiągnięto limit jednoczesnych żądań.",
   overloaded: "Serwer jest przeciążony.",
   own_account: "Nie możesz zablokować własnego konta.",
   password_length: "Hasło jest za krótkie lub za długie.",
@@ -201,9 +201,9 @@ export const texts: Catalogue = {
     formatted: "Tekst sformatowany",
     thinking: "Myśli…",
     thoughts: "Przemyślenia",
-    notStarted: "Odpowiedź nie została rozpoczęta.",
-    notStopped: "Odpowiedź nie została zatrzymana.",
-    notContinued: "Odpowiedź nie została wznowiona.",
+    notStarted: "Nie udało się rozpocząć odpowiedzi.",
+    notStopped: "Nie udało się zatrzymać odpowiedzi.",
+    notContinued: "Nie udało się wznowić odpowiedzi.",
     more: "Więcej działań dla tej odpowiedzi",
     good: "Dobra odpowiedź",
     bad: "Zła odpowiedź",
@@ -316,7 +316,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Rozmowa nigdy nie płaci tu dwa razy za te same tokeny.",
+    promise: "Te same tokeny nigdy nie są tu liczone dwa razy.",
     prompts: [
       "Wyjaśnij w trzech krótkich akapitach, skąd biorą się przypływy i odpływy",
       "Napisz funkcję w Pythonie, która znajduje najdłuższe słowo w tekście",

@@ -16,7 +16,7 @@ export const texts: AccountTexts = {
     refuse: "Não",
     taken: (count) => plural(count, { one: `${count} conversa agora é sua.`, other: `${count} conversas agora são suas.` }),
     notTaken: "As conversas não foram assumidas.",
-    notRefused: "A oferta não foi desativada.",
+    notRefused: "Não foi possível ocultar a oferta.",
   },
 
   login: {
@@ -86,7 +86,7 @@ export const texts: AccountTexts = {
 
   password: {
     title: "Senha",
-    initial: "Esta senha foi dada por um administrador. Escolha uma sua.",
+    initial: "Esta senha foi dada por um administrador. Escolha a sua própria.",
     old: "Senha atual",
     new: "Nova senha (pelo menos 10 caracteres)",
     change: "Alterar senha",
@@ -103,7 +103,7 @@ export const texts: AccountTexts = {
     copySecret: "Copiar o texto",
     confirm: "Ativar",
     remove: "Desativar",
-    recovery: "Guarde estes códigos de recuperação agora. Cada um vale uma vez no lugar do aplicativo. Eles não serão mostrados novamente.",
+    recovery: "Salve estes códigos de recuperação agora. Cada um vale uma vez no lugar do aplicativo. Eles não serão mostrados novamente.",
     copyCodes: "Copiar os códigos de recuperação",
   },
 

@@ -12,7 +12,7 @@ export const texts: AnswerTexts = {
 
   rating: {
     field: "O que deu errado?",
-    note: "Opcional. Seu comentário é guardado com a resposta.",
+    note: "Opcional. Seu comentário é salvo com a resposta.",
   },
 
   compare: {
@@ -47,7 +47,7 @@ export const texts: AnswerTexts = {
 
   files: {
     search: "Buscar um arquivo",
-    none: "Nenhum arquivo encontrado. Guarde um arquivo com o marcador dele ao anexá-lo.",
+    none: "Nenhum arquivo encontrado. Para salvar um arquivo, clique no marcador dele ao anexá-lo.",
     size: (characters) => `${characters} caracteres`,
     remove: (name) => `Excluir ${name}`,
     delete: "Excluir",

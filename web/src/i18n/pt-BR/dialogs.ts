@@ -6,7 +6,7 @@ const plural = pluralsOf("pt-BR");
 /** Brazilian Portuguese texts for the dialogs. */
 export const texts: DialogTexts = {
   deleted: {
-    note: "Restaure uma conversa ou exclua-a definitivamente. As conversas daqui contam no seu armazenamento.",
+    note: "Restaure uma conversa ou exclua-a definitivamente. As conversas daqui continuam ocupando seu armazenamento.",
     none: "Nenhuma conversa excluída recentemente.",
     when: (time, left) => `Excluída: ${time} · ${left}`,
     left: (days) => plural(days, { one: `resta ${days} dia`, other: `restam ${days} dias` }),

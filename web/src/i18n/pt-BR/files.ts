@@ -29,7 +29,7 @@ export const texts: FileTexts = {
 
   overflow: {
     server: "Esta mensagem é grande demais para o servidor, por isso fica apenas neste navegador. Encurte-a ou remova um arquivo.",
-    browser: "Esta mensagem é grande demais para ser guardada até o envio. Ela se perde se você fechar ou recarregar a página.",
+    browser: "Esta mensagem é grande demais para ficar salva até o envio. Ela se perde se você fechar ou recarregar a página.",
   },
 
   notRead: (name) => `${name} não foi lido.`,

@@ -22,7 +22,7 @@ const CAUSES: Causes = {
 
 /** Brazilian Portuguese texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `cálculo de ${tokens}`,
+  computed: (tokens) => `${tokens} calculados`,
   first: (tokens, total, from) => `${tokens} de ${total} tokens (${from})`,
   other: (tokens, from) => `${tokens} (${from})`,
   firstToken: (time) => `primeiro token em ${time}`,
@@ -44,7 +44,7 @@ export const texts: ReceiptTexts = {
   rate: "Velocidade",
   total: "Total",
   cost: "Custo",
-  why: "Por que não foi reutilizado mais?",
+  why: "Por que não se reutilizou mais?",
   looking: "Carregando a explicação…",
   failed: "Não foi possível carregar a explicação.",
   reusedAll: (until) => `Todos os ${until} tokens em cache foram reutilizados; o resto é novo.`,

@@ -59,7 +59,7 @@ export const texts: AnswerTexts = {
     waiting: "Na fila. Será enviada quando a resposta terminar.",
     now: "Enviar agora",
     nowTitle: "Interrompe a resposta e mantém o texto dela",
-    held: "Ainda não enviada: a resposta foi parada, ou terminou enquanto não esteve aqui.",
+    held: "Ainda não enviada: a resposta foi interrompida, ou terminou enquanto não esteve aqui.",
     files: (count) => plural(count, { one: `${count} ficheiro`, other: `${count} ficheiros` }),
   },
 

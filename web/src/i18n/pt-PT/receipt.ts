@@ -22,7 +22,7 @@ const CAUSES: Causes = {
 
 /** European Portuguese texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `cálculo de ${tokens}`,
+  computed: (tokens) => `${tokens} calculados`,
   first: (tokens, total, from) => `${tokens} de ${total} tokens (${from})`,
   other: (tokens, from) => `${tokens} (${from})`,
   firstToken: (time) => `primeiro token em ${time}`,

@@ -17,7 +17,7 @@ export const texts: AccountTexts = {
     refuse: "Нет",
     taken: (count) => plural(count, { one: `${count} чат теперь ваш.`, few: `${count} чата теперь ваши.`, other: `${count} чатов теперь ваши.` }),
     notTaken: "Забрать чаты не удалось.",
-    notRefused: "Отключить предложение не удалось.",
+    notRefused: "Не удалось скрыть это предложение.",
   },
 
   login: {

@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Какая часть токенов промптов, искавшихся на этом уровне за последнюю минуту, нашлась",
   evictions: "Вытеснения",
   blocksPerSecond: (blocks) => `${blocks} блоков/с`,
-  byPerson: "По людям",
+  byPerson: "По пользователям",
   others: "другие",
   shared: "общее для всех",
   in: "Вход",

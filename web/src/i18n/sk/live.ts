@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Aká časť tokenov promptov hľadaných na tejto úrovni za poslednú minútu sa našla",
   evictions: "Vytlačenia",
   blocksPerSecond: (blocks) => `${blocks} blokov/s`,
-  byPerson: "Podľa osoby",
+  byPerson: "Podľa používateľa",
   others: "ostatní",
   shared: "spoločné pre všetkých",
   in: "Dnu",

@@ -28,7 +28,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Je potrebné sa prihlásiť.",
   not_ready: "Server ešte nie je pripravený.",
   not_resumed: "Server sa počas tejto odpovede zastavil a nemohol v nej pokračovať. Kliknite na „Pokračovať“ alebo sa opýtajte znova.",
-  open_requests_limit: "Dosiahli ste limit otvorených požiadaviek.",
+  open_requests_limit: "Dosiahli ste limit súbežných požiadaviek.",
   overloaded: "Server je preťažený.",
   own_account: "Vlastný účet nemožno zablokovať.",
   password_length: "Heslo je príliš krátke alebo príliš dlhé.",
@@ -201,9 +201,9 @@ export const texts: Catalogue = {
     formatted: "Formátovaný text",
     thinking: "Premýšľa…",
     thoughts: "Úvahy",
-    notStarted: "Odpoveď sa nezačala.",
-    notStopped: "Odpoveď nebola zastavená.",
-    notContinued: "V odpovedi sa nepokračovalo.",
+    notStarted: "Odpoveď sa nepodarilo začať.",
+    notStopped: "Odpoveď sa nepodarilo zastaviť.",
+    notContinued: "V odpovedi sa nepodarilo pokračovať.",
     more: "Ďalšie akcie s touto odpoveďou",
     good: "Dobrá odpoveď",
     bad: "Zlá odpoveď",
@@ -316,7 +316,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Konverzácia tu nikdy neplatí dvakrát za tie isté tokeny.",
+    promise: "Rovnaké tokeny sa tu nikdy nepočítajú dvakrát.",
     prompts: [
       "Vysvetli v troch krátkych odsekoch, prečo má more príliv a odliv",
       "Napíš v Pythone funkciu, ktorá nájde najdlhšie slovo v texte",

@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Kolikšen del žetonov pozivov, iskanih na tej ravni v zadnji minuti, je bil najden",
   evictions: "Izrinjanja",
   blocksPerSecond: (blocks) => `${blocks} blokov/s`,
-  byPerson: "Po osebah",
+  byPerson: "Po uporabnikih",
   others: "drugi",
   shared: "skupno vsem",
   in: "Noter",

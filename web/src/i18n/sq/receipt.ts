@@ -22,7 +22,7 @@ const CAUSES: Causes = {
 
 /** Albanian texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `Llogaritur: ${tokens}`,
+  computed: (tokens) => `llogaritur: ${tokens}`,
   first: (tokens, total, from) => `${tokens} nga ${total} tokenë vijnë nga ${from}`,
   other: (tokens, from) => `${tokens} nga ${from}`,
   firstToken: (time) => `tokeni i parë pas ${time}`,

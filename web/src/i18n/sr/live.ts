@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Колики део токена промптова тражених на овом нивоу у последњем минуту је пронађен",
   evictions: "Избацивања",
   blocksPerSecond: (blocks) => `${blocks} блокова/s`,
-  byPerson: "По особи",
+  byPerson: "По кориснику",
   others: "остали",
   shared: "заједничко за све",
   in: "Улаз",

@@ -22,7 +22,7 @@ const CAUSES: Causes = {
 
 /** Swahili texts for the details of a receipt. */
 export const texts: ReceiptTexts = {
-  computed: (tokens) => `${tokens} kwa kukokotoa`,
+  computed: (tokens) => `${tokens} zimekokotolewa`,
   first: (tokens, total, from) => `tokeni ${tokens} kati ya ${total} kutoka ${from}`,
   other: (tokens, from) => `${tokens} kutoka ${from}`,
   firstToken: (time) => `tokeni ya kwanza ${time}`,

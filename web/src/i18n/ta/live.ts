@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "கடந்த ஒரு நிமிடத்தில் இந்த அடுக்கில் தேடிய ப்ராம்ப்ட் டோக்கன்களில் இங்கிருந்தவற்றின் பங்கு",
   evictions: "வெளியேற்றங்கள்",
   blocksPerSecond: (blocks) => `${blocks} பிளாக்குகள்/வி`,
-  byPerson: "நபர் வாரியாக",
+  byPerson: "பயனர் வாரியாக",
   others: "மற்றவை",
   shared: "அனைவருக்கும் பொது",
   in: "உள்ளே",

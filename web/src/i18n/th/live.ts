@@ -44,7 +44,7 @@ export const texts: LiveTexts = {
   hitRateNote: "สัดส่วนของโทเค็นพรอมต์ที่พบ จากที่ค้นหาในชั้นนี้ในนาทีที่ผ่านมา",
   evictions: "การนำออก",
   blocksPerSecond: (blocks) => `${blocks} บล็อก/วินาที`,
-  byPerson: "ตามบุคคล",
+  byPerson: "ตามผู้ใช้",
   others: "อื่นๆ",
   shared: "ใช้ร่วมกันทั้งหมด",
   in: "เข้า",

@@ -25,7 +25,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "Oturum açmanız gerekiyor.",
   not_ready: "Sunucu henüz hazır değil.",
   not_resumed: "Sunucu bu yanıt sırasında durduruldu ve yanıta devam edemedi. “Devam et” düğmesine tıklayın veya yeniden sorun.",
-  open_requests_limit: "Açık istek sınırına ulaştınız.",
+  open_requests_limit: "Eşzamanlı istek sınırına ulaştınız.",
   overloaded: "Sunucu aşırı yüklü.",
   own_account: "Kendi hesabınızı devre dışı bırakamazsınız.",
   password_length: "Parola çok kısa veya çok uzun.",
@@ -198,9 +198,9 @@ export const texts: Catalogue = {
     formatted: "Biçimlendirilmiş metin",
     thinking: "Düşünüyor…",
     thoughts: "Düşünceler",
-    notStarted: "Yanıt başlatılmadı.",
-    notStopped: "Yanıt durdurulmadı.",
-    notContinued: "Yanıt devam ettirilmedi.",
+    notStarted: "Yanıt başlatılamadı.",
+    notStopped: "Yanıt durdurulamadı.",
+    notContinued: "Yanıt sürdürülemedi.",
     more: "Bu yanıt için diğer seçenekler",
     good: "İyi yanıt",
     bad: "Kötü yanıt",
@@ -313,7 +313,7 @@ export const texts: Catalogue = {
   },
 
   welcome: {
-    promise: "Burada bir sohbet aynı tokenler için asla iki kez ödeme yapmaz.",
+    promise: "Burada aynı tokenler asla iki kez hesaplanmaz.",
     prompts: [
       "Denizde gelgitin neden oluştuğunu üç kısa paragrafta açıkla",
       "Bir metindeki en uzun kelimeyi bulan bir Python fonksiyonu yaz",

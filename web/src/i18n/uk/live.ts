@@ -47,7 +47,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Яка частина токенів промптів, що їх шукали на цьому рівні за останню хвилину, знайшлася",
   evictions: "Витіснення",
   blocksPerSecond: (blocks) => `${blocks} блоків/s`,
-  byPerson: "За людьми",
+  byPerson: "За користувачами",
   others: "інші",
   shared: "спільне для всіх",
   in: "Вхід",

@@ -44,7 +44,7 @@ export const texts: LiveTexts = {
   hitRateNote: "Oxirgi daqiqada shu darajadan qidirilgan prompt tokenlarining topilgan ulushi",
   evictions: "Siqib chiqarishlar",
   blocksPerSecond: (blocks) => `${blocks} blok/s`,
-  byPerson: "Odamlar boʻyicha",
+  byPerson: "Foydalanuvchilar boʻyicha",
   others: "boshqalar",
   shared: "hamma uchun umumiy",
   in: "Kirish",

@@ -25,7 +25,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "需要登入。",
   not_ready: "伺服器尚未就緒。",
   not_resumed: "伺服器在產生此回答時停止，且未能繼續。請點選「繼續」，或重新提問。",
-  open_requests_limit: "處理中的請求數已達上限。",
+  open_requests_limit: "同時進行的請求數已達上限。",
   overloaded: "伺服器忙碌中。",
   own_account: "無法停用自己的帳號。",
   password_length: "密碼過短或過長。",

@@ -323,7 +323,7 @@ const REFUSALS: Refusals = {
   missing_api_key: "需要登录。",
   not_ready: "服务器尚未就绪。",
   not_resumed: "服务器在生成此回答时停止，且未能继续。请点击“继续”，或重新提问。",
-  open_requests_limit: "进行中的请求数已达限额。",
+  open_requests_limit: "同时进行的请求数已达限额。",
   overloaded: "服务器繁忙。",
   own_account: "不能停用自己的账户。",
   password_length: "密码过短或过长。",

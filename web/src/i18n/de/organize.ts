@@ -12,8 +12,8 @@ export const texts: OrganizeTexts = {
   remove: "Ordner löschen",
   removed: (name, parent) =>
     parent === null
-      ? `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist in der Liste.`
-      : `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist in „${parent}“.`,
+      ? `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist jetzt in der Liste.`
+      : `Der Ordner „${name}“ wurde gelöscht. Sein Inhalt ist jetzt in „${parent}“.`,
   notChanged: "Der Ordner wurde nicht geändert.",
   deleted: (name) => `„${name}“ wurde gelöscht.`,
 

@@ -86,7 +86,7 @@ export const texts: Catalogue = {
   copied: "Copiado",
   undo: "Deshacer",
   dismiss: "Cerrar",
-  tryAgain: "Volver a intentar",
+  tryAgain: "Reintentar",
   skip: "Saltar la lista de chats",
   notCopied: "El navegador no ha permitido copiar. Selecciona el texto y cópialo a mano.",
 

@@ -15,7 +15,7 @@ const STATES: Record<TierState, string> = {
 
 /** French texts for the view of live numbers. */
 export const texts: LiveTexts = {
-  lead: "Ce que fait tout le serveur, seconde par seconde. Les graphiques couvrent jusqu’à cinq minutes.",
+  lead: "L’activité de tout le serveur, seconde par seconde. Les graphiques couvrent jusqu’à cinq minutes.",
   oneMemory: "Ici, la mémoire de l’accélérateur et la mémoire du CPU font toutes deux partie de sa RAM.",
   states: {
     connecting: "Connexion…",

@@ -15,7 +15,7 @@ const STATES: Record<TierState, string> = {
 
 /** Russian texts for the view of live numbers. */
 export const texts: LiveTexts = {
-  lead: "Что делает весь сервер, секунда за секундой. Графики показывают до пяти минут.",
+  lead: "Работа всего сервера, секунда за секундой. Графики показывают до пяти минут.",
   oneMemory: "Память устройства и память CPU здесь — части его оперативной памяти.",
   states: {
     connecting: "Подключение…",

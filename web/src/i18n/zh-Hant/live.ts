@@ -46,7 +46,7 @@ export const texts: LiveTexts = {
   blocksPerSecond: (blocks) => `${blocks} 區塊/秒`,
   byPerson: "依使用者",
   others: "其他",
-  shared: "所有租戶共用",
+  shared: "所有使用者共用",
   in: "寫入",
   out: "讀出",
   traffic: (tier) => `${tier}：寫入與讀出`,

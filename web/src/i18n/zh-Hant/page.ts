@@ -182,7 +182,7 @@ export const texts: Catalogue = {
     interrupted: "已中斷。",
     cut: "已達 token 上限，回答停止。",
     empty: "模型沒有給出回答就結束了。請重新產生，或換一種說法提問。",
-    onlyThoughts: "模型寫的內容全部在思考中。請重新產生回答，或要求不思考直接回答。",
+    onlyThoughts: "模型寫的內容全部在思考過程中。請重新產生回答，或要求不思考直接回答。",
     joining: "連線中斷，正在重新連線…",
     copy: "複製回答",
     again: "重新產生",

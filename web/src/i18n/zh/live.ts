@@ -45,7 +45,7 @@ export const texts: LiveTexts = {
   blocksPerSecond: (blocks) => `${blocks} 块/秒`,
   byPerson: "按用户",
   others: "其他",
-  shared: "所有租户共享",
+  shared: "所有用户共享",
   in: "写入",
   out: "读出",
   traffic: (tier) => `${tier}：写入与读出`,

@@ -112,7 +112,7 @@ export const texts: Catalogue = {
     interrupted: "已中断。",
     cut: "已达到 token 上限，回答停止。",
     empty: "模型没有给出回答就结束了。请重新生成，或换一种说法提问。",
-    onlyThoughts: "模型写的内容全部在思考中。请重新生成回答，或要求不思考直接回答。",
+    onlyThoughts: "模型写的内容全部在思考过程中。请重新生成回答，或要求不思考直接回答。",
     joining: "连接已断开，正在重新连接…",
     copy: "复制回答",
     again: "重新生成",

@@ -267,7 +267,10 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         answer=ConversationPage,
     ),
     "POST /api/conversations": Operation(NewChat, answer=Conversation, status=201),
-    "GET /api/conversations/{id}": Operation(answer=ConversationWithMessages),
+    "GET /api/conversations/{id}": Operation(
+        query={"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}, "from": _TEXT, "to": _TEXT},
+        answer=ConversationWithMessages,
+    ),
     "PATCH /api/conversations/{id}": Operation(ConversationFields, headers=_VERSIONED, answer=Conversation),
     "DELETE /api/conversations/{id}": Operation(
         query={"permanently": _SWITCH}, headers=_VERSIONED, answers=(), status=204

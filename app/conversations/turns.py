@@ -270,16 +270,21 @@ class Turns:
         return await prompts.next_prefix(path)
 
     async def shown_path(self, conversation: Conversation) -> AsyncGenerator[list[Message], None]:
-        """Yield the messages on the current path in parts. Unfinished answers have the text generated so far.
+        """Yield the messages on the current path in parts, as `in_parts` does."""
+        async for part in self.in_parts(await self._store.messages.parts_of_path(conversation.head_id)):
+            yield part
+
+    async def all_parts(self, conversation: Conversation) -> AsyncGenerator[list[Message], None]:
+        """Yield all messages of a conversation, the oldest first, as `in_parts` does."""
+        async for part in self.in_parts(await self._store.messages.parts_of(conversation.id)):
+            yield part
+
+    async def in_parts(self, parts: Sequence[Sequence[str]]) -> AsyncGenerator[list[Message], None]:
+        """Yield the messages with these ids, part by part. Unfinished answers have the text generated so far.
 
         Messages that are deleted in the meantime are left out.
         """
-        for ids in await self._store.messages.parts_of_path(conversation.head_id):
-            yield await self.as_they_are(await self._store.messages.some(ids))
-
-    async def all_parts(self, conversation: Conversation) -> AsyncGenerator[list[Message], None]:
-        """Yield all messages of a conversation, the oldest first, as `shown_path` does."""
-        for ids in await self._store.messages.parts_of(conversation.id):
+        for ids in parts:
             yield await self.as_they_are(await self._store.messages.some(ids))
 
     async def as_they_are(self, messages: Sequence[Message]) -> list[Message]:

@@ -1,7 +1,9 @@
 """/api/conversations: the list of chats, one chat with its messages, and new turns in it."""
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from functools import partial
+from typing import Self
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,9 +22,50 @@ from app.schemas.conversations import ConversationFields, NewChat, NewMessage, R
 from app.schemas.response_bodies.conversations import ConversationPage, ConversationWithMessages, conversation_body
 from app.schemas.response_bodies.messages import Message, message_body
 from app.services import Services, services_of
+from app.storage.rows import no_message
 from app.transport.event_stream import EventStream
+from engine.errors import InvalidRequestError
 
 DEFAULT_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class PageOfPath:
+    """Page of a conversation's path that a request asks for.
+
+    limit: maximum number of messages.
+    begins, ends: first or last message of the page. Without either, the page has the end of the path.
+    """
+
+    limit: int
+    begins: str | None
+    ends: str | None
+
+    @classmethod
+    def parse(cls, request: Request) -> Self | None:
+        """Read the page from the query; None if the request asks for the whole path. Raises InvalidRequestError."""
+        given = request.query_params
+        if given.keys().isdisjoint(("limit", "from", "to")):
+            return None
+        if "from" in given and "to" in given:
+            raise InvalidRequestError("A page has one of from and to, and limit messages", param="to")
+        limit = whole_number(request, "limit", MAX_PAGE, low=1, high=MAX_PAGE)
+        return cls(limit, begins=given.get("from"), ends=given.get("to"))
+
+    @property
+    def is_end(self) -> bool:
+        """Whether the page has the end of the path."""
+        return self.begins is None and self.ends is None
+
+    async def parts(self, services: Services, conversation: records.Conversation) -> list[list[str]]:
+        """Return the ids of the messages in parts, the oldest first. Raises NotFoundError."""
+        named = self.begins or self.ends
+        parts = await services.store.messages.parts_of_part(
+            conversation.id, conversation.head_id, since=named, newest_first=self.begins is None, most=self.limit
+        )
+        if named is not None and not parts:
+            raise no_message(named)
+        return parts
 
 
 async def list_conversations(request: Request) -> Response:
@@ -53,16 +96,27 @@ async def create_conversation(request: Request) -> Response:
 
 
 async def get_conversation(request: Request) -> Response:
-    """Return a conversation with the messages on its current path, each with the ids of its siblings."""
+    """Return a conversation with the messages on its current path, or a page of them.
+
+    Each message has the ids of its siblings.
+    """
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
+    page = PageOfPath.parse(request)
+    parts = (
+        await page.parts(services, conversation)
+        if page is not None
+        else await services.store.messages.parts_of_path(conversation.head_id)
+    )
 
     async def messages() -> AsyncIterator[list[Message]]:
-        async for part in services.turns.shown_path(conversation):
+        async for part in services.turns.in_parts(parts):
             siblings = await services.store.tree.siblings(conversation.id, [each.parent_id for each in part])
             yield [_beside(message, siblings[message.parent_id]) for message in part]
 
-    body: ConversationWithMessages = {**conversation_body(conversation), "messages": []}
+    body: ConversationWithMessages = {**conversation_body(conversation), "branches": None, "messages": []}
+    if page is not None and page.is_end:
+        body["branches"] = await services.store.tree.branches(conversation.id)
     return await json_in_parts(body, messages(), version_headers(conversation.version))
 
 

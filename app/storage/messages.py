@@ -124,16 +124,33 @@ class MessageStore:
         since: first message to select; None selects from the start. A message of another branch is followed by those of
             its own, as far as there is one way only. A message of another conversation selects nothing.
         """
+        return await self.some(
+            await self._ids_of_part(conversation_id, message_id, since=since, newest_first=newest_first, most=most)
+        )
+
+    async def parts_of_part(
+        self, conversation_id: str, message_id: str | None, *, since: str | None, newest_first: bool, most: int
+    ) -> list[list[str]]:
+        """Return the ids of the messages of `path_part`, in parts that take little memory each."""
+        ids = await self._ids_of_part(conversation_id, message_id, since=since, newest_first=newest_first, most=most)
+        sql = f"SELECT shown_message.id, {SIZE} FROM {shown_among(self._database.dialect)} WHERE tenant = ?"
+        rows = await self._database.read(sql, (listed(ids), self._tenant), tenant=self._tenant)
+        by_id = {row["id"]: row for row in rows}
+        return _parts([by_id[each] for each in ids if each in by_id])
+
+    async def _ids_of_part(
+        self, conversation_id: str, message_id: str | None, *, since: str | None, newest_first: bool, most: int
+    ) -> list[str]:
         place = {"conversation": conversation_id, "tenant": self._tenant, "since": since, "most": most}
         if newest_first:
-            return (await self.some(await self._ids(PATH_IDS, place, end=since or message_id)))[::-1]
+            return (await self._ids(PATH_IDS, place, end=since or message_id))[::-1]
         first = "id = :since" if since is not None else ONLY_ROOT
         undivided = UNDIVIDED_IDS.format(first=first, children=children_below(self._database.dialect))
         ids = await self._ids(undivided, place, end=message_id)
         if (ids or since is None) and len(ids) < most and ids[-1:] != [message_id]:
             exact = await self._ids(PATH_IDS_FROM, {**place, "since": since or ""}, end=message_id)
             ids = exact if since in (None, *exact[:1]) else ids
-        return await self.some(ids)
+        return ids
 
     async def on_path(self, message_id: str | None, sought: str) -> Message | None:
         """Return a message of the path to `message_id`; None if it is not on that path."""

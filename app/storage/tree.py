@@ -33,6 +33,17 @@ EDITED = "edited"
 """Finish reason of an answer whose text a user has edited."""
 
 SHOWN_MESSAGE = "SELECT * FROM shown_message WHERE id = ? AND tenant = ?"
+PLACE_OF_MESSAGE = "SELECT conversation_id FROM shown_message WHERE id = ? AND tenant = ?"
+TWINS_QUERY = """
+    SELECT 1 FROM (
+      SELECT parent_id FROM message WHERE conversation_id = :conversation GROUP BY parent_id HAVING count(*) > 1
+    ) AS twins
+    WHERE (
+      SELECT count(*) FROM shown_message
+      WHERE conversation_id = :conversation AND tenant = :tenant AND parent_id {same} twins.parent_id) > 1
+    LIMIT 1
+"""
+"""Whether several messages follow one. Without any, the index of the tree suffices."""
 NEWEST_LEAF_QUERY = """
     WITH RECURSIVE below(id, created_at) AS (
       SELECT id, created_at FROM message WHERE conversation_id = ? AND parent_id {same} ? AND deleted_at IS NULL
@@ -94,12 +105,20 @@ class TreeStore:
                 found[row["parent_id"]].append(row["id"])
         return found
 
+    async def branches(self, conversation_id: str) -> bool:
+        """Return whether a message of the conversation has siblings."""
+        twins = TWINS_QUERY.format(same=self._database.dialect.same)
+        place = {"conversation": conversation_id, "tenant": self._tenant}
+        return bool(await self._database.read(twins, place, tenant=self._tenant))
+
     async def show(self, conversation_id: str, message_id: str, expected: Versions = None) -> Conversation:
         """Make the newest leaf below a message the head. Raises NotFoundError, VersionMismatchError."""
 
         def update(connection: Connection) -> Conversation:
             conversation = about_to_change(connection, self._tenant, conversation_id, expected)
-            _path_within(connection, self._tenant, conversation_id, message_id)
+            row = connection.fetch_one(PLACE_OF_MESSAGE, (message_id, self._tenant))
+            if row is None or row["conversation_id"] != conversation_id:
+                raise no_message(message_id)
             leaf = newest_leaf(connection, conversation_id, message_id)
             return conversation if leaf == conversation.head_id else move_head(connection, conversation, leaf)
 

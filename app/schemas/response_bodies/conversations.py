@@ -1,7 +1,8 @@
 """Response bodies of conversations, and of the list and the tree of them."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from app.domain import records
@@ -114,9 +115,11 @@ class NumDeleted(TypedDict):
 class ConversationWithMessages(Conversation):
     """A conversation and its messages.
 
-    messages: the messages on the path that is shown.
+    branches: whether any of its messages has siblings; null except with the page at the end of the path.
+    messages: the messages on the path that is shown, or a page of them.
     """
 
+    branches: NotRequired[Annotated[bool | None, Field(default=None)]]
     messages: list[Message]
 
 

@@ -4,11 +4,12 @@ import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
 import { ApiError, describeError, UnreachableError, type Problem } from "../services/api/errors";
 import { followRun, type RunEvent } from "../services/api/run_stream";
-import type { ChatSettings, Conversation, NewChat, Rating, Retry } from "../services/api/types";
-import { newConversationId, newMessageId } from "../services/chat/ids";
-import { beginningOf } from "../services/whole_characters";
+import type { ChatSettings, Conversation, Rating, Retry } from "../services/api/types";
+import { newMessageId } from "../services/chat/ids";
 import type { HealthStore } from "./health.svelte";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
+import { NewChats } from "./new_chats";
+import { Ratings } from "./ratings";
 import type { Router } from "./router.svelte";
 
 /**
@@ -35,8 +36,6 @@ export interface Beginning {
 
 /** Most answers that the server merges. */
 export const MAX_MERGED = 8;
-/** Number of characters of a question from which its chat gets a title. */
-const TITLED_CHARACTERS = 500;
 
 export const NO_SETTINGS: ChatSettings = { system_prompt: null, params: null };
 
@@ -68,19 +67,20 @@ export class Chat {
   private stopRequested = false;
   /** Settings of new chats. */
   private initial = NO_SETTINGS;
-  /** For each conversation, the end of its last rating's request. Messages that were read earlier may lack the rating. */
-  private readonly rated = new Map<string, Promise<unknown>>();
+  private readonly ratings: Ratings;
+  private readonly newChats: NewChats;
   /** Version of the conversation whose messages are shown; null if an answer was still being written, or none are. */
   private version: number | null = null;
-  /** Id of the chat that was last to be created, its first question and its fields. The server may have it without having said so. */
-  private begun = { id: "", by: "" };
 
   constructor(
     private readonly api: ApiClient,
     private readonly health: HealthStore,
     /** Called with the server's state of the open conversation, and whether it was created or changed here. */
     private readonly onConversation: (conversation: Conversation, how: "seen" | "created" | "changed") => void,
-  ) {}
+  ) {
+    this.ratings = new Ratings(api);
+    this.newChats = new NewChats(api);
+  }
 
   get messages(): ShownMessage[] {
     return this.path.messages;
@@ -254,10 +254,8 @@ export class Chat {
   async rate(answer: ShownMessage, rating: Rating | null, note: string | null = null): Promise<void> {
     const { key, conversation_id: id, rating: oldRating, rating_note: oldNote } = answer;
     this.path.update(key, { rating, rating_note: note });
-    const sent = this.sendRating(answer.id, rating, note, this.rated.get(id));
-    this.rated.set(id, sent.then(() => undefined, () => undefined));
     try {
-      this.onConversation(await sent, "changed");
+      this.onConversation(await this.ratings.send(id, answer.id, rating, note), "changed");
     } catch (error) {
       const shown = this.messages.find((message) => message.key === key);
       // Another rating, given since, is still to arrive.
@@ -265,17 +263,6 @@ export class Chat {
       if (!replaced) this.path.update(key, { rating: oldRating, rating_note: oldNote });
       throw error;
     }
-  }
-
-  /** Send a rating after the earlier one, so that the server keeps the later one. */
-  private async sendRating(
-    answerId: string,
-    rating: Rating | null,
-    note: string | null,
-    earlier: Promise<unknown> | undefined,
-  ): Promise<Conversation> {
-    await earlier;
-    return this.api.rateAnswer(answerId, rating, note);
   }
 
   /** Generate the answer of the last question, which has none. Rejects if the run does not start. */
@@ -352,14 +339,9 @@ export class Chat {
     return signal;
   }
 
-  /** Read the conversation, again if an answer was rated in the meantime. */
-  private async read(id: string, signal: AbortSignal) {
-    for (;;) {
-      const rated = this.rated.get(id);
-      await rated;
-      const conversation = await this.api.conversation(id, signal);
-      if (rated === this.rated.get(id) || signal.aborted) return conversation;
-    }
+  /** Read the conversation, with all ratings that were given here. */
+  private read(id: string, signal: AbortSignal) {
+    return this.ratings.readAfter(id, () => this.api.conversation(id, signal), signal);
   }
 
   private async load(id: string, signal: AbortSignal): Promise<void> {
@@ -496,18 +478,8 @@ export class Chat {
   }
 
   private async create(question: ShownMessage, signal: AbortSignal, onCreated?: (id: string) => void): Promise<string> {
-    const { system_prompt, params } = this.settings ?? NO_SETTINGS;
-    const fields: NewChat = {
-      // Without a system prompt, the server would take the folder's.
-      ...((system_prompt !== null || this.folderId !== null) && { system_prompt }),
-      ...(this.folderId !== null && !this.temporary && { folder_id: this.folderId }),
-      ...(params !== null && { params }),
-      ...(this.temporary && { temporary: true }),
-      first_message: beginningOf(question.content, TITLED_CHARACTERS),
-    };
-    const by = JSON.stringify([question.id, fields]);
-    if (this.begun.by !== by) this.begun = { id: newConversationId(), by };
-    const conversation = await this.api.createConversation({ id: this.begun.id, ...fields });
+    const { folderId, temporary } = this;
+    const conversation = await this.newChats.create({ question, settings: this.settings ?? NO_SETTINGS, folderId, temporary });
     onCreated?.(conversation.id);
     if (!signal.aborted) this.id = conversation.id;
     this.onConversation(conversation, signal.aborted ? "changed" : "created");

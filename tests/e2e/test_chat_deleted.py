@@ -69,6 +69,26 @@ async def test_all_chats_can_be_deleted_and_found_again(chat: ChatPage) -> None:
         await chat.stored(conversation)
 
 
+async def test_several_deleted_chats_are_restored_at_once(chat: ChatPage) -> None:
+    several = [await chat.new_chat(tokens=1, title=f"One of several {number}") for number in range(3)]
+    for conversation in several:
+        await chat.page.request.delete(f"/api/conversations/{conversation}")
+    await chat.page.goto("/")
+    await open_deleted(chat)
+    for number in (0, 2):
+        await chat.page.get_by_role("checkbox", name=f"Select One of several {number}").check()
+    dialog = chat.page.get_by_role("dialog", name="Recently deleted")
+    await expect(dialog.get_by_text("2 selected")).to_be_visible()
+    await dialog.get_by_role("button", name="Restore", exact=True).click()
+
+    await expect(chat.button("Restore “One of several 0”")).to_have_count(0)
+    await expect(chat.button("Restore “One of several 1”")).to_be_visible()
+    await expect(chat.button("Restore all")).to_be_visible()
+    for number in (0, 2):
+        await chat.stored(several[number])
+        await expect(chat.chats.get_by_text(f"One of several {number}", exact=True)).to_be_attached()
+
+
 async def test_deleted_message_is_restored_after_its_notice_is_gone(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1, title="Still here")
     await chat.send("Remember the anchor.")

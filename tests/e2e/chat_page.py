@@ -38,12 +38,22 @@ class ChatPage:
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)
 
+    @property
+    def header(self) -> Locator:
+        return self.page.locator("main > header")
+
+    def menu_of(self, title: str) -> Locator:
+        """Return the button of the menu of the chat `title` in the list."""
+        return self.page.get_by_role("complementary").get_by_role(
+            "button", name=f"More actions for {title}", exact=True
+        )
+
     async def choose(self, title: str, item: str) -> None:
         """Choose `item` in the menu of the chat `title` in the list."""
         await self.chats.get_by_text(title, exact=True).hover()
         # With the focus, the button stays visible when folders above the chats appear late and move them.
-        await self.button(f"More actions for {title}").focus()
-        await self.button(f"More actions for {title}").click()
+        await self.menu_of(title).focus()
+        await self.menu_of(title).click()
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
     async def open_menu_item(self, item: str) -> None:

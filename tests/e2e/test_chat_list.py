@@ -22,10 +22,43 @@ async def test_chat_renamed_in_place_keeps_its_name(chat: ChatPage) -> None:
 
     await expect(chat.chats.first).to_have_text("After")
     await expect(chat.page).to_have_title(re.compile(r"After · Ebb$"))
-    await expect(chat.button("More actions for After")).to_be_focused()
+    await expect(chat.menu_of("After")).to_be_focused()
     await chat.page.reload()
     await expect(chat.chats.first).to_have_text("After")
     assert (await chat.stored(conversation))["title"] == "After"
+
+
+async def test_open_chat_has_its_menu_in_the_header(chat: ChatPage) -> None:
+    conversation = await chat.open_new_chat(tokens=1, title="At the top")
+    menu = chat.header.get_by_role("button", name="More actions for At the top")
+    await menu.click()
+    await expect(chat.page.get_by_role("menuitem", name="Delete", exact=True)).to_be_visible()
+    in_header = await chat.page.get_by_role("menuitem").all_inner_texts()
+    await chat.page.keyboard.press("Escape")
+    await chat.chats.get_by_text("At the top", exact=True).hover()
+    await chat.menu_of("At the top").click()
+    await expect(chat.page.get_by_role("menuitem")).to_have_text(in_header)
+    await chat.page.keyboard.press("Escape")
+
+    await chat.header.get_by_role("heading", name="At the top").dblclick()
+    field = chat.header.get_by_label("Name of the chat")
+    await field.fill("Renamed there")
+    await field.press("Enter")
+    await expect(chat.header.get_by_role("heading", name="Renamed there")).to_be_visible()
+    await expect(chat.chats.first).to_have_text("Renamed there")
+
+    await chat.header.get_by_role("button", name="More actions for").click()
+    await chat.page.get_by_role("menuitem", name="Archive", exact=True).click()
+    await expect(chat.chats.get_by_text("Renamed there", exact=True)).to_have_count(0)
+    # An archived chat keeps its menu, although the list does not show it.
+    await chat.header.get_by_role("button", name="More actions for").click()
+    await chat.page.get_by_role("menuitem", name="Unarchive", exact=True).click()
+    await expect(chat.chats.get_by_text("Renamed there", exact=True)).to_be_visible()
+    await chat.header.get_by_role("button", name="More actions for").click()
+    await chat.page.get_by_role("menuitem", name="Delete", exact=True).click()
+    await chat.button("Delete").click()
+    await expect(chat.page).to_have_url(re.compile(r"/$"))
+    assert (await chat.page.request.get(f"/api/conversations/{conversation}")).status == 404
 
 
 async def test_escape_discards_new_name(chat: ChatPage) -> None:

@@ -62,7 +62,7 @@ async def test_features_without_a_right_are_not_shown(browser: Browser, server: 
         await shown(page.page.get_by_role("menuitem", name="Import chats…"), has_all)
         await page.page.keyboard.press("Escape")
         await page.chats.get_by_text("Hello.", exact=True).hover()
-        await page.button("More actions for Hello.").click()
+        await page.menu_of("Hello.").click()
         await expect(page.page.get_by_role("menuitem", name="Delete")).to_be_visible()
         await shown(page.page.get_by_role("menuitem", name="Share…"), has_all)
         await shown(page.page.get_by_role("menuitem", name="Export as JSON"), has_all)

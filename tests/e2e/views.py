@@ -138,7 +138,7 @@ class Views:
     async def menu(self) -> None:
         await self._list()
         await self._chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link").first.hover()
-        await self._chat.page.get_by_role("button", name="More actions for").first.click()
+        await self._chat.page.get_by_role("complementary").get_by_role("button", name="More actions for").first.click()
 
     async def archive(self) -> None:
         await self._list()
@@ -238,14 +238,14 @@ class Views:
     async def organizing(self) -> None:
         await self._organized()
         await self._chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link").first.hover()
-        await self._chat.page.get_by_role("button", name="More actions for").first.click()
+        await self._chat.page.get_by_role("complementary").get_by_role("button", name="More actions for").first.click()
         await self._chat.page.get_by_role("menuitem", name="Folder and tags…").click()
         await self._chat.page.get_by_label("Folder", exact=True).wait_for()
 
     async def selecting(self) -> None:
         await self._organized()
         await self._chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("link").first.hover()
-        await self._chat.page.get_by_role("button", name="More actions for").first.click()
+        await self._chat.page.get_by_role("complementary").get_by_role("button", name="More actions for").first.click()
         await self._chat.page.get_by_role("menuitem", name="Select chats").click()
         await self._chat.page.get_by_text("1 selected").wait_for()
 

@@ -69,6 +69,7 @@ export function createEbb(): Ebb {
   conversations.onReread = () => void organizer.load().catch(() => undefined);
   conversations.onList = (list, archived) => activity.list(list, archived);
   const chat = new Chat(api, health, (conversation, how) => {
+    conversations.opened = conversation;
     // Conversations of the API are not chats.
     if (conversation.source === "chat") conversations.put(conversation);
     if (how === "seen") activity.list([conversation], true);

@@ -19,6 +19,8 @@ export class Conversations {
   list = $state<Conversation[]>([]);
   loaded = $state(false);
   archived = $state(false);
+  /** The open chat, also where the list does not show it. */
+  opened = $state.raw<Conversation | null>(null);
   /** Number of changes to the list that did not come with the whole list. */
   private edits = 0;
   /** Called when the list is about to be read again. */
@@ -64,11 +66,17 @@ export class Conversations {
     return others.toSorted((a, b) => b.updated_at - a.updated_at).slice(0, MAX_RECENT);
   }
 
+  /** Return a chat of the list, or the open one. */
+  find(id: string | null): Conversation | undefined {
+    return this.list.find((item) => item.id === id) ?? (this.opened?.id === id ? this.opened : undefined);
+  }
+
   /** Add or update a conversation as the server sent it, unless a newer version is listed. */
   put(conversation: Conversation): void {
     const known = this.list.find(({ id }) => id === conversation.id)?.version ?? 0;
     // An event or a response that was sent before a change must not undo the change.
     if (conversation.version < known) return;
+    if (conversation.id === this.opened?.id) this.opened = conversation;
     this.edits++;
     const others = this.list.filter(({ id }) => id !== conversation.id);
     const listed = Boolean(conversation.archived) === this.archived && !conversation.temporary;

@@ -41,6 +41,17 @@ describe("the list of chats", () => {
     expect(ids()).toEqual(["c", "b", "a"]);
   });
 
+  it("knows the open chat, also once it is archived", async () => {
+    conversations.opened = chat("old", 1);
+    vi.spyOn(api, "changeConversation").mockResolvedValue(chat("old", 1, { archived: true, version: 2 }));
+    await conversations.change("old", { archived: true });
+    expect(ids()).toEqual(["new"]);
+    expect(conversations.find("old")?.archived).toBe(true);
+    expect(conversations.find("new")?.id).toBe("new");
+    expect(conversations.find("gone")).toBeUndefined();
+    expect(conversations.find(null)).toBeUndefined();
+  });
+
   it("keeps the newest version, whatever arrives last", async () => {
     vi.spyOn(api, "changeConversation").mockImplementation(() => {
       conversations.put(chat("old", 1, { title: "Elsewhere", version: 3 }));

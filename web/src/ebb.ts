@@ -134,6 +134,7 @@ export function startEbb(ebb: Ebb): void {
   printing.start();
   language.start();
   ebb.appearance.start();
+  ebb.shortcuts.start();
   chat.onAnswerEnd((id) => {
     void chatTiers.refresh([id]);
     // The model may give a chat a better title after its first answer.

@@ -1,11 +1,15 @@
-import { DEFAULT_KEYS, isOccupied, SHORTCUTS, type Shortcut, type ShortcutKeys } from "../services/browser/shortcuts";
-import { browserStorage } from "../services/browser_storage";
+import { t } from "../i18n/language.svelte";
+import { CTRL, DEFAULT_KEYS, hasSoftKeyboard, isComposing, isOccupied, SHORTCUTS, type Shortcut, type ShortcutKeys } from "../services/browser/shortcuts";
+import { browserStorage, whenStored } from "../services/browser_storage";
 
 const STORED = "ebb-shortcuts";
+const SENDING = "ebb-enter";
 
-/** The keys of the page's shortcuts in this browser. Only those that differ from the default are stored. */
+/** The keys of the page's shortcuts in this browser, and the one that sends. Only what differs from the default is stored. */
 export class Shortcuts {
   keys = $state.raw<ShortcutKeys>(stored());
+  /** Whether Enter sends a message, or saves an edited one. Otherwise Enter adds a line, and Ctrl+Enter sends. */
+  enterSends = $state(storedSending());
 
   /** Whether any shortcut has other keys than by default. */
   get changed(): boolean {
@@ -23,10 +27,36 @@ export class Shortcuts {
     return null;
   }
 
+  /** Follow the choice of other tabs. Return the function that stops this. */
+  start(): () => void {
+    return whenStored([SENDING], () => (this.enterSends = storedSending()));
+  }
+
+  sendWithEnter(sends: boolean): void {
+    browserStorage.put(SENDING, sends ? null : "line");
+    this.enterSends = storedSending();
+  }
+
+  /** Whether a key press in a field for a message sends it. */
+  isSending(event: KeyboardEvent): boolean {
+    if (event.key !== "Enter" || isComposing(event)) return false;
+    return this.enterSends ? !event.shiftKey && !hasSoftKeyboard() : event.ctrlKey || event.metaKey;
+  }
+
+  /** Return the names of the keys that send and add a line, where Enter sends or else adds a line. */
+  sendingKeys(enterSends = this.enterSends): readonly [send: string, newline: string] {
+    const { enter, shiftEnter } = t().composer;
+    return enterSends ? [enter, shiftEnter] : [`${CTRL}+${enter}`, enter];
+  }
+
   reset(): void {
     this.keys = DEFAULT_KEYS;
     browserStorage.put(STORED, null);
   }
+}
+
+function storedSending(): boolean {
+  return browserStorage.get(SENDING) !== "line";
 }
 
 /** Return the stored keys. A store that cannot be read, or names the same keys twice, counts as empty. */

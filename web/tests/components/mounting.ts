@@ -2,6 +2,7 @@ import { flushSync, mount, unmount, type Component } from "svelte";
 import { onTestFinished } from "vitest";
 
 import type { Ebb } from "../../src/ebb";
+import { Shortcuts } from "../../src/stores/shortcuts.svelte";
 import WithEbb from "./WithEbb.svelte";
 
 // jsdom has no modal dialogs.
@@ -17,7 +18,7 @@ Object.assign(HTMLDialogElement.prototype, {
 
 /** Mount a component with the stores that it reaches, until the test ends. */
 export function mountWith<Props extends Record<string, unknown>>(ebb: Partial<Ebb>, Shown: Component<Props>, props: Props): void {
-  const shown = mount(WithEbb, { target: document.body, props: { ebb: ebb as Ebb, Shown: Shown as Component<Record<string, unknown>>, props } });
+  const shown = mount(WithEbb, { target: document.body, props: { ebb: { shortcuts: new Shortcuts(), ...ebb } as Ebb, Shown: Shown as Component<Record<string, unknown>>, props } });
   onTestFinished(() => void unmount(shown));
   flushSync();
 }

@@ -16,7 +16,7 @@ const VIEWS = Object.keys(MODULES).flatMap((path) => /i18n\/en\/(.*)\.ts$/.exec(
 const OTHER_SCRIPTS = TAGS.filter((tag) => new Intl.Locale(tag).maximize().script !== "Latn");
 /** Languages whose sentences end without a sign. */
 const WITHOUT_FULL_STOPS: readonly string[] = ["th"];
-const NAMES = /^(?:claude|code|cpu|ebb|git|goose|gpu|assistant|home|json|kimi|cli|latex|lines|markdown|min|moved|npu|pull|redis|removed|seed|token|tokens|top|undefined)$/i;
+const NAMES = /^(?:claude|code|cpu|ebb|enter|git|goose|gpu|assistant|home|json|kimi|cli|latex|lines|markdown|min|moved|npu|pull|redis|removed|seed|shift|token|tokens|top|undefined)$/i;
 
 /** Texts in which English has a sentence of the server, in place of a text for its code. */
 const SAID = /^(?:errors\.refused|server\.(?:degraded|failed|loading|slower)|state|cause)$/;

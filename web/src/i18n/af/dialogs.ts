@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Vorige of volgende klets in die lys",
     undo: "Ontdoen uitvee of argivering",
     branches: "Vorige of volgende weergawe, met die fokus op ‹ ›",
-    edit: "Stoor ’n gewysigde antwoord",
     this: "Hierdie lys",
     change: (action) => `Verander die sleutels: ${action}`,
     press: "Druk die nuwe sleutels, of Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Boodskap",
     placeholder: "Boodskap aan Ebb",
-    hint: "Enter stuur, Shift+Enter begin ’n nuwe reël",
-    busyHint: "Enter plaas die boodskap in die tou, Esc stop die antwoord",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} stuur, ${newline} begin ’n nuwe reël`,
+    busyHint: (send: string) => `${send} plaas die boodskap in die tou, Esc stop die antwoord`,
     queue: "Stuur wanneer die antwoord klaar is",
   },
 

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "الرسالة",
     placeholder: "أرسل رسالة إلى Ebb",
-    hint: "اضغط Enter للإرسال، أو Shift+Enter لسطر جديد",
-    busyHint: "اضغط Enter لوضع الرسالة في الانتظار، أو Esc لإيقاف الإجابة",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `اضغط ${send} للإرسال، أو ${newline} لسطر جديد`,
+    busyHint: (send: string) => `اضغط ${send} لوضع الرسالة في الانتظار، أو Esc لإيقاف الإجابة`,
     queue: "الإرسال عند اكتمال الإجابة",
   },
 

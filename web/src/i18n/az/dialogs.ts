@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "Siyahıda əvvəlki və ya növbəti söhbət",
     undo: "Silməni və ya arxivləməni geri qaytar",
     branches: "Əvvəlki və ya növbəti versiya (fokus ‹ › üzərində olanda)",
-    edit: "Redaktə edilmiş cavabı saxla",
     this: "Bu siyahı",
     change: (action) => `Düymələri dəyiş: ${action}`,
     press: "Yeni düymələri və ya Esc düyməsini basın",

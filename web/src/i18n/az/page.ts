@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mesaj",
     placeholder: "Ebb-ə mesaj yazın",
-    hint: "Enter göndərir, Shift+Enter yeni sətir əlavə edir",
-    busyHint: "Enter mesajı növbəyə qoyur, Esc cavabı dayandırır",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} göndərir, ${newline} yeni sətir əlavə edir`,
+    busyHint: (send: string) => `${send} mesajı növbəyə qoyur, Esc cavabı dayandırır`,
     queue: "Cavab tamamlananda göndər",
   },
 

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Паведамленне",
     placeholder: "Паведамленне для Ebb",
-    hint: "Enter адпраўляе, Shift+Enter дадае радок",
-    busyHint: "Enter ставіць паведамленне ў чаргу, Esc спыняе адказ",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} адпраўляе, ${newline} дадае радок`,
+    busyHint: (send: string) => `${send} ставіць паведамленне ў чаргу, Esc спыняе адказ`,
     queue: "Адправіць, калі адказ будзе гатовы",
   },
 

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Съобщение",
     placeholder: "Съобщение до Ebb",
-    hint: "Enter изпраща, Shift+Enter добавя нов ред",
-    busyHint: "Enter поставя съобщението на опашката, Esc спира отговора",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} изпраща, ${newline} добавя нов ред`,
+    busyHint: (send: string) => `${send} поставя съобщението на опашката, Esc спира отговора`,
     queue: "Изпращане, когато отговорът е готов",
   },
 

@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "মেসেজ",
     placeholder: "Ebb-কে মেসেজ পাঠান",
-    hint: "Enter চাপলে পাঠানো হয়, Shift+Enter চাপলে নতুন লাইন যোগ হয়",
-    busyHint: "Enter চাপলে মেসেজ সারিতে যায়, Esc চাপলে উত্তর থামে",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} চাপলে পাঠানো হয়, ${newline} চাপলে নতুন লাইন যোগ হয়`,
+    busyHint: (send: string) => `${send} চাপলে মেসেজ সারিতে যায়, Esc চাপলে উত্তর থামে`,
     queue: "উত্তর শেষ হলে পাঠান",
   },
 

@@ -137,7 +137,6 @@ export const texts: DialogTexts = {
     walk: "Xat anterior o següent de la llista",
     undo: "Desfés una supressió o un arxivament",
     branches: "Versió anterior o següent, amb el focus a ‹ ›",
-    edit: "Desa una resposta editada",
     this: "Aquesta llista",
     change: (action) => `Canvia les tecles: ${action}`,
     press: "Prem les tecles noves o Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Missatge",
     placeholder: "Missatge per a l’Ebb",
-    hint: "Retorn envia, Maj+Retorn insereix una línia nova",
-    busyHint: "Retorn posa el missatge a la cua, Esc atura la resposta",
+    enter: "Retorn",
+    shiftEnter: "Maj+Retorn",
+    hint: (send: string, newline: string) => `${send} envia, ${newline} insereix una línia nova`,
+    busyHint: (send: string) => `${send} posa el missatge a la cua, Esc atura la resposta`,
     queue: "Envia quan s’acabi la resposta",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Předchozí nebo další chat v seznamu",
     undo: "Vrátit smazání nebo archivaci",
     branches: "Předchozí nebo další verze, když je vybráno ‹ ›",
-    edit: "Uložit upravenou odpověď",
     this: "Tento seznam",
     change: (action) => `Změnit klávesy: ${action}`,
     press: "Stiskněte nové klávesy, nebo Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Zpráva",
     placeholder: "Zpráva pro Ebb",
-    hint: "Enter odešle, Shift+Enter přidá nový řádek",
-    busyHint: "Enter zařadí zprávu do fronty, Esc zastaví odpověď",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} odešle, ${newline} přidá nový řádek`,
+    busyHint: (send: string) => `${send} zařadí zprávu do fronty, Esc zastaví odpověď`,
     queue: "Odeslat po dokončení odpovědi",
   },
 

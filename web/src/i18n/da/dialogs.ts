@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Forrige eller næste chat på listen",
     undo: "Fortryd en sletning eller arkivering",
     branches: "Forrige eller næste version, med fokus på ‹ ›",
-    edit: "Gem et redigeret svar",
     this: "Denne liste",
     change: (action) => `Skift taster: ${action}`,
     press: "Tryk på de nye taster, eller Esc",

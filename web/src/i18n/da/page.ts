@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Besked",
     placeholder: "Skriv til Ebb",
-    hint: "Enter sender, Skift+Enter laver en ny linje",
-    busyHint: "Enter sætter beskeden i kø, Esc stopper svaret",
+    enter: "Enter",
+    shiftEnter: "Skift+Enter",
+    hint: (send: string, newline: string) => `${send} sender, ${newline} laver en ny linje`,
+    busyHint: (send: string) => `${send} sætter beskeden i kø, Esc stopper svaret`,
     queue: "Send, når svaret er færdigt",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Voriger oder nächster Chat der Liste",
     undo: "Löschen oder Archivieren rückgängig machen",
     branches: "Vorige oder nächste Version, mit dem Fokus auf ‹ ›",
-    edit: "Bearbeitete Antwort speichern",
     this: "Diese Liste",
     change: (action) => `Tasten ändern: ${action}`,
     press: "Drücke die neuen Tasten oder Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Nachricht",
     placeholder: "Nachricht an Ebb",
-    hint: "Enter sendet, Umschalt+Enter fügt eine Zeile ein",
-    busyHint: "Enter stellt die Nachricht in die Warteschlange, Esc stoppt die Antwort",
+    enter: "Enter",
+    shiftEnter: "Umschalt+Enter",
+    hint: (send: string, newline: string) => `${send} sendet, ${newline} fügt eine Zeile ein`,
+    busyHint: (send: string) => `${send} stellt die Nachricht in die Warteschlange, Esc stoppt die Antwort`,
     queue: "Senden, sobald die Antwort fertig ist",
   },
 

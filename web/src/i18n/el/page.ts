@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Μήνυμα",
     placeholder: "Μήνυμα προς το Ebb",
-    hint: "Enter για αποστολή, Shift+Enter για νέα γραμμή",
-    busyHint: "Το Enter βάζει το μήνυμα σε αναμονή, το Esc διακόπτει την απάντηση",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} για αποστολή, ${newline} για νέα γραμμή`,
+    busyHint: (send: string) => `Το ${send} βάζει το μήνυμα σε αναμονή, το Esc διακόπτει την απάντηση`,
     queue: "Αποστολή όταν ολοκληρωθεί η απάντηση",
   },
 

@@ -120,7 +120,6 @@ export const texts = {
     walk: "Previous or next chat in the list",
     undo: "Undo a deletion or archiving",
     branches: "Previous or next version, with the focus on ‹ ›",
-    edit: "Save an edited answer",
     this: "This list",
     change: (action: string) => `Change the keys: ${action}`,
     press: "Press the new keys, or Esc",

@@ -131,8 +131,10 @@ export const texts = {
   composer: {
     field: "Message",
     placeholder: "Message Ebb",
-    hint: "Enter sends, Shift+Enter adds a new line",
-    busyHint: "Enter queues the message, Esc stops the answer",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} sends, ${newline} adds a new line`,
+    busyHint: (send: string) => `${send} queues the message, Esc stops the answer`,
     queue: "Send when the answer is complete",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Chat anterior o siguiente de la lista",
     undo: "Deshacer una eliminación o un archivado",
     branches: "Versión anterior o siguiente, con el foco en ‹ ›",
-    edit: "Guardar una respuesta editada",
     this: "Esta lista",
     change: (action) => `Cambiar las teclas: ${action}`,
     press: "Pulsa las nuevas teclas, o Esc",

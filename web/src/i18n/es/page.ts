@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mensaje",
     placeholder: "Escribe a Ebb",
-    hint: "Intro envía, Mayús+Intro añade una línea",
-    busyHint: "Intro pone el mensaje en cola, Esc detiene la respuesta",
+    enter: "Intro",
+    shiftEnter: "Mayús+Intro",
+    hint: (send: string, newline: string) => `${send} envía, ${newline} añade una línea`,
+    busyHint: (send: string) => `${send} pone el mensaje en cola, Esc detiene la respuesta`,
     queue: "Enviar cuando termine la respuesta",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Eelmine või järgmine vestlus loendis",
     undo: "Võta kustutamine või arhiivimine tagasi",
     branches: "Eelmine või järgmine versioon, kui fookus on nuppudel ‹ ›",
-    edit: "Salvesta muudetud vastus",
     this: "See loend",
     change: (action) => `Muuda klahve: ${action}`,
     press: "Vajuta uusi klahve või Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Sõnum",
     placeholder: "Kirjuta Ebbile",
-    hint: "Enter saadab, Shift+Enter lisab uue rea",
-    busyHint: "Enter paneb sõnumi järjekorda, Esc peatab vastuse",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} saadab, ${newline} lisab uue rea`,
+    busyHint: (send: string) => `${send} paneb sõnumi järjekorda, Esc peatab vastuse`,
     queue: "Saada, kui vastus on valmis",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Zerrendako aurreko edo hurrengo txata",
     undo: "Desegin ezabatzea edo artxibatzea",
     branches: "Aurreko edo hurrengo bertsioa, fokua hemen dagoela: ‹ ›",
-    edit: "Gorde editatutako erantzuna",
     this: "Zerrenda hau",
     change: (action) => `Aldatu teklak: ${action}`,
     press: "Sakatu tekla berriak edo Esc",

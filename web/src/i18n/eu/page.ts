@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mezua",
     placeholder: "Idatzi mezu bat Ebb-i",
-    hint: "Sartu teklak bidali egiten du, Maius+Sartu teklek lerro berria gehitzen dute",
-    busyHint: "Sartu teklak mezua ilaran jartzen du, Esc teklak erantzuna gelditzen du",
+    enter: "Sartu",
+    shiftEnter: "Maius+Sartu",
+    hint: (send: string, newline: string) => `${send} teklak bidali egiten du, ${newline} teklek lerro berria gehitzen dute`,
+    busyHint: (send: string) => `${send} teklak mezua ilaran jartzen du, Esc teklak erantzuna gelditzen du`,
     queue: "Bidali erantzuna osatzean",
   },
 

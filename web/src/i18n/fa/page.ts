@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "پیام",
     placeholder: "پیام به Ebb",
-    hint: "برای ارسال Enter و برای خط جدید Shift+Enter را بزنید",
-    busyHint: "برای گذاشتن پیام در صف Enter و برای توقف پاسخ Esc را بزنید",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `برای ارسال ${send} و برای خط جدید ${newline} را بزنید`,
+    busyHint: (send: string) => `برای گذاشتن پیام در صف ${send} و برای توقف پاسخ Esc را بزنید`,
     queue: "ارسال پس از کامل شدن پاسخ",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Luettelon edellinen tai seuraava keskustelu",
     undo: "Kumoa poisto tai arkistointi",
     branches: "Edellinen tai seuraava versio, kun kohdistus on painikkeessa ‹ ›",
-    edit: "Tallenna muokattu vastaus",
     this: "Tämä luettelo",
     change: (action) => `Vaihda näppäimet: ${action}`,
     press: "Paina uusia näppäimiä tai Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Viesti",
     placeholder: "Kirjoita Ebbille",
-    hint: "Enter lähettää, Vaihto+Enter aloittaa uuden rivin",
-    busyHint: "Enter lisää viestin jonoon, Esc pysäyttää vastauksen",
+    enter: "Enter",
+    shiftEnter: "Vaihto+Enter",
+    hint: (send: string, newline: string) => `${send} lähettää, ${newline} aloittaa uuden rivin`,
+    busyHint: (send: string) => `${send} lisää viestin jonoon, Esc pysäyttää vastauksen`,
     queue: "Lähetä, kun vastaus on valmis",
   },
 

@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "Nakaraan o susunod na chat sa listahan",
     undo: "I-undo ang pag-delete o pag-archive",
     branches: "Nakaraan o susunod na bersyon, kapag naka-focus sa ‹ ›",
-    edit: "I-save ang in-edit na sagot",
     this: "Ang listahang ito",
     change: (action) => `Palitan ang mga key: ${action}`,
     press: "Pindutin ang mga bagong key, o Esc",

@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mensahe",
     placeholder: "Mag-message kay Ebb",
-    hint: "Enter para ipadala, Shift+Enter para sa bagong linya",
-    busyHint: "Enter para ipila ang mensahe, Esc para ihinto ang sagot",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} para ipadala, ${newline} para sa bagong linya`,
+    busyHint: (send: string) => `${send} para ipila ang mensahe, Esc para ihinto ang sagot`,
     queue: "Ipadala kapag kumpleto na ang sagot",
   },
 

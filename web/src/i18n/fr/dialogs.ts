@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Conversation précédente ou suivante de la liste",
     undo: "Annuler une suppression ou un archivage",
     branches: "Version précédente ou suivante, avec le focus sur ‹ ›",
-    edit: "Enregistrer une réponse modifiée",
     this: "Cette liste",
     change: (action) => `Changer les touches : ${action}`,
     press: "Appuyez sur les nouvelles touches, ou sur Échap",

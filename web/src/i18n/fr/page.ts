@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Message",
     placeholder: "Écrire à Ebb",
-    hint: "Entrée envoie, Maj+Entrée insère une nouvelle ligne",
-    busyHint: "Entrée met le message en attente, Échap arrête la réponse",
+    enter: "Entrée",
+    shiftEnter: "Maj+Entrée",
+    hint: (send: string, newline: string) => `${send} envoie, ${newline} insère une nouvelle ligne`,
+    busyHint: (send: string) => `${send} met le message en attente, Échap arrête la réponse`,
     queue: "Envoyer quand la réponse sera terminée",
   },
 

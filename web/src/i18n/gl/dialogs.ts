@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Chat anterior ou seguinte da lista",
     undo: "Desfacer unha eliminación ou un arquivado",
     branches: "Versión anterior ou seguinte, co foco en ‹ ›",
-    edit: "Gardar unha resposta editada",
     this: "Esta lista",
     change: (action) => `Cambiar as teclas: ${action}`,
     press: "Preme as novas teclas ou Esc",

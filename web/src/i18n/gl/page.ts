@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mensaxe",
     placeholder: "Mensaxe para Ebb",
-    hint: "Intro envía, Maiús+Intro insire unha liña nova",
-    busyHint: "Intro pon a mensaxe na cola, Esc detén a resposta",
+    enter: "Intro",
+    shiftEnter: "Maiús+Intro",
+    hint: (send: string, newline: string) => `${send} envía, ${newline} insire unha liña nova`,
+    busyHint: (send: string) => `${send} pon a mensaxe na cola, Esc detén a resposta`,
     queue: "Enviar cando remate a resposta",
   },
 

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "הודעה",
     placeholder: "הודעה אל Ebb",
-    hint: "Enter לשליחה, Shift+Enter לשורה חדשה",
-    busyHint: "Enter מוסיף את ההודעה לתור, Esc עוצר את התשובה",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} לשליחה, ${newline} לשורה חדשה`,
+    busyHint: (send: string) => `${send} מוסיף את ההודעה לתור, Esc עוצר את התשובה`,
     queue: "שליחה כשהתשובה תושלם",
   },
 

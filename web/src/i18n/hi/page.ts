@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "मैसेज",
     placeholder: "Ebb को मैसेज भेजें",
-    hint: "Enter से भेजें, Shift+Enter से नई लाइन जोड़ें",
-    busyHint: "Enter से मैसेज कतार में जाएगा, Esc से जवाब रुकेगा",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} से भेजें, ${newline} से नई लाइन जोड़ें`,
+    busyHint: (send: string) => `${send} से मैसेज कतार में जाएगा, Esc से जवाब रुकेगा`,
     queue: "जवाब पूरा होने पर भेजें",
   },
 

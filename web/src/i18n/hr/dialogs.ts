@@ -146,7 +146,6 @@ export const texts: DialogTexts = {
     walk: "Prethodni ili sljedeći razgovor na popisu",
     undo: "Poništi brisanje ili arhiviranje",
     branches: "Prethodna ili sljedeća verzija, kad je odabrano ‹ ›",
-    edit: "Spremi uređeni odgovor",
     this: "Ovaj popis",
     change: (action) => `Promijeni tipke: ${action}`,
     press: "Pritisnite nove tipke ili Esc",

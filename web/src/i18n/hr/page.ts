@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Poruka",
     placeholder: "Poruka za Ebb",
-    hint: "Enter šalje, Shift+Enter dodaje novi redak",
-    busyHint: "Enter stavlja poruku u red čekanja, Esc zaustavlja odgovor",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} šalje, ${newline} dodaje novi redak`,
+    busyHint: (send: string) => `${send} stavlja poruku u red čekanja, Esc zaustavlja odgovor`,
     queue: "Pošalji kad odgovor bude gotov",
   },
 

@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "Előző vagy következő csevegés a listában",
     undo: "Törlés vagy archiválás visszavonása",
     branches: "Előző vagy következő változat, ha a fókusz itt van: ‹ ›",
-    edit: "Szerkesztett válasz mentése",
     this: "Ez a lista",
     change: (action) => `Billentyűk módosítása: ${action}`,
     press: "Nyomd le az új billentyűket vagy az Esc billentyűt",

@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Üzenet",
     placeholder: "Írj üzenetet az Ebbnek",
-    hint: "Enter: küldés, Shift+Enter: új sor",
-    busyHint: "Az Enter sorba állítja az üzenetet, az Esc leállítja a választ",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send}: küldés, ${newline}: új sor`,
+    busyHint: (send: string) => `Az ${send} sorba állítja az üzenetet, az Esc leállítja a választ`,
     queue: "Küldés, ha elkészült a válasz",
   },
 

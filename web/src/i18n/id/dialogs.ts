@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "Obrolan sebelumnya atau berikutnya di daftar",
     undo: "Urungkan penghapusan atau pengarsipan",
     branches: "Versi sebelumnya atau berikutnya, dengan fokus pada ‹ ›",
-    edit: "Simpan jawaban yang diedit",
     this: "Daftar ini",
     change: (action) => `Ubah tombol: ${action}`,
     press: "Tekan tombol baru, atau Esc",

@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Pesan",
     placeholder: "Kirim pesan ke Ebb",
-    hint: "Enter untuk mengirim, Shift+Enter untuk baris baru",
-    busyHint: "Enter untuk mengantrekan pesan, Esc untuk menghentikan jawaban",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} untuk mengirim, ${newline} untuk baris baru`,
+    busyHint: (send: string) => `${send} untuk mengantrekan pesan, Esc untuk menghentikan jawaban`,
     queue: "Kirim setelah jawaban selesai",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Fyrra eða næsta spjall á listanum",
     undo: "Afturkalla eyðingu eða færslu í geymslu",
     branches: "Fyrri eða næsta útgáfa, með fókusinn á ‹ ›",
-    edit: "Vista breytt svar",
     this: "Þessi listi",
     change: (action) => `Breyta lyklum: ${action}`,
     press: "Ýttu á nýju lyklana, eða á Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Skilaboð",
     placeholder: "Skrifaðu til Ebb",
-    hint: "Enter sendir, Shift+Enter bætir við línu",
-    busyHint: "Enter setur skilaboðin í biðröð, Esc stöðvar svarið",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} sendir, ${newline} bætir við línu`,
+    busyHint: (send: string) => `${send} setur skilaboðin í biðröð, Esc stöðvar svarið`,
     queue: "Senda þegar svarið er tilbúið",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Chat precedente o successiva dell’elenco",
     undo: "Annulla un’eliminazione o un’archiviazione",
     branches: "Versione precedente o successiva, con il focus su ‹ ›",
-    edit: "Salva una risposta modificata",
     this: "Questo elenco",
     change: (action) => `Cambia i tasti: ${action}`,
     press: "Premi i nuovi tasti, oppure Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Messaggio",
     placeholder: "Scrivi a Ebb",
-    hint: "Invio invia, Maiusc+Invio aggiunge una riga",
-    busyHint: "Invio mette in coda il messaggio, Esc ferma la risposta",
+    enter: "Invio",
+    shiftEnter: "Maiusc+Invio",
+    hint: (send: string, newline: string) => `${send} invia, ${newline} aggiunge una riga`,
+    busyHint: (send: string) => `${send} mette in coda il messaggio, Esc ferma la risposta`,
     queue: "Invia quando la risposta è completa",
   },
 

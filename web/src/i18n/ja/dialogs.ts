@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "一覧の前または次のチャット",
     undo: "削除またはアーカイブを元に戻す",
     branches: "前または次のバージョン（‹ › にフォーカスがあるとき）",
-    edit: "編集した回答を保存",
     this: "この一覧",
     change: (action) => `キーを変更：${action}`,
     press: "新しいキーを押すか、Esc を押してください",

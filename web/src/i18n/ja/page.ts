@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "メッセージ",
     placeholder: "Ebb にメッセージを送る",
-    hint: "Enter で送信、Shift+Enter で改行",
-    busyHint: "Enter で送信待ちに追加、Esc で回答を停止",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} で送信、${newline} で改行`,
+    busyHint: (send: string) => `${send} で送信待ちに追加、Esc で回答を停止`,
     queue: "回答が完了したら送信",
   },
 

@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "შეტყობინება",
     placeholder: "მისწერეთ Ebb-ს",
-    hint: "Enter აგზავნის, Shift+Enter ახალ ხაზს ამატებს",
-    busyHint: "Enter შეტყობინებას რიგში აყენებს, Esc პასუხს აჩერებს",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} აგზავნის, ${newline} ახალ ხაზს ამატებს`,
+    busyHint: (send: string) => `${send} შეტყობინებას რიგში აყენებს, Esc პასუხს აჩერებს`,
     queue: "გაგზავნა პასუხის დასრულების შემდეგ",
   },
 

@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Хабар",
     placeholder: "Ebb-ке хабар жазу",
-    hint: "Enter жібереді, Shift+Enter жаңа жол қосады",
-    busyHint: "Enter хабарды кезекке қояды, Esc жауапты тоқтатады",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} жібереді, ${newline} жаңа жол қосады`,
+    busyHint: (send: string) => `${send} хабарды кезекке қояды, Esc жауапты тоқтатады`,
     queue: "Жауап аяқталғанда жіберу",
   },
 

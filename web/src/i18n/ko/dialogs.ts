@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "목록의 이전 또는 다음 채팅",
     undo: "삭제 또는 보관 취소",
     branches: "이전 또는 다음 버전(‹ ›에 포커스가 있을 때)",
-    edit: "편집한 답변 저장",
     this: "이 목록",
     change: (action) => `키 변경: ${action}`,
     press: "새 키를 누르거나 Esc를 누르세요",

@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "메시지",
     placeholder: "Ebb에게 메시지 보내기",
-    hint: "Enter로 보내기, Shift+Enter로 줄바꿈",
-    busyHint: "Enter로 대기열에 추가, Esc로 답변 중지",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send}로 보내기, ${newline}로 줄바꿈`,
+    busyHint: (send: string) => `${send}로 대기열에 추가, Esc로 답변 중지`,
     queue: "답변이 끝나면 보내기",
   },
 

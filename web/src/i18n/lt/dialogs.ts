@@ -148,7 +148,6 @@ export const texts: DialogTexts = {
     walk: "Ankstesnis arba kitas sąrašo pokalbis",
     undo: "Anuliuoti trynimą arba archyvavimą",
     branches: "Ankstesnė arba kita versija, kai pasirinkta ‹ ›",
-    edit: "Išsaugoti pakeistą atsakymą",
     this: "Šis sąrašas",
     change: (action) => `Keisti klavišus: ${action}`,
     press: "Paspauskite naujus klavišus arba „Esc“",

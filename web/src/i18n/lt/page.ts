@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Žinutė",
     placeholder: "Rašykite Ebb",
-    hint: "„Enter“ siunčia, „Shift+Enter“ prideda naują eilutę",
-    busyHint: "„Enter“ įtraukia žinutę į eilę, „Esc“ sustabdo atsakymą",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `„${send}“ siunčia, „${newline}“ prideda naują eilutę`,
+    busyHint: (send: string) => `„${send}“ įtraukia žinutę į eilę, „Esc“ sustabdo atsakymą`,
     queue: "Siųsti, kai atsakymas bus baigtas",
   },
 

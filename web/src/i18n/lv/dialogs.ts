@@ -141,7 +141,6 @@ export const texts: DialogTexts = {
     walk: "Iepriekšējā vai nākamā tērzēšana sarakstā",
     undo: "Atsaukt dzēšanu vai arhivēšanu",
     branches: "Iepriekšējā vai nākamā versija, ar fokusu uz ‹ ›",
-    edit: "Saglabāt rediģēto atbildi",
     this: "Šis saraksts",
     change: (action) => `Mainīt taustiņus: ${action}`,
     press: "Nospiediet jaunos taustiņus vai Esc",

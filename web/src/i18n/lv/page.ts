@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Ziņa",
     placeholder: "Ziņa Ebb",
-    hint: "Enter nosūta, Shift+Enter pievieno jaunu rindu",
-    busyHint: "Enter ievieto ziņu rindā, Esc aptur atbildi",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} nosūta, ${newline} pievieno jaunu rindu`,
+    busyHint: (send: string) => `${send} ievieto ziņu rindā, Esc aptur atbildi`,
     queue: "Sūtīt, kad atbilde būs gatava",
   },
 

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Порака",
     placeholder: "Порака до Ebb",
-    hint: "Enter испраќа, Shift+Enter додава нов ред",
-    busyHint: "Enter ја става пораката на чекање, Esc го запира одговорот",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} испраќа, ${newline} додава нов ред`,
+    busyHint: (send: string) => `${send} ја става пораката на чекање, Esc го запира одговорот`,
     queue: "Испрати кога одговорот ќе биде готов",
   },
 

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "मेसेज",
     placeholder: "Ebb ला मेसेज पाठवा",
-    hint: "Enter ने पाठवा, Shift+Enter ने नवीन ओळ जोडा",
-    busyHint: "Enter ने मेसेज रांगेत जातो, Esc ने उत्तर थांबते",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} ने पाठवा, ${newline} ने नवीन ओळ जोडा`,
+    busyHint: (send: string) => `${send} ने मेसेज रांगेत जातो, Esc ने उत्तर थांबते`,
     queue: "उत्तर पूर्ण झाल्यावर पाठवा",
   },
 

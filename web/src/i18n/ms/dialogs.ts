@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "Sembang sebelumnya atau seterusnya dalam senarai",
     undo: "Buat asal pemadaman atau pengarkiban",
     branches: "Versi sebelumnya atau seterusnya, dengan fokus pada ‹ ›",
-    edit: "Simpan jawapan yang diedit",
     this: "Senarai ini",
     change: (action) => `Tukar kekunci: ${action}`,
     press: "Tekan kekunci baharu, atau Esc",

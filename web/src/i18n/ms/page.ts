@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mesej",
     placeholder: "Mesej kepada Ebb",
-    hint: "Enter untuk menghantar, Shift+Enter untuk baris baharu",
-    busyHint: "Enter untuk meletakkan mesej dalam giliran, Esc untuk menghentikan jawapan",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} untuk menghantar, ${newline} untuk baris baharu`,
+    busyHint: (send: string) => `${send} untuk meletakkan mesej dalam giliran, Esc untuk menghentikan jawapan`,
     queue: "Hantar selepas jawapan selesai",
   },
 

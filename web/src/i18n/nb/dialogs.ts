@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Forrige eller neste chat i listen",
     undo: "Angre en sletting eller arkivering",
     branches: "Forrige eller neste versjon, med fokus på ‹ ›",
-    edit: "Lagre et redigert svar",
     this: "Denne listen",
     change: (action) => `Endre tastene: ${action}`,
     press: "Trykk på de nye tastene, eller Esc",

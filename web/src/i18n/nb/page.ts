@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Melding",
     placeholder: "Skriv til Ebb",
-    hint: "Enter sender, Shift+Enter gir ny linje",
-    busyHint: "Enter setter meldingen i kø, Esc stopper svaret",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} sender, ${newline} gir ny linje`,
+    busyHint: (send: string) => `${send} setter meldingen i kø, Esc stopper svaret`,
     queue: "Send når svaret er ferdig",
   },
 

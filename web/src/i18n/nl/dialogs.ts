@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Vorige of volgende chat in de lijst",
     undo: "Verwijderen of archiveren ongedaan maken",
     branches: "Vorige of volgende versie, met de focus op ‹ ›",
-    edit: "Bewerkt antwoord opslaan",
     this: "Deze lijst",
     change: (action) => `Toetsen wijzigen: ${action}`,
     press: "Druk op de nieuwe toetsen, of op Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Bericht",
     placeholder: "Stuur een bericht naar Ebb",
-    hint: "Enter verzendt, Shift+Enter begint een nieuwe regel",
-    busyHint: "Enter zet het bericht in de wachtrij, Esc stopt het antwoord",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} verzendt, ${newline} begint een nieuwe regel`,
+    busyHint: (send: string) => `${send} zet het bericht in de wachtrij, Esc stopt het antwoord`,
     queue: "Verzenden zodra het antwoord klaar is",
   },
 

@@ -134,7 +134,6 @@ export const texts: DialogTexts = {
     walk: "Poprzedni lub następny czat na liście",
     undo: "Cofnij usunięcie lub archiwizację",
     branches: "Poprzednia lub następna wersja, z fokusem na ‹ ›",
-    edit: "Zapisz zmienioną odpowiedź",
     this: "Ta lista",
     change: (action) => `Zmień klawisze: ${action}`,
     press: "Naciśnij nowe klawisze lub Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Wiadomość",
     placeholder: "Napisz do Ebb",
-    hint: "Enter wysyła, Shift+Enter dodaje nowy wiersz",
-    busyHint: "Enter dodaje wiadomość do kolejki, Esc zatrzymuje odpowiedź",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} wysyła, ${newline} dodaje nowy wiersz`,
+    busyHint: (send: string) => `${send} dodaje wiadomość do kolejki, Esc zatrzymuje odpowiedź`,
     queue: "Wyślij, gdy odpowiedź będzie gotowa",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Conversa anterior ou seguinte da lista",
     undo: "Desfazer uma exclusão ou um arquivamento",
     branches: "Versão anterior ou seguinte, com o foco em ‹ ›",
-    edit: "Salvar uma resposta editada",
     this: "Esta lista",
     change: (action) => `Alterar as teclas: ${action}`,
     press: "Pressione as novas teclas ou Esc",

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mensagem",
     placeholder: "Mensagem para o Ebb",
-    hint: "Enter envia, Shift+Enter insere uma nova linha",
-    busyHint: "Enter coloca a mensagem na fila, Esc interrompe a resposta",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} envia, ${newline} insere uma nova linha`,
+    busyHint: (send: string) => `${send} coloca a mensagem na fila, Esc interrompe a resposta`,
     queue: "Enviar quando a resposta terminar",
   },
 

@@ -137,7 +137,6 @@ export const texts: DialogTexts = {
     walk: "Conversa anterior ou seguinte na lista",
     undo: "Anular uma eliminação ou um arquivamento",
     branches: "Versão anterior ou seguinte, com o foco em ‹ ›",
-    edit: "Guardar uma resposta editada",
     this: "Esta lista",
     change: (action) => `Alterar as teclas: ${action}`,
     press: "Prima as novas teclas ou Esc",

@@ -157,7 +157,6 @@ export const texts: DialogTexts = {
     walk: "Chatul anterior sau următor din listă",
     undo: "Anulează o ștergere sau o arhivare",
     branches: "Versiunea anterioară sau următoare, cu focalizarea pe ‹ ›",
-    edit: "Salvează un răspuns editat",
     this: "Această listă",
     change: (action) => `Schimbă tastele: ${action}`,
     press: "Apasă noile taste sau Esc",

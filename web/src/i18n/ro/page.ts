@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mesaj",
     placeholder: "Mesaj către Ebb",
-    hint: "Enter trimite, Shift+Enter adaugă un rând nou",
-    busyHint: "Enter pune mesajul în coadă, Esc oprește răspunsul",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} trimite, ${newline} adaugă un rând nou`,
+    busyHint: (send: string) => `${send} pune mesajul în coadă, Esc oprește răspunsul`,
     queue: "Trimite când răspunsul este complet",
   },
 

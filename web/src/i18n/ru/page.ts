@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Сообщение",
     placeholder: "Сообщение для Ebb",
-    hint: "Enter отправляет, Shift+Enter добавляет строку",
-    busyHint: "Enter ставит сообщение в очередь, Esc останавливает ответ",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} отправляет, ${newline} добавляет строку`,
+    busyHint: (send: string) => `${send} ставит сообщение в очередь, Esc останавливает ответ`,
     queue: "Отправить, когда ответ будет готов",
   },
 

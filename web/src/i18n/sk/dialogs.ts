@@ -136,7 +136,6 @@ export const texts: DialogTexts = {
     walk: "Predchádzajúci alebo ďalší chat v zozname",
     undo: "Vrátiť odstránenie alebo archiváciu",
     branches: "Predchádzajúca alebo ďalšia verzia, keď je vybraté ‹ ›",
-    edit: "Uložiť upravenú odpoveď",
     this: "Tento zoznam",
     change: (action) => `Zmeniť klávesy: ${action}`,
     press: "Stlačte nové klávesy alebo Esc",

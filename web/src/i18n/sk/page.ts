@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Správa",
     placeholder: "Správa pre Ebb",
-    hint: "Enter odošle, Shift+Enter pridá nový riadok",
-    busyHint: "Enter zaradí správu do frontu, Esc zastaví odpoveď",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} odošle, ${newline} pridá nový riadok`,
+    busyHint: (send: string) => `${send} zaradí správu do frontu, Esc zastaví odpoveď`,
     queue: "Odoslať po dokončení odpovede",
   },
 

@@ -179,7 +179,6 @@ export const texts: DialogTexts = {
     walk: "Prejšnji ali naslednji klepet na seznamu",
     undo: "Razveljavi brisanje ali arhiviranje",
     branches: "Prejšnja ali naslednja različica, ko je izbrano ‹ ›",
-    edit: "Shrani urejeni odgovor",
     this: "Ta seznam",
     change: (action) => `Spremeni tipke: ${action}`,
     press: "Pritisnite nove tipke ali Esc",

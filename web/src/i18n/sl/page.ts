@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Sporočilo",
     placeholder: "Sporočilo za Ebb",
-    hint: "Enter pošlje, Shift+Enter doda novo vrstico",
-    busyHint: "Enter doda sporočilo v čakalno vrsto, Esc ustavi odgovor",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} pošlje, ${newline} doda novo vrstico`,
+    busyHint: (send: string) => `${send} doda sporočilo v čakalno vrsto, Esc ustavi odgovor`,
     queue: "Pošlji, ko bo odgovor končan",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Biseda e mëparshme ose tjetra në listë",
     undo: "Zhbëj fshirjen ose arkivimin",
     branches: "Versioni i mëparshëm ose tjetri, me fokusin te ‹ ›",
-    edit: "Ruaj përgjigjen e redaktuar",
     this: "Kjo listë",
     change: (action) => `Ndrysho tastet: ${action}`,
     press: "Shtyp tastet e reja ose Esc",

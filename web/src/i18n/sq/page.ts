@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mesazhi",
     placeholder: "Shkruaji Ebb një mesazh",
-    hint: "Enter dërgon, Shift+Enter shton rresht të ri",
-    busyHint: "Enter e vë mesazhin në radhë, Esc e ndal përgjigjen",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} dërgon, ${newline} shton rresht të ri`,
+    busyHint: (send: string) => `${send} e vë mesazhin në radhë, Esc e ndal përgjigjen`,
     queue: "Dërgo kur të përfundojë përgjigjja",
   },
 

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Порука",
     placeholder: "Порука за Ebb",
-    hint: "Enter шаље, Shift+Enter додаје нови ред",
-    busyHint: "Enter ставља поруку у ред чекања, Esc зауставља одговор",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} шаље, ${newline} додаје нови ред`,
+    busyHint: (send: string) => `${send} ставља поруку у ред чекања, Esc зауставља одговор`,
     queue: "Пошаљи када одговор буде готов",
   },
 

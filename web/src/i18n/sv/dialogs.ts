@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Föregående eller nästa chatt i listan",
     undo: "Ångra en radering eller arkivering",
     branches: "Föregående eller nästa version, med fokus på ‹ ›",
-    edit: "Spara ett redigerat svar",
     this: "Den här listan",
     change: (action) => `Ändra tangenterna: ${action}`,
     press: "Tryck på de nya tangenterna, eller Esc",

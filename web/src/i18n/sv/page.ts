@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Meddelande",
     placeholder: "Skriv till Ebb",
-    hint: "Enter skickar, Skift+Enter ger en ny rad",
-    busyHint: "Enter ställer meddelandet i kö, Esc stoppar svaret",
+    enter: "Enter",
+    shiftEnter: "Skift+Enter",
+    hint: (send: string, newline: string) => `${send} skickar, ${newline} ger en ny rad`,
+    busyHint: (send: string) => `${send} ställer meddelandet i kö, Esc stoppar svaret`,
     queue: "Skicka när svaret är klart",
   },
 

@@ -133,7 +133,6 @@ export const texts: DialogTexts = {
     walk: "Gumzo lililotangulia au linalofuata kwenye orodha",
     undo: "Tendua kufuta au kuweka kwenye kumbukumbu",
     branches: "Toleo lililotangulia au linalofuata, ukiwa kwenye ‹ ›",
-    edit: "Hifadhi jibu lililobadilishwa",
     this: "Orodha hii",
     change: (action) => `Badilisha vitufe: ${action}`,
     press: "Bonyeza vitufe vipya, au Esc",

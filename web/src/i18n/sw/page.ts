@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Ujumbe",
     placeholder: "Andikia Ebb ujumbe",
-    hint: "Enter hutuma, Shift+Enter huongeza mstari mpya",
-    busyHint: "Enter huweka ujumbe kwenye foleni, Esc husimamisha jibu",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} hutuma, ${newline} huongeza mstari mpya`,
+    busyHint: (send: string) => `${send} huweka ujumbe kwenye foleni, Esc husimamisha jibu`,
     queue: "Tuma jibu likikamilika",
   },
 

@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "மெசேஜ்",
     placeholder: "Ebb-க்கு மெசேஜ் அனுப்புங்கள்",
-    hint: "Enter அனுப்பும், Shift+Enter புதிய வரியைச் சேர்க்கும்",
-    busyHint: "Enter மெசேஜை வரிசையில் சேர்க்கும், Esc பதிலை நிறுத்தும்",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} அனுப்பும், ${newline} புதிய வரியைச் சேர்க்கும்`,
+    busyHint: (send: string) => `${send} மெசேஜை வரிசையில் சேர்க்கும், Esc பதிலை நிறுத்தும்`,
     queue: "பதில் முடிந்ததும் அனுப்பு",
   },
 

@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "ข้อความ",
     placeholder: "ส่งข้อความถึง Ebb",
-    hint: "กด Enter เพื่อส่ง กด Shift+Enter เพื่อขึ้นบรรทัดใหม่",
-    busyHint: "กด Enter เพื่อนำข้อความเข้าคิว กด Esc เพื่อหยุดคำตอบ",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `กด ${send} เพื่อส่ง กด ${newline} เพื่อขึ้นบรรทัดใหม่`,
+    busyHint: (send: string) => `กด ${send} เพื่อนำข้อความเข้าคิว กด Esc เพื่อหยุดคำตอบ`,
     queue: "ส่งเมื่อคำตอบเสร็จสมบูรณ์",
   },
 

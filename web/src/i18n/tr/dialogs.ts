@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "Listedeki önceki veya sonraki sohbet",
     undo: "Silme veya arşivleme işlemini geri al",
     branches: "Önceki veya sonraki sürüm (odak ‹ › üzerindeyken)",
-    edit: "Düzenlenen yanıtı kaydet",
     this: "Bu liste",
     change: (action) => `Tuşları değiştir: ${action}`,
     press: "Yeni tuşlara veya Esc tuşuna basın",

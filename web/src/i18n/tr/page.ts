@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Mesaj",
     placeholder: "Ebb’e mesaj yazın",
-    hint: "Enter gönderir, Shift+Enter yeni satır ekler",
-    busyHint: "Enter mesajı sıraya alır, Esc yanıtı durdurur",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} gönderir, ${newline} yeni satır ekler`,
+    busyHint: (send: string) => `${send} mesajı sıraya alır, Esc yanıtı durdurur`,
     queue: "Yanıt tamamlanınca gönder",
   },
 

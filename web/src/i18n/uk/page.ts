@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Повідомлення",
     placeholder: "Повідомлення для Ebb",
-    hint: "Enter надсилає, Shift+Enter додає рядок",
-    busyHint: "Enter ставить повідомлення в чергу, Esc зупиняє відповідь",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} надсилає, ${newline} додає рядок`,
+    busyHint: (send: string) => `${send} ставить повідомлення в чергу, Esc зупиняє відповідь`,
     queue: "Надіслати, коли відповідь буде готова",
   },
 

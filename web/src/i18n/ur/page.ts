@@ -138,8 +138,10 @@ export const texts: Catalogue = {
   composer: {
     field: "پیغام",
     placeholder: "Ebb کو پیغام لکھیں",
-    hint: "بھیجنے کے لیے Enter، نئی سطر کے لیے Shift+Enter دبائیں",
-    busyHint: "پیغام قطار میں لگانے کے لیے Enter، جواب روکنے کے لیے Esc دبائیں",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `بھیجنے کے لیے ${send}، نئی سطر کے لیے ${newline} دبائیں`,
+    busyHint: (send: string) => `پیغام قطار میں لگانے کے لیے ${send}، جواب روکنے کے لیے Esc دبائیں`,
     queue: "جواب مکمل ہونے پر بھیجیں",
   },
 

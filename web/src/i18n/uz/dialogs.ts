@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "Roʻyxatdagi oldingi yoki keyingi chat",
     undo: "Oʻchirish yoki arxivlashni qaytarish",
     branches: "Oldingi yoki keyingi versiya, fokus ‹ › tugmalarida boʻlganda",
-    edit: "Tahrirlangan javobni saqlash",
     this: "Shu roʻyxat",
     change: (action) => `Tugmalarni oʻzgartirish: ${action}`,
     press: "Yangi tugmalarni yoki Esc tugmasini bosing",

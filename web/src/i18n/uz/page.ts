@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Xabar",
     placeholder: "Ebb uchun xabar yozing",
-    hint: "Enter yuboradi, Shift+Enter yangi qator qoʻshadi",
-    busyHint: "Enter xabarni navbatga qoʻyadi, Esc javobni toʻxtatadi",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} yuboradi, ${newline} yangi qator qoʻshadi`,
+    busyHint: (send: string) => `${send} xabarni navbatga qoʻyadi, Esc javobni toʻxtatadi`,
     queue: "Javob tugagach yuborish",
   },
 

@@ -130,7 +130,6 @@ export const texts: DialogTexts = {
     walk: "Đoạn chat trước hoặc sau trong danh sách",
     undo: "Hoàn tác thao tác xóa hoặc lưu trữ",
     branches: "Phiên bản trước hoặc sau, khi đang chọn ‹ ›",
-    edit: "Lưu câu trả lời đã chỉnh sửa",
     this: "Danh sách này",
     change: (action) => `Đổi phím: ${action}`,
     press: "Nhấn phím mới hoặc Esc",

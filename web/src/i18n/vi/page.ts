@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "Tin nhắn",
     placeholder: "Nhắn tin cho Ebb",
-    hint: "Enter để gửi, Shift+Enter để xuống dòng",
-    busyHint: "Enter để xếp tin nhắn vào hàng chờ, Esc để dừng câu trả lời",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} để gửi, ${newline} để xuống dòng`,
+    busyHint: (send: string) => `${send} để xếp tin nhắn vào hàng chờ, Esc để dừng câu trả lời`,
     queue: "Gửi khi câu trả lời hoàn tất",
   },
 

@@ -122,7 +122,6 @@ export const texts: DialogTexts = {
     walk: "列表中的上一個或下一個對話",
     undo: "復原刪除或封存",
     branches: "上一版或下一版（焦點在 ‹ › 時）",
-    edit: "儲存編輯後的回答",
     this: "顯示此列表",
     change: (action) => `變更按鍵：${action}`,
     press: "請按新的按鍵組合，或按 Esc",

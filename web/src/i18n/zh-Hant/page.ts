@@ -135,8 +135,10 @@ export const texts: Catalogue = {
   composer: {
     field: "訊息",
     placeholder: "傳訊息給 Ebb",
-    hint: "Enter 傳送，Shift+Enter 換行",
-    busyHint: "Enter 排入佇列，Esc 停止回答",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} 傳送，${newline} 換行`,
+    busyHint: (send: string) => `${send} 排入佇列，Esc 停止回答`,
     queue: "回答完成後傳送",
   },
 

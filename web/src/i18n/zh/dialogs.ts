@@ -122,7 +122,6 @@ export const texts: DialogTexts = {
     walk: "列表中的上一个或下一个对话",
     undo: "撤销删除或归档",
     branches: "上一版或下一版（焦点在 ‹ › 上时）",
-    edit: "保存编辑后的回答",
     this: "显示此列表",
     change: (action) => `更改按键：${action}`,
     press: "请按新的组合键，或按 Esc",

@@ -65,8 +65,10 @@ export const texts: Catalogue = {
   composer: {
     field: "消息",
     placeholder: "给 Ebb 发消息",
-    hint: "Enter 发送，Shift+Enter 换行",
-    busyHint: "Enter 排队发送，Esc 停止回答",
+    enter: "Enter",
+    shiftEnter: "Shift+Enter",
+    hint: (send: string, newline: string) => `${send} 发送，${newline} 换行`,
+    busyHint: (send: string) => `${send} 排队发送，Esc 停止回答`,
     queue: "回答完成后发送",
   },
 

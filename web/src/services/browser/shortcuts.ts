@@ -33,11 +33,6 @@ export function hasSoftKeyboard(): boolean {
   return matchMedia("(pointer: coarse) and (hover: none)").matches;
 }
 
-/** Whether a key press in a field for a message sends it. */
-export function isSending(event: KeyboardEvent): boolean {
-  return event.key === "Enter" && !event.shiftKey && !isComposing(event) && !hasSoftKeyboard();
-}
-
 /** Return the keys of a combination, as they are printed on the keyboard. */
 export function printed(keys: string): string[] {
   return [CTRL, ...(keys.startsWith("Shift+") ? ["Shift", keys.slice("Shift+".length)] : [keys])];

@@ -1,5 +1,5 @@
 import { flushSync } from "svelte";
-import { beforeEach, expect, it, vi } from "vitest";
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 
 import UserMessage from "../../../src/components/chat/UserMessage.svelte";
 import { Notices } from "../../../src/stores/notices.svelte";
@@ -37,6 +37,17 @@ it("sends an edited question and its files on Enter, and not on Shift+Enter", as
   expect(onedit).not.toHaveBeenCalled();
   field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
   expect(onedit.mock.calls.map(([, content]) => content as string)).toEqual([`When is it low?\n\n${FILE}`]);
+});
+
+it("sends an edited question with Ctrl and Enter where Enter adds a line", async () => {
+  localStorage.setItem("ebb-enter", "line");
+  onTestFinished(() => localStorage.clear());
+  const { field, onedit } = await edit();
+  field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+  expect(onedit).not.toHaveBeenCalled();
+  expect(document.querySelector<HTMLElement>("[type=submit]")!.title).toBe("Ctrl+Enter");
+  field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true, cancelable: true }));
+  expect(onedit).toHaveBeenCalledOnce();
 });
 
 it("shows the actions of a question as icons with tooltips", () => {

@@ -1,10 +1,12 @@
 """Branches of conversations: the siblings of messages, the path that is shown, and forks."""
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from app.domain.bounds import MAX_TITLE_LENGTH
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, MessageStatus, Role
 from app.storage.answer_prompts import copy_answer_prompts
@@ -25,6 +27,9 @@ from app.storage.rows import (
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
 from engine.errors import ConflictError, InvalidRequestError
+
+NUMBERED = re.compile(r"(.*) \(([1-9][0-9]{0,5})\)", re.DOTALL)
+"""Title of a fork, with its number."""
 
 PREVIEW_LENGTH = 120
 """Characters of a message's text in the outline."""
@@ -172,7 +177,14 @@ class TreeStore:
                 raise ConflictError("This answer is still being generated", code="run_in_progress")
             now = act_at(connection, time.time())
             made = replace(
-                source, id=new_id("conv"), created_at=now, updated_at=now, pinned=False, archived=False, version=1
+                source,
+                id=new_id("conv"),
+                title=_title_of_fork(source.title),
+                created_at=now,
+                updated_at=now,
+                pinned=False,
+                archived=False,
+                version=1,
             )
             copies = _copies(path, made.id)
             made = replace(made, head_id=copies[-1].id)
@@ -184,6 +196,16 @@ class TreeStore:
             return made
 
         return await self._database.write(copy)
+
+
+def _title_of_fork(title: str | None) -> str | None:
+    """Return a title with the next number, which tells a fork from its origin: "Tides", "Tides (2)", "Tides (3)"."""
+    if title is None:
+        return None
+    numbered = NUMBERED.fullmatch(title)
+    base, number = (numbered[1], int(numbered[2])) if numbered else (title, 1)
+    mark = f" ({number + 1})"
+    return base[: MAX_TITLE_LENGTH - len(mark)] + mark
 
 
 def _edited(answer: Message, edited_id: str, content: str) -> Message:

@@ -276,7 +276,7 @@ async def test_fork_continues_with_the_same_tokens(http: aiohttp.ClientSession, 
     forked = await http.post(f"/api/conversations/{conversation}/fork", json={"message_id": first["id"]})
     assert forked.status == 201
     made = await forked.json()
-    assert (made["title"], made["system_prompt"], made["params"]) == ("one", "Be brief.", {"top_k": 4})
+    assert (made["title"], made["system_prompt"], made["params"]) == ("one (2)", "Be brief.", {"top_k": 4})
     await said(http, made["id"], "three")
     turn, _, of_fork = api.engine.requests
     so_far = (*turn.prompt, *turn.produced)

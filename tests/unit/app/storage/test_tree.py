@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.bounds import MAX_TITLE_LENGTH
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.token_history import pack_ids
@@ -90,10 +91,28 @@ async def test_fork_copies_messages_with_tokens_and_is_independent(store: Store,
     ]
     assert not {each.id for each in copies} & {question.id, answer.id}
     assert {each.run_id for each in copies} == {None}
-    assert (fork.title, fork.title_source, fork.version) == ("one", "first_message", 1)
+    assert (fork.title, fork.title_source, fork.version) == ("one (2)", "first_message", 1)
     await answered(store, fork, "three", copies[-1])
     assert await texts(store, later[1].id) == ["one", "Yes.", "two", "Yes."]
     assert len(await store.messages.all_of(conversation.id)) == 4
+
+
+@pytest.mark.parametrize(
+    ("title", "numbered"),
+    [
+        ("Tides", "Tides (2)"),
+        ("Tides (2)", "Tides (3)"),
+        ("Tides (0)", "Tides (0) (2)"),
+        ("x" * MAX_TITLE_LENGTH, "x" * (MAX_TITLE_LENGTH - 4) + " (2)"),
+        (None, None),
+    ],
+)
+async def test_title_says_that_a_chat_is_a_fork(store: Store, title: str | None, numbered: str | None) -> None:
+    conversation = await store.conversations.create({"title": title})
+    _, answer = await answered(store, conversation, "one")
+    if title is None:
+        await store.conversations.change(conversation.id, {"title": None})
+    assert (await store.tree.fork(conversation.id, answer.id)).title == numbered
 
 
 async def test_running_answer_cannot_be_forked(store: Store, conversation: Conversation) -> None:

@@ -57,9 +57,9 @@ class ChatPage:
         await self.page.get_by_role("menuitem", name=item, exact=True).click()
 
     async def open_menu_item(self, item: str) -> None:
-        """Choose `item` in the menu of all chats."""
-        await self.button("More").click()
-        await self.page.get_by_role("menuitem", name=item, exact=True).click()
+        """Choose `item` in the settings of the page."""
+        await self.button("Settings").click()
+        await self.page.get_by_role("dialog", name="Settings").get_by_role("button", name=item, exact=True).click()
 
     async def send(self, text: str) -> None:
         await self.composer.fill(text)

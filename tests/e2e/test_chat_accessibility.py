@@ -119,8 +119,7 @@ async def test_forced_colours_still_show_current_and_chosen_items(new_page: NewP
     assert await rows.filter(has_text="Current").first.evaluate(OUTLINED) == "solid"
     assert await rows.filter(has_text="Another").first.evaluate(OUTLINED) == "none"
 
-    await chat.button("More").click()
-    await chat.page.get_by_role("menuitem", name="Appearance").click()
+    await chat.button("Settings").click()
     chosen, other = (chat.page.get_by_text(name, exact=True) for name in ("System", "Dark"))
     assert await chosen.evaluate(FILLED) != await other.evaluate(FILLED)
 
@@ -153,13 +152,12 @@ async def test_appearance_survives_reload_and_reaches_other_tabs(new_page: NewPa
     await other.page.goto("/")
     await expect(other.button("New chat")).to_be_visible()
     await chat.page.bring_to_front()
-    await chat.button("More").click()
-    await chat.page.get_by_role("menuitem", name="Appearance").click()
+    await chat.button("Settings").click()
     await chat.page.get_by_label("Text size").fill("5")
     await expect(chat.page.get_by_text("135%")).to_be_visible()
     await chat.page.get_by_text("Dark", exact=True).click()
     await chat.page.get_by_label("Language").select_option("简体中文")
-    await expect(chat.page.get_by_role("dialog", name="外观")).to_be_visible()
+    await expect(chat.page.get_by_role("dialog", name="设置")).to_be_visible()
     for shown in (chat, other):
         assert await shown.page.evaluate("document.documentElement.dataset.theme") == "dark"
     await expect(other.button("新对话")).to_be_visible()
@@ -172,20 +170,20 @@ async def test_appearance_survives_reload_and_reaches_other_tabs(new_page: NewPa
 
 
 async def test_open_menu_closes_when_another_tab_changes_language(chat: ChatPage) -> None:
-    await chat.page.goto("/")
+    await chat.open_new_chat(tokens=1, title="In any language")
     other = await chat.page.context.new_page()
     await other.goto("/")
     await chat.page.bring_to_front()
-    await chat.button("More").click()
+    menu = chat.header.locator("[aria-haspopup=menu]")
+    await menu.click()
     items = chat.page.get_by_role("menuitem")
     await expect(items.first).to_be_focused()
 
     await other.evaluate("localStorage.setItem('ebb-language', 'de')")
-    menu = chat.button(text_in("de", "menu"))
     await expect(menu).to_be_focused()
     await expect(items).to_have_count(0)
     await menu.click()
-    await expect(items.filter(has_text="Darstellung")).to_be_visible()
+    await expect(items.filter(has_text="Umbenennen")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -200,33 +198,33 @@ async def test_open_menu_closes_when_another_tab_changes_language(chat: ChatPage
 async def test_page_is_in_the_browsers_language(new_page: NewPage, locale: str, tag: str, direction: str) -> None:
     chat = await new_page(**PHONE, locale=locale, reduced_motion="reduce")
     await chat.page.goto("/")
-    await chat.button(text_in(tag, "open")).tap()
+    await chat.button(text_in(tag, "chats", "open")).tap()
     shown = await chat.page.evaluate("[document.documentElement.lang, document.documentElement.dir]")
     assert shown == [tag, direction]
     assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])
-    await chat.button(text_in(tag, "menu")).tap()
-    await expect(chat.page.get_by_role("menuitem").first).to_be_visible()
+    await chat.button(text_in(tag, "views", "settings")).tap()
+    await expect(chat.page.get_by_role("dialog")).to_be_visible()
     assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])
     await chat.page.goto("/live")
     await chat.page.get_by_role("region", name="Redis").wait_for()
     assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])
 
 
-async def test_list_and_menu_fit_a_phone_in_all_languages(new_page: NewPage, size: Size) -> None:
+async def test_list_and_settings_fit_a_phone_in_all_languages(new_page: NewPage, size: Size) -> None:
     chat = await new_page(**PHONE, reduced_motion="reduce")
     for tag in size.pick(small=["ta", "el", "fa"], full=sorted(folder.name for folder in LANGUAGES.glob("*/"))):
         await chat.page.goto("/")
         await chat.page.evaluate("tag => localStorage.setItem('ebb-language', tag)", tag)
         await chat.page.reload()
-        await chat.button(text_in(tag, "open")).tap()
-        await chat.button(text_in(tag, "menu")).tap()
-        await expect(chat.page.get_by_role("menuitem").first).to_be_visible()
+        await chat.button(text_in(tag, "chats", "open")).tap()
+        await chat.button(text_in(tag, "views", "settings")).tap()
+        await expect(chat.page.get_by_role("dialog")).to_be_visible()
         assert (tag, await chat.page.evaluate(WIDER)) == (tag, [])
 
 
-def text_in(tag: str, name: str) -> str:
-    """Return a text about the list of chats in a language."""
+def text_in(tag: str, topic: str, name: str) -> str:
+    """Return a text of the page in a language."""
     page = (LANGUAGES / tag / "page.ts").read_text()
-    found = re.search(rf'\n  chats: {{.*?\n    {name}: "(.*?)"', page, re.DOTALL)
+    found = re.search(rf'\n  {topic}: {{.*?\n    {name}: "(.*?)"', page, re.DOTALL)
     assert found is not None
     return found[1]

@@ -138,7 +138,7 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
     await chat.send("Nobody asked.")
     await chat.expect_status("complete")
     await chat.page.keyboard.press("Control+k")
-    await chat.page.keyboard.type("appearance")
+    await chat.page.keyboard.type("notifications")
     await chat.page.keyboard.press("Enter")
     await expect(chat.page.get_by_text("require HTTPS")).to_have_count(0)
     await chat.page.get_by_label("Notify me when an answer ends").check()
@@ -203,12 +203,12 @@ async def test_palette_is_reachable_on_a_phone(browser: Browser, server: Running
     context, chat = await opened(browser, server, **PHONE)
     await chat.page.goto("/")
     await chat.button("Open the list of chats").tap()
-    await chat.button("More").tap()
-    await chat.page.get_by_role("menuitem", name="Search and commands").tap()
+    await chat.button("Settings").tap()
+    await chat.button("Search and commands").tap()
     await expect(chat.page.get_by_role("combobox")).to_be_focused()
     assert await violations(chat, ALL) == []
-    await chat.page.get_by_role("option", name="Appearance").tap()
-    await expect(chat.page.get_by_role("dialog", name="Appearance")).to_be_visible()
+    await chat.page.get_by_role("option", name="Settings", exact=True).tap()
+    await expect(chat.page.get_by_role("dialog", name="Settings")).to_be_visible()
     await context.close()
 
 
@@ -234,10 +234,9 @@ async def test_page_opens_without_connection_in_a_chosen_language(
     context, chat = await opened(browser, server)
     await chat.page.goto("/")
     await chat.page.wait_for_function("() => navigator.serviceWorker.ready.then(() => true)")
-    await chat.button("More").click()
-    await chat.page.get_by_role("menuitem", name="Appearance").click()
+    await chat.button("Settings").click()
     await chat.page.get_by_label("Language").select_option("Deutsch")
-    await expect(chat.page.get_by_role("dialog", name="Darstellung")).to_be_visible()
+    await expect(chat.page.get_by_role("dialog", name="Einstellungen")).to_be_visible()
     # The texts in the language were loaded before the worker could keep them. A worker for the language keeps them.
     await chat.page.wait_for_function(KEEPS_GERMAN)
     await context.set_offline(True)

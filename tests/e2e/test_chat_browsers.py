@@ -30,7 +30,7 @@ async def test_page_works_where_cookies_are_blocked(chromium_path: str, server: 
         await chat.open_new_chat(tokens=1)
         await chat.send("When is high water?")
         await chat.expect_status("incomplete")
-        await chat.open_menu_item("Appearance")
+        await chat.button("Settings").click()
         await chat.page.get_by_text("Dark", exact=True).click()
         await expect(chat.page.locator("html")).to_have_attribute("data-theme", "dark")
         await context.close()

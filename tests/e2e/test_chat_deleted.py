@@ -7,8 +7,7 @@ from tests.e2e.showcase import long_chat
 
 
 async def open_deleted(chat: ChatPage) -> None:
-    await chat.button("More").click()
-    await chat.page.get_by_role("menuitem", name="Recently deleted").click()
+    await chat.open_menu_item("Recently deleted")
     await expect(chat.page.get_by_role("dialog", name="Recently deleted")).to_be_visible()
 
 
@@ -51,8 +50,7 @@ async def test_all_chats_can_be_deleted_and_found_again(chat: ChatPage) -> None:
     kept = [await chat.new_chat(tokens=1, title=f"One of all {number}") for number in range(2)]
     await chat.page.goto("/")
     await expect(chat.chats.get_by_text("One of all 1", exact=True)).to_be_visible()
-    await chat.button("More").click()
-    await chat.page.get_by_role("menuitem", name="Delete all chats…").click()
+    await chat.open_menu_item("Delete all chats…")
     await chat.button("Delete all").click()
 
     await expect(chat.chats).to_have_count(0)

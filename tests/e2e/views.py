@@ -43,7 +43,7 @@ class Views:
             self.menu,
             self.archive,
             self.settings,
-            self.appearance,
+            self.preferences,
             self.keys,
             self.palette,
             self.live,
@@ -149,9 +149,10 @@ class Views:
         await self._showcase()
         await self._chat.button("Chat settings").click()
 
-    async def appearance(self) -> None:
+    async def preferences(self) -> None:
         await self._list()
-        await self._item("Appearance")
+        await self._chat.button("Settings").click()
+        await self._chat.page.get_by_role("dialog", name="Settings").wait_for()
 
     async def keys(self) -> None:
         await self._showcase()
@@ -305,8 +306,7 @@ class Views:
             await self._chat.button("Open the list of chats").click()
 
     async def _item(self, name: str) -> None:
-        await self._chat.button("More").click()
-        await self._chat.page.get_by_role("menuitem", name=name).click()
+        await self._chat.open_menu_item(name)
 
     async def _top(self) -> None:
         await self._chat.thread.evaluate("element => element.scrollTo(0, 0)")

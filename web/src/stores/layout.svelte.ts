@@ -2,7 +2,7 @@ import { MediaQuery } from "svelte/reactivity";
 
 import type { Chat } from "./chat.svelte";
 
-export type DialogName = "settings" | "appearance" | "help" | "tree" | "deleted" | "deleteAll" | "import" | "organize" | "share" | "account" | "palette";
+export type DialogName = "settings" | "preferences" | "help" | "tree" | "deleted" | "deleteAll" | "import" | "organize" | "share" | "account" | "palette";
 
 /** Parts of the page that are open around the conversation. */
 export class Layout {

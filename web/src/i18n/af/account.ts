@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Administrateur",
     key: "Aangemeld met ’n sleutel",
     out: "Meld af",
-    appearance: "Voorkoms en taal",
     people: "Mense en limiete",
     usage: "Gebruik in die laaste 30 dae",
     noUsage: "Nog geen antwoorde nie.",

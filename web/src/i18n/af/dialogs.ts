@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Teksgrootte",
     language: "Taal",
+    notifications: "Kennisgewings",
     notify: "Laat weet my wanneer ’n antwoord klaar is terwyl hierdie oortjie versteek is",
     notifyInsecure: "Kennisgewings, en die installering van Ebb as ’n toep, vereis HTTPS of ’n blaaier op die bediener se eie masjien.",
     notifyRefused: "Die blaaier laat nie kennisgewings van hierdie bladsy toe nie.",

@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Geargiveerde kletse",
     menu: "Meer",
     menuOf: (title) => `Meer aksies vir ${title}`,
+    menuOf: (title) => `Meer oor ${title}`,
     selected: (title) => `Kies ${title}`,
     notChanged: "Die klets is nie verander nie.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Instellings",
     account: "Rekening",
     palette: "Soek en opdragte",
     admin: "Mense en limiete",

@@ -64,7 +64,6 @@ export const texts: AccountTexts = {
     admin: "مسؤول",
     key: "تم تسجيل الدخول بمفتاح",
     out: "تسجيل الخروج",
-    appearance: "المظهر واللغة",
     people: "الأشخاص والحدود",
     usage: "الاستخدام في آخر 30 يومًا",
     noUsage: "لا توجد إجابات بعد.",

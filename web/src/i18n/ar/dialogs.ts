@@ -166,6 +166,7 @@ export const texts: DialogTexts = {
     },
     size: "حجم النص",
     language: "اللغة",
+    notifications: "الإشعارات",
     notify: "إرسال إشعار عند انتهاء إجابة وعلامة التبويب هذه مخفية",
     notifyInsecure: "تتطلب الإشعارات وتثبيت Ebb كتطبيق اتصال HTTPS أو متصفحًا على حاسوب الخادم نفسه.",
     notifyRefused: "لا يسمح المتصفح بالإشعارات لهذه الصفحة.",

@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "أمس",
     week: "آخر سبعة أيام",
     archived: "الدردشات المؤرشفة",
-    menu: "المزيد",
     menuOf: (title) => `خيارات أخرى: ${title}`,
     selected: (title) => `تحديد ${title}`,
     notChanged: "لم تتغيّر الدردشة.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "الإعدادات",
     account: "الحساب",
     palette: "البحث والأوامر",
     admin: "الأشخاص والحدود",

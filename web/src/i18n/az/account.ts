@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Açarla daxil olunub",
     out: "Çıxış",
-    appearance: "Görünüş və dil",
     people: "İstifadəçilər və limitlər",
     usage: "Son 30 gündə istifadə",
     noUsage: "Hələ cavab yoxdur.",

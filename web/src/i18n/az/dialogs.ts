@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "Mətn ölçüsü",
     language: "Dil",
+    notifications: "Bildirişlər",
     notify: "Bu vərəq görünməyəndə cavab bitərsə, mənə bildir",
     notifyInsecure: "Bildirişlər və Ebb-in tətbiq kimi quraşdırılması üçün HTTPS və ya serverin öz kompüterindəki brauzer lazımdır.",
     notifyRefused: "Brauzer bu səhifənin bildirişlərinə icazə vermir.",

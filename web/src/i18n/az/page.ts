@@ -101,6 +101,7 @@ export const texts: Catalogue = {
     archived: "Arxivlənmiş söhbətlər",
     menu: "Daha çox",
     menuOf: (title) => `${title}: digər seçimlər`,
+    menuOf: (title) => `Daha çox: ${title}`,
     selected: (title) => `Seç: ${title}`,
     notChanged: "Söhbət dəyişdirilmədi.",
   },
@@ -300,6 +301,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Parametrlər",
     account: "Hesab",
     palette: "Axtarış və əmrlər",
     admin: "İstifadəçilər və limitlər",

@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Учора",
     week: "Апошнія сем дзён",
     archived: "Архіўныя чаты",
-    menu: "Яшчэ",
     menuOf: (title) => `Дзеянні з чатам «${title}»`,
     selected: (title) => `Выбраць «${title}»`,
     notChanged: "Чат не зменены.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Налады",
     account: "Уліковы запіс",
     palette: "Пошук і каманды",
     admin: "Карыстальнікі і ліміты",

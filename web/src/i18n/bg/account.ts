@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Администратор",
     key: "Влезли сте с ключ",
     out: "Изход",
-    appearance: "Облик и език",
     people: "Потребители и лимити",
     usage: "Използване през последните 30 дни",
     noUsage: "Още няма отговори.",

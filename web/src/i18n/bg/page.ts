@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Архивирани чатове",
     menu: "Още",
     menuOf: (title) => `Още действия с „${title}“`,
+    menuOf: (title) => `Още за „${title}“`,
     selected: (title) => `Избиране на „${title}“`,
     notChanged: "Чатът не е променен.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Настройки",
     account: "Профил",
     palette: "Търсене и команди",
     admin: "Потребители и лимити",

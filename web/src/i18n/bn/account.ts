@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "অ্যাডমিন",
     key: "অ্যাক্সেস কী দিয়ে লগ ইন করা",
     out: "লগ আউট করুন",
-    appearance: "চেহারা ও ভাষা",
     people: "ব্যবহারকারী ও সীমা",
     usage: "গত 30 দিনের ব্যবহার",
     noUsage: "এখনও কোনো উত্তর নেই।",

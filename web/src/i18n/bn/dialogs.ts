@@ -102,6 +102,7 @@ export const texts: DialogTexts = {
     themes: { system: "সিস্টেম", light: "হালকা", dark: "গাঢ়" },
     size: "লেখার আকার",
     language: "ভাষা",
+    notifications: "বিজ্ঞপ্তি",
     notify: "এই ট্যাব আড়ালে থাকার সময় উত্তর শেষ হলে আমাকে জানান",
     notifyInsecure: "বিজ্ঞপ্তি পেতে এবং Ebb-কে অ্যাপ হিসেবে ইনস্টল করতে HTTPS বা সার্ভারের নিজের মেশিনের ব্রাউজার লাগবে।",
     notifyRefused: "ব্রাউজার এই পৃষ্ঠাকে বিজ্ঞপ্তি পাঠাতে দেয় না।",

@@ -99,7 +99,6 @@ export const texts: Catalogue = {
     yesterday: "গতকাল",
     week: "গত সাত দিন",
     archived: "আর্কাইভ করা চ্যাট",
-    menu: "আরও",
     menuOf: (title) => `${title}: আরও বিকল্প`,
     selected: (title) => `${title} বেছে নিন`,
     notChanged: "চ্যাটটি বদলানো যায়নি।",
@@ -300,6 +299,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "সেটিংস",
     account: "অ্যাকাউন্ট",
     palette: "অনুসন্ধান ও কমান্ড",
     admin: "ব্যবহারকারী ও সীমা",

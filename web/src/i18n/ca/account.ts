@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Administrador",
     key: "Sessió iniciada amb una clau",
     out: "Tanca la sessió",
-    appearance: "Aparença i idioma",
     people: "Persones i límits",
     usage: "Ús dels últims 30 dies",
     noUsage: "Encara no hi ha cap resposta.",

@@ -117,6 +117,7 @@ export const texts: DialogTexts = {
     },
     size: "Mida del text",
     language: "Idioma",
+    notifications: "Notificacions",
     notify: "Avisa’m quan s’acabi una resposta mentre aquesta pestanya estigui amagada",
     notifyInsecure: "Les notificacions i la instal·lació de l’Ebb com a aplicació requereixen HTTPS o un navegador a la mateixa màquina del servidor.",
     notifyRefused: "El navegador no permet les notificacions d’aquesta pàgina.",

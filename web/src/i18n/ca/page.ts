@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Ahir",
     week: "Últims set dies",
     archived: "Xats arxivats",
-    menu: "Més",
     menuOf: (title) => `Més accions de ${title}`,
     selected: (title) => `Selecciona ${title}`,
     notChanged: "No s’ha modificat el xat.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Configuració",
     account: "Compte",
     palette: "Cerca i ordres",
     admin: "Persones i límits",

@@ -53,7 +53,6 @@ export const texts: AccountTexts = {
     admin: "Správce",
     key: "Přihlášení klíčem",
     out: "Odhlásit se",
-    appearance: "Vzhled a jazyk",
     people: "Uživatelé a limity",
     usage: "Využití za posledních 30 dní",
     noUsage: "Zatím žádné odpovědi.",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Velikost textu",
     language: "Jazyk",
+    notifications: "Oznámení",
     notify: "Upozornit mě, když se odpověď dokončí a tato karta je skrytá",
     notifyInsecure: "Oznámení a instalace Ebb jako aplikace vyžadují HTTPS nebo prohlížeč přímo na počítači serveru.",
     notifyRefused: "Prohlížeč této stránce nepovoluje oznámení.",

@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Archivované chaty",
     menu: "Více",
     menuOf: (title) => `Další akce: ${title}`,
+    menuOf: (title) => `Více: ${title}`,
     selected: (title) => `Vybrat: ${title}`,
     notChanged: "Chat nebyl změněn.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Nastavení",
     account: "Účet",
     palette: "Hledání a příkazy",
     admin: "Uživatelé a limity",

@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Logget ind med en nøgle",
     out: "Log ud",
-    appearance: "Udseende og sprog",
     people: "Personer og grænser",
     usage: "Forbrug de seneste 30 dage",
     noUsage: "Ingen svar endnu.",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Tekststørrelse",
     language: "Sprog",
+    notifications: "Notifikationer",
     notify: "Giv mig besked, når et svar er færdigt, mens denne fane er skjult",
     notifyInsecure: "Notifikationer og installation af Ebb som app kræver HTTPS eller en browser på serverens egen maskine.",
     notifyRefused: "Browseren tillader ikke notifikationer fra denne side.",

@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Arkiverede chats",
     menu: "Mere",
     menuOf: (title) => `Flere handlinger for ${title}`,
+    menuOf: (title) => `Mere om ${title}`,
     selected: (title) => `Vælg ${title}`,
     notChanged: "Chatten blev ikke ændret.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Indstillinger",
     account: "Konto",
     palette: "Søgning og kommandoer",
     admin: "Personer og grænser",

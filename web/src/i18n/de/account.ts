@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Administration",
     key: "Mit einem Schlüssel angemeldet",
     out: "Abmelden",
-    appearance: "Darstellung und Sprache",
     people: "Personen und Limits",
     usage: "Nutzung der letzten 30 Tage",
     noUsage: "Noch keine Antworten.",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Textgröße",
     language: "Sprache",
+    notifications: "Benachrichtigungen",
     notify: "Benachrichtige mich, wenn eine Antwort fertig wird, während dieser Tab verborgen ist",
     notifyInsecure: "Benachrichtigungen und die Installation von Ebb als App brauchen HTTPS oder einen Browser auf dem Rechner des Servers.",
     notifyRefused: "Der Browser erlaubt dieser Seite keine Benachrichtigungen.",

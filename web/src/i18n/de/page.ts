@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Archivierte Chats",
     menu: "Mehr",
     menuOf: (title) => `Weitere Aktionen für ${title}`,
+    menuOf: (title) => `Mehr zu ${title}`,
     selected: (title) => `${title} auswählen`,
     notChanged: "Der Chat wurde nicht geändert.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Einstellungen",
     account: "Konto",
     palette: "Suche und Befehle",
     admin: "Personen und Limits",

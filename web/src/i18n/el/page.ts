@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Αρχειοθετημένες συνομιλίες",
     menu: "Περισσότερα",
     menuOf: (title) => `Περισσότερες ενέργειες: ${title}`,
+    menuOf: (title) => `Περισσότερα: ${title}`,
     selected: (title) => `Επιλογή: ${title}`,
     notChanged: "Η συνομιλία δεν άλλαξε.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Ρυθμίσεις",
     account: "Λογαριασμός",
     palette: "Αναζήτηση και εντολές",
     admin: "Άτομα και όρια",

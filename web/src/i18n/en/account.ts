@@ -46,7 +46,6 @@ export const texts = {
     admin: "Administrator",
     key: "Logged in with a key",
     out: "Log out",
-    appearance: "Appearance and language",
     people: "People and limits",
     usage: "Usage in the last 30 days",
     noUsage: "No answers yet.",

@@ -100,6 +100,7 @@ export const texts = {
     themes: { system: "System", light: "Light", dark: "Dark" },
     size: "Text size",
     language: "Language",
+    notifications: "Notifications",
     notify: "Notify me when an answer ends while this tab is hidden",
     notifyInsecure: "Notifications, and installing Ebb as an app, require HTTPS or a browser on the server's own machine.",
     notifyRefused: "The browser does not allow notifications for this page.",

@@ -97,6 +97,7 @@ export const texts = {
     archived: "Archived chats",
     menu: "More",
     menuOf: (title: string) => `More actions for ${title}`,
+    menuOf: (title: string) => `More about ${title}`,
     selected: (title: string) => `Select ${title}`,
     notChanged: "The chat was not changed.",
   },
@@ -299,6 +300,7 @@ export const texts = {
 
   /** Titles of views whose texts are loaded with them. */
   views: {
+    settings: "Settings",
     account: "Account",
     palette: "Search and commands",
     admin: "People and limits",

@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Administrador",
     key: "Sesión iniciada con una clave",
     out: "Cerrar sesión",
-    appearance: "Apariencia e idioma",
     people: "Personas y límites",
     usage: "Uso en los últimos 30 días",
     noUsage: "Aún no hay respuestas.",

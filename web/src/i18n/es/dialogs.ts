@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Tamaño del texto",
     language: "Idioma",
+    notifications: "Notificaciones",
     notify: "Avisarme cuando termine una respuesta mientras esta pestaña está oculta",
     notifyInsecure: "Las notificaciones y la instalación de Ebb como aplicación requieren HTTPS o un navegador en la máquina del servidor.",
     notifyRefused: "El navegador no permite notificaciones de esta página.",

@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Ayer",
     week: "Últimos siete días",
     archived: "Chats archivados",
-    menu: "Más",
     menuOf: (title) => `Más acciones de ${title}`,
     selected: (title) => `Seleccionar ${title}`,
     notChanged: "No se ha modificado el chat.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Ajustes",
     account: "Cuenta",
     palette: "Búsqueda y comandos",
     admin: "Personas y límites",

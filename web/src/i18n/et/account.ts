@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Administraator",
     key: "Võtmega sisse logitud",
     out: "Logi välja",
-    appearance: "Välimus ja keel",
     people: "Inimesed ja piirangud",
     usage: "Kasutus viimase 30 päeva jooksul",
     noUsage: "Vastuseid veel pole.",

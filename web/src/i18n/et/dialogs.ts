@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Teksti suurus",
     language: "Keel",
+    notifications: "Teavitused",
     notify: "Teavita mind, kui vastus saab valmis ajal, mil see vaheleht on peidus",
     notifyInsecure: "Teavitused ja Ebbi paigaldamine rakendusena nõuavad HTTPS-i või brauserit serveri enda arvutis.",
     notifyRefused: "Brauser ei luba sellel lehel teavitusi.",

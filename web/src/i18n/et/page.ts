@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Arhiivitud vestlused",
     menu: "Rohkem",
     menuOf: (title) => `Rohkem toiminguid: ${title}`,
+    menuOf: (title) => `Rohkem: ${title}`,
     selected: (title) => `Vali ${title}`,
     notChanged: "Vestlust ei muudetud.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Seaded",
     account: "Konto",
     palette: "Otsing ja käsud",
     admin: "Inimesed ja piirangud",

@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Administratzailea",
     key: "Saioa gako batekin hasita",
     out: "Amaitu saioa",
-    appearance: "Itxura eta hizkuntza",
     people: "Pertsonak eta mugak",
     usage: "Azken 30 egunetako erabilera",
     noUsage: "Ez dago erantzunik oraindik.",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Testuaren tamaina",
     language: "Hizkuntza",
+    notifications: "Jakinarazpenak",
     notify: "Jakinarazi erantzun bat amaitzen denean fitxa hau ezkutuan dagoela",
     notifyInsecure: "Jakinarazpenek, eta Ebb aplikazio gisa instalatzeak, HTTPS edo zerbitzariaren makinan bertan dagoen nabigatzaile bat behar dute.",
     notifyRefused: "Nabigatzaileak ez du orri honen jakinarazpenik onartzen.",

@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Atzo",
     week: "Azken zazpi egunak",
     archived: "Artxibatutako txatak",
-    menu: "Gehiago",
     menuOf: (title) => `Ekintza gehiago: ${title}`,
     selected: (title) => `Hautatu ${title}`,
     notChanged: "Ez da txata aldatu.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Ezarpenak",
     account: "Kontua",
     palette: "Bilaketa eta komandoak",
     admin: "Pertsonak eta mugak",

@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "مدیر",
     key: "با کلید وارد شده‌اید",
     out: "خروج",
-    appearance: "ظاهر و زبان",
     people: "افراد و محدودیت‌ها",
     usage: "مصرف 30 روز گذشته",
     noUsage: "هنوز پاسخی نیست.",

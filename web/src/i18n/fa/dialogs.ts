@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "اندازهٔ متن",
     language: "زبان",
+    notifications: "اعلان‌ها",
     notify: "وقتی این زبانه پنهان است، پایان پاسخ به من اطلاع داده شود",
     notifyInsecure: "اعلان‌ها و نصب Ebb به‌عنوان برنامه به HTTPS یا مرورگری روی خود رایانهٔ سرور نیاز دارند.",
     notifyRefused: "مرورگر اجازهٔ اعلان به این صفحه نمی‌دهد.",

@@ -99,7 +99,6 @@ export const texts: Catalogue = {
     yesterday: "دیروز",
     week: "هفت روز گذشته",
     archived: "گفتگوهای بایگانی‌شده",
-    menu: "بیشتر",
     menuOf: (title) => `گزینه‌های بیشتر برای ${title}`,
     selected: (title) => `انتخاب ${title}`,
     notChanged: "گفتگو تغییر نکرد.",
@@ -300,6 +299,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "تنظیمات",
     account: "حساب",
     palette: "جستجو و فرمان‌ها",
     admin: "افراد و محدودیت‌ها",

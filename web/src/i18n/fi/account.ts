@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Ylläpitäjä",
     key: "Kirjauduttu avaimella",
     out: "Kirjaudu ulos",
-    appearance: "Ulkoasu ja kieli",
     people: "Henkilöt ja rajat",
     usage: "Käyttö viimeisten 30 päivän aikana",
     noUsage: "Ei vielä vastauksia.",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Tekstin koko",
     language: "Kieli",
+    notifications: "Ilmoitukset",
     notify: "Ilmoita minulle, kun vastaus valmistuu tämän välilehden ollessa piilossa",
     notifyInsecure: "Ilmoitukset ja Ebbin asentaminen sovelluksena edellyttävät HTTPS:ää tai selainta palvelimen omalla koneella.",
     notifyRefused: "Selain ei salli ilmoituksia tältä sivulta.",

@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Arkistoidut keskustelut",
     menu: "Lisää",
     menuOf: (title) => `Lisää toimintoja: ${title}`,
+    menuOf: (title) => `Lisää: ${title}`,
     selected: (title) => `Valitse ${title}`,
     notChanged: "Keskustelua ei muutettu.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Asetukset",
     account: "Tili",
     palette: "Haku ja komennot",
     admin: "Henkilöt ja rajat",

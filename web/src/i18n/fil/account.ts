@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Naka-log in gamit ang key",
     out: "Mag-log out",
-    appearance: "Hitsura at wika",
     people: "Mga tao at limitasyon",
     usage: "Paggamit sa nakaraang 30 araw",
     noUsage: "Wala pang sagot.",

@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "Laki ng text",
     language: "Wika",
+    notifications: "Mga notipikasyon",
     notify: "Abisuhan ako kapag natapos ang sagot habang nakatago ang tab na ito",
     notifyInsecure: "Kailangan ng HTTPS o ng browser sa mismong machine ng server para sa mga notification at sa pag-install ng Ebb bilang app.",
     notifyRefused: "Hindi pinapayagan ng browser ang mga notification para sa page na ito.",

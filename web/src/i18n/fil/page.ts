@@ -101,6 +101,7 @@ export const texts: Catalogue = {
     archived: "Mga naka-archive na chat",
     menu: "Higit pa",
     menuOf: (title) => `Iba pang aksyon para sa ${title}`,
+    menuOf: (title) => `Higit pa para sa ${title}`,
     selected: (title) => `Piliin ang ${title}`,
     notChanged: "Hindi nabago ang chat.",
   },
@@ -300,6 +301,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Mga setting",
     account: "Account",
     palette: "Paghahanap at mga command",
     admin: "Mga tao at limitasyon",

@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Administrateur",
     key: "Connecté avec une clé",
     out: "Se déconnecter",
-    appearance: "Apparence et langue",
     people: "Utilisateurs et limites",
     usage: "Utilisation des 30 derniers jours",
     noUsage: "Aucune réponse pour l’instant.",

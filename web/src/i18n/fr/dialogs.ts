@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Taille du texte",
     language: "Langue",
+    notifications: "Notifications",
     notify: "Me prévenir quand une réponse se termine et que cet onglet est masqué",
     notifyInsecure: "Les notifications et l’installation d’Ebb comme application nécessitent HTTPS ou un navigateur sur la machine du serveur.",
     notifyRefused: "Le navigateur n’autorise pas les notifications pour cette page.",

@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Hier",
     week: "Sept derniers jours",
     archived: "Conversations archivées",
-    menu: "Plus",
     menuOf: (title) => `Plus d’actions pour ${title}`,
     selected: (title) => `Sélectionner ${title}`,
     notChanged: "La conversation n’a pas été modifiée.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Réglages",
     account: "Compte",
     palette: "Recherche et commandes",
     admin: "Utilisateurs et limites",

@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Administrador",
     key: "Sesión iniciada cunha clave",
     out: "Pechar sesión",
-    appearance: "Aparencia e idioma",
     people: "Persoas e límites",
     usage: "Uso nos últimos 30 días",
     noUsage: "Aínda non hai respostas.",

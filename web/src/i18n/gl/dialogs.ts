@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Tamaño do texto",
     language: "Idioma",
+    notifications: "Notificacións",
     notify: "Avisarme cando remate unha resposta mentres esta lapela estea oculta",
     notifyInsecure: "As notificacións e a instalación de Ebb como aplicación requiren HTTPS ou un navegador na propia máquina do servidor.",
     notifyRefused: "O navegador non permite as notificacións desta páxina.",

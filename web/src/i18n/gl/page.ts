@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Onte",
     week: "Últimos sete días",
     archived: "Chats arquivados",
-    menu: "Máis",
     menuOf: (title) => `Máis accións de ${title}`,
     selected: (title) => `Seleccionar ${title}`,
     notChanged: "Non se modificou o chat.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Axustes",
     account: "Conta",
     palette: "Busca e ordes",
     admin: "Persoas e límites",

@@ -53,7 +53,6 @@ export const texts: AccountTexts = {
     admin: "מנהל מערכת",
     key: "מחובר עם מפתח",
     out: "התנתקות",
-    appearance: "מראה ושפה",
     people: "אנשים ומגבלות",
     usage: "שימוש ב-30 הימים האחרונים",
     noUsage: "אין עדיין תשובות.",

@@ -116,6 +116,7 @@ export const texts: DialogTexts = {
     },
     size: "גודל הטקסט",
     language: "שפה",
+    notifications: "התראות",
     notify: "לשלוח לי התראה כשתשובה מסתיימת והכרטיסייה הזו מוסתרת",
     notifyInsecure: "התראות והתקנת Ebb כאפליקציה דורשות HTTPS או דפדפן במחשב של השרת עצמו.",
     notifyRefused: "הדפדפן לא מאפשר התראות לדף הזה.",

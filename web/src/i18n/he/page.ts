@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "אתמול",
     week: "שבעת הימים האחרונים",
     archived: "צ׳אטים בארכיון",
-    menu: "עוד",
     menuOf: (title) => `אפשרויות נוספות עבור ${title}`,
     selected: (title) => `בחירת ${title}`,
     notChanged: "הצ׳אט לא השתנה.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "הגדרות",
     account: "חשבון",
     palette: "חיפוש ופקודות",
     admin: "אנשים ומגבלות",

@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "एडमिन",
     key: "कुंजी से लॉग इन किया गया",
     out: "लॉग आउट करें",
-    appearance: "दिखावट और भाषा",
     people: "लोग और सीमाएँ",
     usage: "पिछले 30 दिनों का इस्तेमाल",
     noUsage: "अभी कोई जवाब नहीं है।",

@@ -105,6 +105,7 @@ export const texts: DialogTexts = {
     themes: { system: "सिस्टम", light: "हल्का", dark: "गहरा" },
     size: "टेक्स्ट का साइज़",
     language: "भाषा",
+    notifications: "सूचनाएँ",
     notify: "यह टैब छिपा हो और जवाब पूरा हो जाए तो मुझे सूचना दें",
     notifyInsecure: "सूचनाओं और Ebb को ऐप के रूप में इंस्टॉल करने के लिए HTTPS या सर्वर की मशीन पर ही चल रहा ब्राउज़र चाहिए।",
     notifyRefused: "ब्राउज़र इस पेज को सूचनाएँ भेजने की अनुमति नहीं देता।",

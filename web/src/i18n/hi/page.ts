@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "कल",
     week: "पिछले सात दिन",
     archived: "आर्काइव की गई चैट",
-    menu: "ज़्यादा",
     menuOf: (title) => `${title} के लिए ज़्यादा विकल्प`,
     selected: (title) => `${title} चुनें`,
     notChanged: "चैट नहीं बदली गई।",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "सेटिंग",
     account: "खाता",
     palette: "खोज और कमांड",
     admin: "लोग और सीमाएँ",

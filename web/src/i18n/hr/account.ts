@@ -54,7 +54,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Prijavljeni ste ključem",
     out: "Odjava",
-    appearance: "Izgled i jezik",
     people: "Korisnici i ograničenja",
     usage: "Upotreba u posljednjih 30 dana",
     noUsage: "Još nema odgovora.",

@@ -126,6 +126,7 @@ export const texts: DialogTexts = {
     },
     size: "Veličina teksta",
     language: "Jezik",
+    notifications: "Obavijesti",
     notify: "Obavijesti me kad odgovor bude gotov dok je ova kartica skrivena",
     notifyInsecure: "Obavijesti i instalacija Ebba kao aplikacije zahtijevaju HTTPS ili preglednik na računalu poslužitelja.",
     notifyRefused: "Preglednik ne dopušta obavijesti za ovu stranicu.",

@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Arhivirani razgovori",
     menu: "Više",
     menuOf: (title) => `Više radnji: ${title}`,
+    menuOf: (title) => `Više: ${title}`,
     selected: (title) => `Odaberi: ${title}`,
     notChanged: "Razgovor nije promijenjen.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Postavke",
     account: "Račun",
     palette: "Pretraživanje i naredbe",
     admin: "Korisnici i ograničenja",

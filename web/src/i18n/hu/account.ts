@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "Rendszergazda",
     key: "Kulccsal bejelentkezve",
     out: "Kijelentkezés",
-    appearance: "Megjelenés és nyelv",
     people: "Személyek és korlátok",
     usage: "Használat az elmúlt 30 napban",
     noUsage: "Még nincsenek válaszok.",

@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "Szövegméret",
     language: "Nyelv",
+    notifications: "Értesítések",
     notify: "Értesítés, ha egy válasz elkészül, miközben ez a lap a háttérben van",
     notifyInsecure: "Az értesítésekhez és az Ebb alkalmazásként való telepítéséhez HTTPS vagy a kiszolgáló saját gépén futó böngésző szükséges.",
     notifyRefused: "A böngésző nem engedélyez értesítéseket ezen az oldalon.",

@@ -101,6 +101,7 @@ export const texts: Catalogue = {
     archived: "Archivált csevegések",
     menu: "Továbbiak",
     menuOf: (title) => `További műveletek: ${title}`,
+    menuOf: (title) => `Továbbiak: ${title}`,
     selected: (title) => `Kijelölés: ${title}`,
     notChanged: "A csevegés nem változott.",
   },
@@ -300,6 +301,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Beállítások",
     account: "Fiók",
     palette: "Keresés és parancsok",
     admin: "Személyek és korlátok",

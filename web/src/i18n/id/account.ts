@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Masuk dengan kunci",
     out: "Keluar",
-    appearance: "Tampilan dan bahasa",
     people: "Pengguna dan batas",
     usage: "Penggunaan dalam 30 hari terakhir",
     noUsage: "Belum ada jawaban.",

@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "Ukuran teks",
     language: "Bahasa",
+    notifications: "Notifikasi",
     notify: "Beri tahu saya saat jawaban selesai ketika tab ini tersembunyi",
     notifyInsecure: "Notifikasi, dan pemasangan Ebb sebagai aplikasi, memerlukan HTTPS atau browser di mesin server itu sendiri.",
     notifyRefused: "Browser tidak mengizinkan notifikasi untuk halaman ini.",

@@ -99,7 +99,6 @@ export const texts: Catalogue = {
     yesterday: "Kemarin",
     week: "7 hari terakhir",
     archived: "Obrolan diarsipkan",
-    menu: "Lainnya",
     menuOf: (title) => `Opsi lain untuk ${title}`,
     selected: (title) => `Pilih ${title}`,
     notChanged: "Obrolan tidak berhasil diubah.",
@@ -300,6 +299,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Pengaturan",
     account: "Akun",
     palette: "Pencarian dan perintah",
     admin: "Pengguna dan batas",

@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Stjórnandi",
     key: "Skráð inn með lykli",
     out: "Skrá út",
-    appearance: "Útlit og tungumál",
     people: "Fólk og takmörk",
     usage: "Notkun síðustu 30 daga",
     noUsage: "Engin svör enn.",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Textastærð",
     language: "Tungumál",
+    notifications: "Tilkynningar",
     notify: "Láta mig vita þegar svar er tilbúið á meðan þessi flipi er falinn",
     notifyInsecure: "Tilkynningar og uppsetning Ebb sem forrits krefjast HTTPS eða vafra á vél þjónsins sjálfs.",
     notifyRefused: "Vafrinn leyfir ekki tilkynningar frá þessari síðu.",

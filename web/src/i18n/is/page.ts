@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Spjöll í geymslu",
     menu: "Meira",
     menuOf: (title) => `Fleiri aðgerðir: ${title}`,
+    menuOf: (title) => `Meira um ${title}`,
     selected: (title) => `Velja ${title}`,
     notChanged: "Spjallinu var ekki breytt.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Stillingar",
     account: "Aðgangur",
     palette: "Leit og skipanir",
     admin: "Fólk og takmörk",

@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Amministratore",
     key: "Accesso con una chiave",
     out: "Esci",
-    appearance: "Aspetto e lingua",
     people: "Persone e limiti",
     usage: "Utilizzo negli ultimi 30 giorni",
     noUsage: "Ancora nessuna risposta.",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Dimensione del testo",
     language: "Lingua",
+    notifications: "Notifiche",
     notify: "Avvisami quando una risposta termina mentre questa scheda è nascosta",
     notifyInsecure: "Le notifiche e l’installazione di Ebb come app richiedono HTTPS o un browser sulla macchina del server.",
     notifyRefused: "Il browser non consente notifiche da questa pagina.",

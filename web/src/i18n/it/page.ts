@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Ieri",
     week: "Ultimi sette giorni",
     archived: "Chat archiviate",
-    menu: "Altro",
     menuOf: (title) => `Altre azioni per ${title}`,
     selected: (title) => `Seleziona ${title}`,
     notChanged: "La chat non è stata modificata.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Impostazioni",
     account: "Account",
     palette: "Ricerca e comandi",
     admin: "Persone e limiti",

@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "管理者",
     key: "キーでログイン中",
     out: "ログアウト",
-    appearance: "外観と言語",
     people: "ユーザーと上限",
     usage: "過去 30 日間の使用量",
     noUsage: "回答はまだありません。",

@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "文字サイズ",
     language: "言語",
+    notifications: "通知",
     notify: "このタブが非表示のときに回答が完了したら通知する",
     notifyInsecure: "通知と、アプリとしての Ebb のインストールには、HTTPS か、サーバーと同じマシンのブラウザーが必要です。",
     notifyRefused: "ブラウザーがこのページの通知を許可していません。",

@@ -99,7 +99,6 @@ export const texts: Catalogue = {
     yesterday: "昨日",
     week: "過去 7 日間",
     archived: "アーカイブ済みのチャット",
-    menu: "その他",
     menuOf: (title) => `「${title}」のその他の操作`,
     selected: (title) => `「${title}」を選択`,
     notChanged: "チャットを変更できませんでした。",
@@ -300,6 +299,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "設定",
     account: "アカウント",
     palette: "検索とコマンド",
     admin: "ユーザーと上限",

@@ -101,6 +101,7 @@ export const texts: Catalogue = {
     archived: "დაარქივებული ჩატები",
     menu: "მეტი",
     menuOf: (title) => `სხვა მოქმედებები: ${title}`,
+    menuOf: (title) => `${title}: მეტი`,
     selected: (title) => `${title}: არჩევა`,
     notChanged: "ჩატი არ შეიცვალა.",
   },
@@ -300,6 +301,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "პარამეტრები",
     account: "ანგარიში",
     palette: "ძიება და ბრძანებები",
     admin: "მომხმარებლები და ლიმიტები",

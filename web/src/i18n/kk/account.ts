@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "Әкімші",
     key: "Кілтпен кірген",
     out: "Шығу",
-    appearance: "Көрініс және тіл",
     people: "Пайдаланушылар және шектеулер",
     usage: "Соңғы 30 күндегі пайдалану",
     noUsage: "Әзірге жауап жоқ.",

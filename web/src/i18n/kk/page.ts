@@ -101,6 +101,7 @@ export const texts: Catalogue = {
     archived: "Мұрағатталған чаттар",
     menu: "Тағы",
     menuOf: (title) => `${title}: басқа әрекеттер`,
+    menuOf: (title) => `Тағы: ${title}`,
     selected: (title) => `Таңдау: ${title}`,
     notChanged: "Чат өзгертілмеді.",
   },
@@ -300,6 +301,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Параметрлер",
     account: "Тіркелгі",
     palette: "Іздеу және командалар",
     admin: "Пайдаланушылар және шектеулер",

@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "관리자",
     key: "키로 로그인됨",
     out: "로그아웃",
-    appearance: "모양 및 언어",
     people: "사용자 및 한도",
     usage: "지난 30일 사용량",
     noUsage: "아직 답변이 없습니다.",

@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "글자 크기",
     language: "언어",
+    notifications: "알림",
     notify: "이 탭이 숨겨져 있을 때 답변이 끝나면 알림",
     notifyInsecure: "알림을 받거나 Ebb를 앱으로 설치하려면 HTTPS 또는 서버 컴퓨터의 브라우저가 필요합니다.",
     notifyRefused: "브라우저가 이 페이지의 알림을 허용하지 않습니다.",

@@ -101,6 +101,7 @@ export const texts: Catalogue = {
     archived: "보관된 채팅",
     menu: "더보기",
     menuOf: (title) => `‘${title}’ 추가 작업`,
+    menuOf: (title) => `‘${title}’ 더보기`,
     selected: (title) => `‘${title}’ 선택`,
     notChanged: "채팅을 변경하지 못했습니다.",
   },
@@ -300,6 +301,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "설정",
     account: "계정",
     palette: "검색 및 명령",
     admin: "사용자 및 한도",

@@ -58,7 +58,6 @@ export const texts: AccountTexts = {
     admin: "Administratorius",
     key: "Prisijungta su raktu",
     out: "Atsijungti",
-    appearance: "Išvaizda ir kalba",
     people: "Naudotojai ir ribos",
     usage: "Naudojimas per pastarąsias 30 dienų",
     noUsage: "Atsakymų dar nėra.",

@@ -128,6 +128,7 @@ export const texts: DialogTexts = {
     },
     size: "Teksto dydis",
     language: "Kalba",
+    notifications: "Pranešimai",
     notify: "Pranešti, kai atsakymas baigiamas, o ši kortelė paslėpta",
     notifyInsecure: "Pranešimams ir Ebb diegimui kaip programėlės reikia HTTPS arba naršyklės pačiame serverio kompiuteryje.",
     notifyRefused: "Naršyklė šiam puslapiui neleidžia rodyti pranešimų.",

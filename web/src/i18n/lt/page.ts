@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Archyvuoti pokalbiai",
     menu: "Daugiau",
     menuOf: (title) => `Daugiau veiksmų: ${title}`,
+    menuOf: (title) => `Daugiau: ${title}`,
     selected: (title) => `Pasirinkti: ${title}`,
     notChanged: "Pokalbis nepakeistas.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Nustatymai",
     account: "Paskyra",
     palette: "Paieška ir komandos",
     admin: "Naudotojai ir ribos",

@@ -54,7 +54,6 @@ export const texts: AccountTexts = {
     admin: "Administrators",
     key: "Esat pierakstījies ar atslēgu",
     out: "Izrakstīties",
-    appearance: "Izskats un valoda",
     people: "Lietotāji un limiti",
     usage: "Lietojums pēdējās 30 dienās",
     noUsage: "Vēl nav atbilžu.",

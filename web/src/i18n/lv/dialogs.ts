@@ -121,6 +121,7 @@ export const texts: DialogTexts = {
     },
     size: "Teksta lielums",
     language: "Valoda",
+    notifications: "Paziņojumi",
     notify: "Paziņot, kad atbilde ir gatava, bet šī cilne ir paslēpta",
     notifyInsecure: "Paziņojumiem un Ebb instalēšanai par lietotni ir vajadzīgs HTTPS vai pārlūks paša servera datorā.",
     notifyRefused: "Pārlūks neatļauj paziņojumus no šīs lapas.",

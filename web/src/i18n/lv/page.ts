@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Vakar",
     week: "Pēdējās septiņas dienas",
     archived: "Arhivētās tērzēšanas",
-    menu: "Vairāk",
     menuOf: (title) => `Darbības ar „${title}”`,
     selected: (title) => `Atlasīt „${title}”`,
     notChanged: "Tērzēšana netika mainīta.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Iestatījumi",
     account: "Konts",
     palette: "Meklēšana un komandas",
     admin: "Lietotāji un limiti",

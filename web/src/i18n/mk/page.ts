@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Архивирани разговори",
     menu: "Повеќе",
     menuOf: (title) => `Повеќе дејства за „${title}“`,
+    menuOf: (title) => `Повеќе за „${title}“`,
     selected: (title) => `Избери „${title}“`,
     notChanged: "Разговорот не е променет.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Поставки",
     account: "Сметка",
     palette: "Пребарување и команди",
     admin: "Корисници и ограничувања",

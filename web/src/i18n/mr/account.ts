@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "ॲडमिन",
     key: "ॲक्सेस कीने लॉग इन केले आहे",
     out: "लॉग आउट करा",
-    appearance: "स्वरूप आणि भाषा",
     people: "वापरकर्ते आणि मर्यादा",
     usage: "मागील 30 दिवसांचा वापर",
     noUsage: "अजून उत्तरे नाहीत.",

@@ -105,6 +105,7 @@ export const texts: DialogTexts = {
     themes: { system: "सिस्टम", light: "फिकट", dark: "गडद" },
     size: "मजकुराचा आकार",
     language: "भाषा",
+    notifications: "सूचना",
     notify: "हा टॅब लपलेला असताना उत्तर पूर्ण झाल्यास मला सूचित करा",
     notifyInsecure: "सूचनांसाठी आणि Ebb ॲप म्हणून इंस्टॉल करण्यासाठी HTTPS किंवा सर्व्हरच्याच मशीनवरील ब्राउझर लागतो.",
     notifyRefused: "ब्राउझर या पेजला सूचना पाठवू देत नाही.",

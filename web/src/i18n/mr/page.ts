@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "काल",
     week: "मागील सात दिवस",
     archived: "संग्रहित चॅट",
-    menu: "आणखी",
     menuOf: (title) => `${title}: आणखी पर्याय`,
     selected: (title) => `${title} निवडा`,
     notChanged: "चॅट बदलले गेले नाही.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "सेटिंग्ज",
     account: "खाते",
     palette: "शोध आणि कमांड",
     admin: "वापरकर्ते आणि मर्यादा",

@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "Pentadbir",
     key: "Anda log masuk dengan kunci",
     out: "Log keluar",
-    appearance: "Penampilan dan bahasa",
     people: "Pengguna dan had",
     usage: "Penggunaan dalam 30 hari lepas",
     noUsage: "Belum ada jawapan.",

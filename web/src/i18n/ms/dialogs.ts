@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "Saiz teks",
     language: "Bahasa",
+    notifications: "Pemberitahuan",
     notify: "Maklumkan saya apabila jawapan selesai semasa tab ini tersembunyi",
     notifyInsecure: "Pemberitahuan, dan pemasangan Ebb sebagai apl, memerlukan HTTPS atau penyemak imbas pada mesin pelayan itu sendiri.",
     notifyRefused: "Penyemak imbas tidak membenarkan pemberitahuan untuk halaman ini.",

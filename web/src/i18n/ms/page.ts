@@ -99,7 +99,6 @@ export const texts: Catalogue = {
     yesterday: "Semalam",
     week: "7 hari lepas",
     archived: "Sembang diarkibkan",
-    menu: "Lagi",
     menuOf: (title) => `Pilihan lain untuk ${title}`,
     selected: (title) => `Pilih ${title}`,
     notChanged: "Sembang tidak dapat diubah.",
@@ -300,6 +299,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Tetapan",
     account: "Akaun",
     palette: "Carian dan perintah",
     admin: "Pengguna dan had",

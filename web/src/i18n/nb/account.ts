@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Logget inn med en nøkkel",
     out: "Logg ut",
-    appearance: "Utseende og språk",
     people: "Personer og grenser",
     usage: "Bruk de siste 30 dagene",
     noUsage: "Ingen svar ennå.",

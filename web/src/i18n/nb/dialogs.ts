@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Tekststørrelse",
     language: "Språk",
+    notifications: "Varsler",
     notify: "Varsle meg når et svar er ferdig mens denne fanen er skjult",
     notifyInsecure: "Varsler og installasjon av Ebb som app krever HTTPS eller en nettleser på maskinen til serveren.",
     notifyRefused: "Nettleseren tillater ikke varsler fra denne siden.",

@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Arkiverte chatter",
     menu: "Mer",
     menuOf: (title) => `Flere handlinger for ${title}`,
+    menuOf: (title) => `Mer om ${title}`,
     selected: (title) => `Velg ${title}`,
     notChanged: "Chatten ble ikke endret.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Innstillinger",
     account: "Konto",
     palette: "Søk og kommandoer",
     admin: "Personer og grenser",

@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Beheerder",
     key: "Ingelogd met een sleutel",
     out: "Uitloggen",
-    appearance: "Weergave en taal",
     people: "Personen en limieten",
     usage: "Gebruik in de afgelopen 30 dagen",
     noUsage: "Nog geen antwoorden.",

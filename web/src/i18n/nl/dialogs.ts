@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Tekstgrootte",
     language: "Taal",
+    notifications: "Meldingen",
     notify: "Melding geven als een antwoord klaar is terwijl dit tabblad niet zichtbaar is",
     notifyInsecure: "Voor meldingen en om Ebb als app te installeren is HTTPS nodig, of een browser op de machine van de server zelf.",
     notifyRefused: "De browser staat voor deze pagina geen meldingen toe.",

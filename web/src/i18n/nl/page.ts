@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Gearchiveerde chats",
     menu: "Meer",
     menuOf: (title) => `Meer acties voor ${title}`,
+    menuOf: (title) => `Meer over ${title}`,
     selected: (title) => `${title} selecteren`,
     notChanged: "De chat is niet gewijzigd.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Instellingen",
     account: "Account",
     palette: "Zoeken en opdrachten",
     admin: "Personen en limieten",

@@ -54,7 +54,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Zalogowano kluczem",
     out: "Wyloguj się",
-    appearance: "Wygląd i język",
     people: "Użytkownicy i limity",
     usage: "Użycie w ostatnich 30 dniach",
     noUsage: "Nie ma jeszcze odpowiedzi.",

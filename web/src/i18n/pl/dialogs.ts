@@ -114,6 +114,7 @@ export const texts: DialogTexts = {
     },
     size: "Rozmiar tekstu",
     language: "Język",
+    notifications: "Powiadomienia",
     notify: "Powiadom mnie, gdy odpowiedź będzie gotowa, a ta karta ukryta",
     notifyInsecure: "Powiadomienia i instalacja Ebb jako aplikacji wymagają HTTPS lub przeglądarki na komputerze serwera.",
     notifyRefused: "Przeglądarka nie zezwala tej stronie na powiadomienia.",

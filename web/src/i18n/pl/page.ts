@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Zarchiwizowane czaty",
     menu: "Więcej",
     menuOf: (title) => `Więcej działań: ${title}`,
+    menuOf: (title) => `Więcej: ${title}`,
     selected: (title) => `Zaznacz: ${title}`,
     notChanged: "Czat nie został zmieniony.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Ustawienia",
     account: "Konto",
     palette: "Wyszukiwanie i polecenia",
     admin: "Użytkownicy i limity",

@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Administrador",
     key: "Login feito com uma chave",
     out: "Sair",
-    appearance: "Aparência e idioma",
     people: "Pessoas e limites",
     usage: "Uso nos últimos 30 dias",
     noUsage: "Ainda não há respostas.",

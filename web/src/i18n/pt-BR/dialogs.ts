@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Tamanho do texto",
     language: "Idioma",
+    notifications: "Notificações",
     notify: "Notificar quando uma resposta terminar enquanto esta aba estiver oculta",
     notifyInsecure: "Notificações e a instalação do Ebb como aplicativo exigem HTTPS ou um navegador na própria máquina do servidor.",
     notifyRefused: "O navegador não permite notificações desta página.",

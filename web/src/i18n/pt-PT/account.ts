@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "Administrador",
     key: "Sessão iniciada com uma chave",
     out: "Terminar sessão",
-    appearance: "Aspeto e idioma",
     people: "Pessoas e limites",
     usage: "Utilização nos últimos 30 dias",
     noUsage: "Ainda não há respostas.",

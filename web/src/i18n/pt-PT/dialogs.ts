@@ -117,6 +117,7 @@ export const texts: DialogTexts = {
     },
     size: "Tamanho do texto",
     language: "Idioma",
+    notifications: "Notificações",
     notify: "Notificar quando uma resposta terminar enquanto este separador estiver oculto",
     notifyInsecure: "As notificações e a instalação do Ebb como aplicação requerem HTTPS ou um navegador na própria máquina do servidor.",
     notifyRefused: "O navegador não permite notificações desta página.",

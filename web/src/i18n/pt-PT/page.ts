@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Ontem",
     week: "Últimos sete dias",
     archived: "Conversas arquivadas",
-    menu: "Mais",
     menuOf: (title) => `Mais ações de ${title}`,
     selected: (title) => `Selecionar ${title}`,
     notChanged: "A conversa não foi alterada.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Definições",
     account: "Conta",
     palette: "Pesquisa e comandos",
     admin: "Pessoas e limites",

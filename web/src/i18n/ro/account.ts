@@ -58,7 +58,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Conectat cu o cheie",
     out: "Deconectează-te",
-    appearance: "Aspect și limbă",
     people: "Persoane și limite",
     usage: "Utilizare în ultimele 30 de zile",
     noUsage: "Încă nu există răspunsuri.",

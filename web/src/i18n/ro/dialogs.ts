@@ -137,6 +137,7 @@ export const texts: DialogTexts = {
     },
     size: "Dimensiunea textului",
     language: "Limbă",
+    notifications: "Notificări",
     notify: "Anunță-mă când se încheie un răspuns cât timp această filă este ascunsă",
     notifyInsecure: "Notificările și instalarea Ebb ca aplicație necesită HTTPS sau un browser chiar pe calculatorul serverului.",
     notifyRefused: "Browserul nu permite notificări pentru această pagină.",

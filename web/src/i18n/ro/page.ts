@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Ieri",
     week: "Ultimele șapte zile",
     archived: "Chaturi arhivate",
-    menu: "Mai multe",
     menuOf: (title) => `Mai multe acțiuni: ${title}`,
     selected: (title) => `Selectează ${title}`,
     notChanged: "Chatul nu a fost modificat.",
@@ -308,6 +307,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Setări",
     account: "Cont",
     palette: "Căutare și comenzi",
     admin: "Persoane și limite",

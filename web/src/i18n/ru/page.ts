@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Вчера",
     week: "Последние семь дней",
     archived: "Архивные чаты",
-    menu: "Ещё",
     menuOf: (title) => `Действия с чатом «${title}»`,
     selected: (title) => `Выбрать «${title}»`,
     notChanged: "Чат не изменён.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Настройки",
     account: "Учётная запись",
     palette: "Поиск и команды",
     admin: "Пользователи и лимиты",

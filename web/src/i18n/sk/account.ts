@@ -53,7 +53,6 @@ export const texts: AccountTexts = {
     admin: "Správca",
     key: "Prihlásenie kľúčom",
     out: "Odhlásiť sa",
-    appearance: "Vzhľad a jazyk",
     people: "Používatelia a limity",
     usage: "Využitie za posledných 30 dní",
     noUsage: "Zatiaľ žiadne odpovede.",

@@ -116,6 +116,7 @@ export const texts: DialogTexts = {
     },
     size: "Veľkosť textu",
     language: "Jazyk",
+    notifications: "Upozornenia",
     notify: "Upozorniť ma, keď sa odpoveď dokončí a táto karta je skrytá",
     notifyInsecure: "Upozornenia a inštalácia Ebb ako aplikácie vyžadujú HTTPS alebo prehliadač priamo na počítači servera.",
     notifyRefused: "Prehliadač tejto stránke nepovoľuje upozornenia.",

@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Archivované chaty",
     menu: "Viac",
     menuOf: (title) => `Ďalšie akcie: ${title}`,
+    menuOf: (title) => `Viac: ${title}`,
     selected: (title) => `Vybrať: ${title}`,
     notChanged: "Chat nebol zmenený.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Nastavenia",
     account: "Účet",
     palette: "Vyhľadávanie a príkazy",
     admin: "Používatelia a limity",

@@ -60,7 +60,6 @@ export const texts: AccountTexts = {
     admin: "Skrbnik",
     key: "Prijavljeni ste s ključem",
     out: "Odjava",
-    appearance: "Videz in jezik",
     people: "Uporabniki in omejitve",
     usage: "Uporaba v zadnjih 30 dneh",
     noUsage: "Ni še odgovorov.",

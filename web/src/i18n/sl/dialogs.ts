@@ -159,6 +159,7 @@ export const texts: DialogTexts = {
     },
     size: "Velikost besedila",
     language: "Jezik",
+    notifications: "Obvestila",
     notify: "Obvesti me, ko se odgovor konča, ta zavihek pa je skrit",
     notifyInsecure: "Obvestila in namestitev Ebb kot aplikacije zahtevajo HTTPS ali brskalnik v računalniku strežnika.",
     notifyRefused: "Brskalnik tej strani ne dovoli obvestil.",

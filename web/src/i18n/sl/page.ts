@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Arhivirani klepeti",
     menu: "Več",
     menuOf: (title) => `Več dejanj: ${title}`,
+    menuOf: (title) => `Več: ${title}`,
     selected: (title) => `Izberi: ${title}`,
     notChanged: "Klepet ni bil spremenjen.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Nastavitve",
     account: "Račun",
     palette: "Iskanje in ukazi",
     admin: "Uporabniki in omejitve",

@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Ke hyrë me një çelës",
     out: "Dil",
-    appearance: "Pamja dhe gjuha",
     people: "Personat dhe kufijtë",
     usage: "Përdorimi në 30 ditët e fundit",
     noUsage: "Ende nuk ka përgjigje.",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Madhësia e tekstit",
     language: "Gjuha",
+    notifications: "Njoftimet",
     notify: "Më njofto kur përfundon një përgjigje ndërsa kjo skedë është e fshehur",
     notifyInsecure: "Njoftimet dhe instalimi i Ebb si aplikacion kërkojnë HTTPS ose një shfletues në vetë kompjuterin e serverit.",
     notifyRefused: "Shfletuesi nuk lejon njoftime për këtë faqe.",

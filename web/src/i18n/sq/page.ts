@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Bisedat e arkivuara",
     menu: "Më shumë",
     menuOf: (title) => `Më shumë veprime për ${title}`,
+    menuOf: (title) => `Më shumë për ${title}`,
     selected: (title) => `Zgjidh ${title}`,
     notChanged: "Biseda nuk u ndryshua.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Cilësimet",
     account: "Llogaria",
     palette: "Kërkimi dhe komandat",
     admin: "Personat dhe kufijtë",

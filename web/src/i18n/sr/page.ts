@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Јуче",
     week: "Последњих седам дана",
     archived: "Архивирана ћаскања",
-    menu: "Још",
     menuOf: (title) => `Још опција за „${title}“`,
     selected: (title) => `Изабери „${title}“`,
     notChanged: "Ћаскање није промењено.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Подешавања",
     account: "Налог",
     palette: "Претрага и команде",
     admin: "Корисници и ограничења",

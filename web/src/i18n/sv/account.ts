@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Administratör",
     key: "Inloggad med en nyckel",
     out: "Logga ut",
-    appearance: "Utseende och språk",
     people: "Personer och gränser",
     usage: "Användning de senaste 30 dagarna",
     noUsage: "Inga svar än.",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Textstorlek",
     language: "Språk",
+    notifications: "Aviseringar",
     notify: "Avisera mig när ett svar blir klart medan fliken är dold",
     notifyInsecure: "Aviseringar, och att installera Ebb som app, kräver HTTPS eller en webbläsare på serverns egen dator.",
     notifyRefused: "Webbläsaren tillåter inte aviseringar för den här sidan.",

@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "Arkiverade chattar",
     menu: "Mer",
     menuOf: (title) => `Fler åtgärder för ${title}`,
+    menuOf: (title) => `Mer om ${title}`,
     selected: (title) => `Välj ${title}`,
     notChanged: "Chatten ändrades inte.",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Inställningar",
     account: "Konto",
     palette: "Sök och kommandon",
     admin: "Personer och gränser",

@@ -48,7 +48,6 @@ export const texts: AccountTexts = {
     admin: "Msimamizi",
     key: "Umeingia kwa ufunguo",
     out: "Ondoka",
-    appearance: "Mwonekano na lugha",
     people: "Watu na vikomo",
     usage: "Matumizi ya siku 30 zilizopita",
     noUsage: "Bado hakuna majibu.",

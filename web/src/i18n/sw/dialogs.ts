@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "Ukubwa wa maandishi",
     language: "Lugha",
+    notifications: "Arifa",
     notify: "Niarifu jibu linapokamilika wakati kichupo hiki kimefichwa",
     notifyInsecure: "Arifa, na kusakinisha Ebb kama programu, zinahitaji HTTPS au kivinjari kwenye mashine ya seva yenyewe.",
     notifyRefused: "Kivinjari hakiruhusu arifa za ukurasa huu.",

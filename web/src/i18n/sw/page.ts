@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Jana",
     week: "Siku 7 zilizopita",
     archived: "Magumzo kwenye kumbukumbu",
-    menu: "Zaidi",
     menuOf: (title) => `Chaguo zaidi za ${title}`,
     selected: (title) => `Chagua ${title}`,
     notChanged: "Gumzo halikubadilishwa.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Mipangilio",
     account: "Akaunti",
     palette: "Utafutaji na amri",
     admin: "Watu na vikomo",

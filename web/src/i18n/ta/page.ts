@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "நேற்று",
     week: "கடந்த ஏழு நாட்கள்",
     archived: "காப்பகப்படுத்திய சாட்கள்",
-    menu: "மேலும்",
     menuOf: (title) => `${title}: மேலும் விருப்பங்கள்`,
     selected: (title) => `${title}-ஐத் தேர்ந்தெடு`,
     notChanged: "சாட் மாற்றப்படவில்லை.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "அமைப்புகள்",
     account: "கணக்கு",
     palette: "தேடலும் கட்டளைகளும்",
     admin: "பயனர்களும் வரம்புகளும்",

@@ -99,7 +99,6 @@ export const texts: Catalogue = {
     yesterday: "เมื่อวาน",
     week: "7 วันที่ผ่านมา",
     archived: "แชทที่เก็บถาวร",
-    menu: "เพิ่มเติม",
     menuOf: (title) => `ตัวเลือกเพิ่มเติมสำหรับ ${title}`,
     selected: (title) => `เลือก ${title}`,
     notChanged: "เปลี่ยนแปลงแชทไม่สำเร็จ",
@@ -300,6 +299,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "การตั้งค่า",
     account: "บัญชี",
     palette: "การค้นหาและคำสั่ง",
     admin: "ผู้ใช้และขีดจำกัด",

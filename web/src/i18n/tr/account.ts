@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "Yönetici",
     key: "Anahtarla oturum açıldı",
     out: "Oturumu kapat",
-    appearance: "Görünüm ve dil",
     people: "Kişiler ve sınırlar",
     usage: "Son 30 günlük kullanım",
     noUsage: "Henüz yanıt yok.",

@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "Metin boyutu",
     language: "Dil",
+    notifications: "Bildirimler",
     notify: "Bu sekme arka plandayken bir yanıt tamamlanınca bana bildir",
     notifyInsecure: "Bildirimler ve Ebb’in uygulama olarak yüklenmesi için HTTPS veya sunucunun kendi makinesinde çalışan bir tarayıcı gerekir.",
     notifyRefused: "Tarayıcı bu sayfanın bildirimlerine izin vermiyor.",

@@ -99,7 +99,6 @@ export const texts: Catalogue = {
     yesterday: "Dün",
     week: "Son yedi gün",
     archived: "Arşivlenmiş sohbetler",
-    menu: "Diğer",
     menuOf: (title) => `Diğer seçenekler: ${title}`,
     selected: (title) => `Seç: ${title}`,
     notChanged: "Sohbet değiştirilmedi.",
@@ -300,6 +299,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Ayarlar",
     account: "Hesap",
     palette: "Arama ve komutlar",
     admin: "Kişiler ve sınırlar",

@@ -102,7 +102,6 @@ export const texts: Catalogue = {
     yesterday: "Учора",
     week: "Останні сім днів",
     archived: "Архівовані чати",
-    menu: "Більше",
     menuOf: (title) => `Дії з чатом «${title}»`,
     selected: (title) => `Вибрати «${title}»`,
     notChanged: "Чат не змінено.",
@@ -303,6 +302,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Налаштування",
     account: "Обліковий запис",
     palette: "Пошук і команди",
     admin: "Користувачі та ліміти",

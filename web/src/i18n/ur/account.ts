@@ -52,7 +52,6 @@ export const texts: AccountTexts = {
     admin: "ایڈمن",
     key: "کلید سے لاگ اِن ہے",
     out: "لاگ آؤٹ کریں",
-    appearance: "ظاہری شکل اور زبان",
     people: "افراد اور حدود",
     usage: "پچھلے 30 دنوں کا استعمال",
     noUsage: "ابھی کوئی جواب نہیں۔",

@@ -113,6 +113,7 @@ export const texts: DialogTexts = {
     },
     size: "متن کا سائز",
     language: "زبان",
+    notifications: "اطلاعات",
     notify: "یہ ٹیب پوشیدہ ہو تو جواب مکمل ہونے پر مجھے اطلاع دیں",
     notifyInsecure: "اطلاعات اور Ebb کو ایپ کے طور پر انسٹال کرنے کے لیے HTTPS یا سرور ہی کے کمپیوٹر پر براؤزر درکار ہے۔",
     notifyRefused: "براؤزر اس صفحے کو اطلاعات کی اجازت نہیں دیتا۔",

@@ -104,6 +104,7 @@ export const texts: Catalogue = {
     archived: "آرکائیو شدہ چیٹس",
     menu: "مزید",
     menuOf: (title) => `${title} کے لیے مزید اختیارات`,
+    menuOf: (title) => `${title} کے بارے میں مزید`,
     selected: (title) => `${title} منتخب کریں`,
     notChanged: "چیٹ تبدیل نہیں ہوئی۔",
   },
@@ -303,6 +304,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "ترتیبات",
     account: "اکاؤنٹ",
     palette: "تلاش اور کمانڈز",
     admin: "افراد اور حدود",

@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "Administrator",
     key: "Kalit bilan kirilgan",
     out: "Chiqish",
-    appearance: "Koʻrinish va til",
     people: "Foydalanuvchilar va cheklovlar",
     usage: "Oxirgi 30 kundagi foydalanish",
     noUsage: "Hozircha javob yoʻq.",

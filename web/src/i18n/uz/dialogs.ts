@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "Matn oʻlchami",
     language: "Til",
+    notifications: "Bildirishnomalar",
     notify: "Bu varaq yashirin paytda javob tugasa, menga xabar berish",
     notifyInsecure: "Bildirishnomalar va Ebbʼni ilova sifatida oʻrnatish uchun HTTPS yoki server kompyuterining oʻzidagi brauzer kerak.",
     notifyRefused: "Brauzer bu sahifaga bildirishnomalarga ruxsat bermaydi.",

@@ -101,6 +101,7 @@ export const texts: Catalogue = {
     archived: "Arxivlangan chatlar",
     menu: "Yana",
     menuOf: (title) => `${title}: boshqa amallar`,
+    menuOf: (title) => `${title}: yana`,
     selected: (title) => `Tanlash: ${title}`,
     notChanged: "Chat oʻzgartirilmadi.",
   },
@@ -300,6 +301,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Sozlamalar",
     account: "Hisob",
     palette: "Qidiruv va buyruqlar",
     admin: "Foydalanuvchilar va cheklovlar",

@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "Quản trị viên",
     key: "Đã đăng nhập bằng khóa",
     out: "Đăng xuất",
-    appearance: "Giao diện và ngôn ngữ",
     people: "Người dùng và giới hạn",
     usage: "Mức sử dụng trong 30 ngày qua",
     noUsage: "Chưa có câu trả lời nào.",

@@ -110,6 +110,7 @@ export const texts: DialogTexts = {
     },
     size: "Cỡ chữ",
     language: "Ngôn ngữ",
+    notifications: "Thông báo",
     notify: "Thông báo cho tôi khi câu trả lời hoàn tất trong lúc thẻ này bị ẩn",
     notifyInsecure: "Để nhận thông báo và cài Ebb làm ứng dụng, cần có HTTPS hoặc trình duyệt trên chính máy chủ.",
     notifyRefused: "Trình duyệt không cho phép trang này gửi thông báo.",

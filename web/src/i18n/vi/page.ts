@@ -99,7 +99,6 @@ export const texts: Catalogue = {
     yesterday: "Hôm qua",
     week: "7 ngày qua",
     archived: "Đoạn chat đã lưu trữ",
-    menu: "Thêm",
     menuOf: (title) => `Tùy chọn khác cho ${title}`,
     selected: (title) => `Chọn ${title}`,
     notChanged: "Chưa thay đổi được đoạn chat.",
@@ -300,6 +299,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "Cài đặt",
     account: "Tài khoản",
     palette: "Tìm kiếm và lệnh",
     admin: "Người dùng và giới hạn",

@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "管理員",
     key: "已用金鑰登入",
     out: "登出",
-    appearance: "外觀與語言",
     people: "使用者與限額",
     usage: "過去 30 天的用量",
     noUsage: "還沒有回答。",

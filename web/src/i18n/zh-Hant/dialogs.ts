@@ -102,6 +102,7 @@ export const texts: DialogTexts = {
     themes: { system: "系統", light: "淺色", dark: "深色" },
     size: "文字大小",
     language: "語言",
+    notifications: "通知",
     notify: "分頁在背景時，回答結束就通知我",
     notifyInsecure: "通知功能和將 Ebb 安裝為應用程式，都需要 HTTPS，或在伺服器所在的電腦上使用瀏覽器。",
     notifyRefused: "瀏覽器不允許此頁面傳送通知。",

@@ -99,7 +99,6 @@ export const texts: Catalogue = {
     yesterday: "昨天",
     week: "過去 7 天",
     archived: "已封存的對話",
-    menu: "更多",
     menuOf: (title) => `「${title}」的更多操作`,
     selected: (title) => `選取「${title}」`,
     notChanged: "無法變更對話。",
@@ -300,6 +299,7 @@ export const texts: Catalogue = {
   },
 
   views: {
+    settings: "設定",
     account: "帳號",
     palette: "搜尋與指令",
     admin: "使用者與限額",

@@ -45,7 +45,6 @@ export const texts: AccountTexts = {
     admin: "管理员",
     key: "已用密钥登录",
     out: "退出登录",
-    appearance: "外观与语言",
     people: "用户与限额",
     usage: "最近 30 天的用量",
     noUsage: "还没有回答。",

@@ -102,6 +102,7 @@ export const texts: DialogTexts = {
     themes: { system: "跟随系统", light: "浅色", dark: "深色" },
     size: "文字大小",
     language: "语言",
+    notifications: "通知",
     notify: "标签页在后台时，回答结束后通知我",
     notifyInsecure: "只有通过 HTTPS 或在服务器本机访问时，才能使用通知，或将 Ebb 安装为应用。",
     notifyRefused: "浏览器不允许此页面发送通知。",

@@ -29,7 +29,6 @@ export const texts: Catalogue = {
     yesterday: "昨天",
     week: "最近 7 天",
     archived: "已归档的对话",
-    menu: "更多",
     menuOf: (title) => `“${title}”的更多操作`,
     selected: (title) => `选择“${title}”`,
     notChanged: "未能更改对话。",
@@ -231,6 +230,7 @@ export const texts: Catalogue = {
 
   /** Titles of views whose texts are loaded with them. */
   views: {
+    settings: "设置",
     account: "账户",
     palette: "搜索与命令",
     admin: "用户与限额",

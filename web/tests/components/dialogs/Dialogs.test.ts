@@ -32,13 +32,15 @@ beforeEach(async () => {
   vi.stubGlobal("matchMedia", () => new EventTarget());
   layout = new Layout(chat);
   notices = new Notices();
-  const session = { may: () => true, name: null, isUser: false, isAdmin: false };
+  const session = { may: () => true, name: "Ada", isUser: false, isAdmin: false };
   const nothing = () => undefined;
   mountWith({ api, chat, conversations, health, layout, notices, presets, session } as never, Dialogs as never, {
     onopen: nothing,
     onsidebar: nothing,
     onsearch: nothing,
     onbranch: nothing,
+    onstart: nothing,
+    chatItems: () => Promise.resolve(["Rename", "Share…", "Export as JSON", "Archive"].map((label) => ({ label, icon: null as never, act: nothing }))),
   });
 });
 
@@ -70,6 +72,20 @@ it("stores the chosen preset in an existing chat", async () => {
   await vi.waitFor(() => expect(notices.current).toBe("Preset: Calm"));
   expect(changed).toHaveBeenCalledExactlyOnceWith("conv_1", { system_prompt: "Be calm.", params: { temperature: 0.2 } });
 });
+
+it.each(["settings", "language", "dark", "notifications", "prompts", "share", "rename", "export", "archive", "log out", "enter"])(
+  "has a command in the palette for %s",
+  async (words) => {
+    layout.dialog = "palette";
+    flushSync();
+    await vi.waitFor(() => expect(document.querySelector("[role=listbox]")!.textContent).toContain("Rename"));
+    const field = document.querySelector<HTMLInputElement>("[role=combobox]")!;
+    field.value = words;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    flushSync();
+    expect(document.querySelector("[role=option]")?.textContent.toLowerCase()).toContain(words === "enter" ? "send" : words);
+  },
+);
 
 it("says why the chosen preset was not stored", async () => {
   await chat.open("conv_1");

@@ -147,7 +147,7 @@ async def test_diagram_is_enlarged_moved_and_saved_as_a_picture(chat: ChatPage) 
     assert picture.startswith(b"\x89PNG")
     assert width > height > 40
 
-    await answer.get_by_role("button", name="Enlarge the diagram").click()
+    await answer.get_by_role("button", name="Enlarge").click()
     dialog = chat.page.get_by_role("dialog", name="Diagram")
     drawing = dialog.get_by_role("img", name="Diagram")
     await expect(dialog.get_by_text("100%")).to_be_visible()
@@ -191,6 +191,15 @@ async def test_html_and_svg_are_previewed_on_a_click(chat: ChatPage) -> None:
     await chat.button("Preview").first.click()
     preview = chat.page.frame_locator("iframe[title='Preview of HTML']")
     await preview.get_by_role("button", name="Click").click()
+    await expect(preview.get_by_role("button", name="clicked")).to_be_visible()
+    frame = chat.page.locator("iframe[title='Preview of HTML']")
+    # The box fits what is in it, and the enlarged one is the same with its state.
+    await chat.page.wait_for_function("document.querySelector('iframe').offsetHeight < 200")
+    await chat.button("Enlarge").click()
+    await expect(preview.get_by_role("button", name="clicked")).to_be_visible()
+    assert (await frame.bounding_box() or {})["height"] > 500
+    await chat.button("Close").click()
+    await chat.page.wait_for_function("document.querySelector('iframe').offsetHeight < 200")
     await expect(preview.get_by_role("button", name="clicked")).to_be_visible()
 
     await chat.button("Preview").click()

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Die kode beskryf dit as teks.",
   diagramProblem: "Hierdie diagram kon nie geteken word nie.",
   diagramError: (reason) => `Hierdie diagram kon nie geteken word nie: ${reason}.`,
-  enlarge: "Vergroot die diagram",
+  enlarge: "Vergroot",
   save: "Stoor die diagram",
   notSaved: "Die blaaier kon nie die prent teken nie. Stoor die diagram as SVG.",
   moveDiagram: "Diagram. Pyltjiesleutels skuif dit, + en - zoem, 0 wys alles.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "مخطط. يصفه الكود نصيًا.",
   diagramProblem: "تعذّر رسم هذا المخطط.",
   diagramError: (reason) => `تعذّر رسم هذا المخطط: ${reason}.`,
-  enlarge: "تكبير المخطط",
+  enlarge: "تكبير",
   save: "حفظ المخطط",
   notSaved: "لم يتمكن المتصفح من رسم الصورة. احفظ المخطط بتنسيق SVG.",
   moveDiagram: "مخطط. حرّكه بمفاتيح الأسهم، وكبّره أو صغّره بالمفتاحين + و -، واضغط 0 لعرضه كاملًا.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diaqram. Kod onu mətn kimi təsvir edir.",
   diagramProblem: "Bu diaqramı çəkmək olmadı.",
   diagramError: (reason) => `Bu diaqramı çəkmək olmadı: ${reason}.`,
-  enlarge: "Diaqramı böyüt",
+  enlarge: "Böyüt",
   save: "Diaqramı saxla",
   notSaved: "Brauzer şəkli çəkə bilmədi. Diaqramı SVG kimi saxlayın.",
   moveDiagram: "Diaqram. Ox düymələri onu hərəkət etdirir, + və - miqyası dəyişir, 0 hamısını göstərir.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagrama. El codi el descriu com a text.",
   diagramProblem: "No s’ha pogut dibuixar aquest diagrama.",
   diagramError: (reason) => `No s’ha pogut dibuixar aquest diagrama: ${reason}.`,
-  enlarge: "Amplia el diagrama",
+  enlarge: "Amplia",
   save: "Desa el diagrama",
   notSaved: "El navegador no ha pogut dibuixar la imatge. Desa el diagrama com a SVG.",
   moveDiagram: "Diagrama. Les fletxes el mouen, + i - canvien el zoom, 0 el mostra sencer.",

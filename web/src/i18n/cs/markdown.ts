@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Kód ho popisuje textem.",
   diagramProblem: "Tento diagram se nepodařilo vykreslit.",
   diagramError: (reason) => `Tento diagram se nepodařilo vykreslit: ${reason}.`,
-  enlarge: "Zvětšit diagram",
+  enlarge: "Zvětšit",
   save: "Uložit diagram",
   notSaved: "Prohlížeč nemohl obrázek vykreslit. Uložte diagram jako SVG.",
   moveDiagram: "Diagram. Šipky ho posouvají, + a - mění přiblížení, 0 zobrazí celek.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Koden beskriver det som tekst.",
   diagramProblem: "Diagrammet kunne ikke tegnes.",
   diagramError: (reason) => `Diagrammet kunne ikke tegnes: ${reason}.`,
-  enlarge: "Forstør diagrammet",
+  enlarge: "Forstør",
   save: "Gem diagrammet",
   notSaved: "Browseren kunne ikke tegne billedet. Gem diagrammet som SVG.",
   moveDiagram: "Diagram. Piletasterne flytter det, + og - zoomer, 0 viser det hele.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagramm. Der Code beschreibt es als Text.",
   diagramProblem: "Dieses Diagramm konnte nicht gezeichnet werden.",
   diagramError: (reason) => `Dieses Diagramm konnte nicht gezeichnet werden: ${reason}.`,
-  enlarge: "Diagramm vergrößern",
+  enlarge: "Vergrößern",
   save: "Diagramm speichern",
   notSaved: "Der Browser konnte das Bild nicht zeichnen. Speichere das Diagramm als SVG.",
   moveDiagram: "Diagramm. Pfeiltasten bewegen es, + und - zoomen, 0 zeigt alles.",

@@ -14,7 +14,7 @@ export const texts = {
   diagramImage: "Diagram. The code describes it as text.",
   diagramProblem: "This diagram could not be drawn.",
   diagramError: (reason: string) => `This diagram could not be drawn: ${reason}.`,
-  enlarge: "Enlarge the diagram",
+  enlarge: "Enlarge",
   save: "Save the diagram",
   notSaved: "The browser could not draw the picture. Save the diagram as SVG.",
   moveDiagram: "Diagram. Arrow keys move it, + and - zoom, 0 shows all of it.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagrama. El código lo describe como texto.",
   diagramProblem: "No se ha podido dibujar este diagrama.",
   diagramError: (reason) => `No se ha podido dibujar este diagrama: ${reason}.`,
-  enlarge: "Ampliar el diagrama",
+  enlarge: "Ampliar",
   save: "Guardar el diagrama",
   notSaved: "El navegador no ha podido dibujar la imagen. Guarda el diagrama como SVG.",
   moveDiagram: "Diagrama. Las flechas lo mueven, + y - cambian el zoom, 0 lo muestra entero.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagramm. Kood kirjeldab seda tekstina.",
   diagramProblem: "Seda diagrammi ei saanud joonistada.",
   diagramError: (reason) => `Seda diagrammi ei saanud joonistada: ${reason}.`,
-  enlarge: "Suurenda diagrammi",
+  enlarge: "Suurenda",
   save: "Salvesta diagramm",
   notSaved: "Brauser ei saanud pilti joonistada. Salvesta diagramm SVG-failina.",
   moveDiagram: "Diagramm. Nooleklahvid liigutavad seda, + ja - suumivad, 0 näitab tervikut.",

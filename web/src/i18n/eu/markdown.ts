@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagrama. Kodeak testu gisa deskribatzen du.",
   diagramProblem: "Ezin izan da diagrama hau marraztu.",
   diagramError: (reason) => `Ezin izan da diagrama hau marraztu: ${reason}.`,
-  enlarge: "Handitu diagrama",
+  enlarge: "Handitu",
   save: "Gorde diagrama",
   notSaved: "Nabigatzaileak ezin izan du irudia marraztu. Gorde diagrama SVG gisa.",
   moveDiagram: "Diagrama. Geziek mugitzen dute, + eta - teklek zooma aldatzen dute, 0 teklak osorik erakusten du.",

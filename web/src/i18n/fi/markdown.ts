@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Kaavio. Koodi kuvaa sen tekstinä.",
   diagramProblem: "Kaaviota ei voitu piirtää.",
   diagramError: (reason) => `Kaaviota ei voitu piirtää: ${reason}.`,
-  enlarge: "Suurenna kaavio",
+  enlarge: "Suurenna",
   save: "Tallenna kaavio",
   notSaved: "Selain ei voinut piirtää kuvaa. Tallenna kaavio SVG-muodossa.",
   moveDiagram: "Kaavio. Nuolinäppäimet siirtävät sitä, + ja - zoomaavat, 0 näyttää sen kokonaan.",

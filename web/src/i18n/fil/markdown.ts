@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Inilalarawan ito ng code bilang text.",
   diagramProblem: "Hindi maiguhit ang diagram na ito.",
   diagramError: (reason) => `Hindi maiguhit ang diagram na ito: ${reason}.`,
-  enlarge: "Palakihin ang diagram",
+  enlarge: "Palakihin",
   save: "I-save ang diagram",
   notSaved: "Hindi maiguhit ng browser ang larawan. I-save ang diagram bilang SVG.",
   moveDiagram: "Diagram. Igagalaw ito ng mga arrow key, magzu-zoom ang + at -, ipapakita ng 0 ang kabuuan.",

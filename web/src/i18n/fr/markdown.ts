@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagramme. Le code le décrit sous forme de texte.",
   diagramProblem: "Ce diagramme n’a pas pu être dessiné.",
   diagramError: (reason) => `Ce diagramme n’a pas pu être dessiné : ${reason}.`,
-  enlarge: "Agrandir le diagramme",
+  enlarge: "Agrandir",
   save: "Enregistrer le diagramme",
   notSaved: "Le navigateur n’a pas pu dessiner l’image. Enregistrez le diagramme en SVG.",
   moveDiagram: "Diagramme. Les flèches le déplacent, + et - zooment, 0 l’affiche en entier.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagrama. O código descríbeo como texto.",
   diagramProblem: "Non se puido debuxar este diagrama.",
   diagramError: (reason) => `Non se puido debuxar este diagrama: ${reason}.`,
-  enlarge: "Ampliar o diagrama",
+  enlarge: "Ampliar",
   save: "Gardar o diagrama",
   notSaved: "O navegador non puido debuxar a imaxe. Garda o diagrama como SVG.",
   moveDiagram: "Diagrama. As frechas móveno, + e - cambian o zoom, 0 móstrao enteiro.",

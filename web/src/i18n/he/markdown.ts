@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "תרשים. הקוד מתאר אותו כטקסט.",
   diagramProblem: "לא ניתן לצייר את התרשים הזה.",
   diagramError: (reason) => `לא ניתן לצייר את התרשים הזה: ${reason}.`,
-  enlarge: "הגדלת התרשים",
+  enlarge: "הגדלה",
   save: "שמירת התרשים",
   notSaved: "הדפדפן לא הצליח לצייר את התמונה. אפשר לשמור את התרשים כ-SVG.",
   moveDiagram: "תרשים. מקשי החיצים מזיזים אותו, + ו - משנים את הגודל, 0 מציג את כולו.",

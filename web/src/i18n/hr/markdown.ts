@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Dijagram. Kod ga opisuje tekstom.",
   diagramProblem: "Ovaj dijagram nije bilo moguće nacrtati.",
   diagramError: (reason) => `Ovaj dijagram nije bilo moguće nacrtati: ${reason}.`,
-  enlarge: "Povećaj dijagram",
+  enlarge: "Povećaj",
   save: "Spremi dijagram",
   notSaved: "Preglednik nije mogao nacrtati sliku. Spremite dijagram kao SVG.",
   moveDiagram: "Dijagram. Tipke sa strelicama pomiču ga, + i - zumiraju, 0 prikazuje sve.",

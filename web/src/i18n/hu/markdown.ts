@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. A kód szövegként írja le.",
   diagramProblem: "Ezt a diagramot nem sikerült megrajzolni.",
   diagramError: (reason) => `Ezt a diagramot nem sikerült megrajzolni: ${reason}.`,
-  enlarge: "Diagram nagyítása",
+  enlarge: "Nagyítás",
   save: "Diagram mentése",
   notSaved: "A böngésző nem tudta megrajzolni a képet. Mentsd a diagramot SVG-ként.",
   moveDiagram: "Diagram. A nyílbillentyűk mozgatják, a + és a - nagyít és kicsinyít, a 0 az egészet mutatja.",

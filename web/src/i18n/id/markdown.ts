@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Kode menjelaskannya sebagai teks.",
   diagramProblem: "Diagram ini tidak bisa digambar.",
   diagramError: (reason) => `Diagram ini tidak bisa digambar: ${reason}.`,
-  enlarge: "Perbesar diagram",
+  enlarge: "Perbesar",
   save: "Simpan diagram",
   notSaved: "Browser tidak bisa menggambar diagram. Simpan diagram sebagai SVG.",
   moveDiagram: "Diagram. Tombol panah menggesernya, + dan - mengatur zoom, 0 menampilkan semuanya.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Skýringarmynd. Kóðinn lýsir henni sem texta.",
   diagramProblem: "Ekki var hægt að teikna skýringarmyndina.",
   diagramError: (reason) => `Ekki var hægt að teikna skýringarmyndina: ${reason}.`,
-  enlarge: "Stækka skýringarmyndina",
+  enlarge: "Stækka",
   save: "Vista skýringarmyndina",
   notSaved: "Vafrinn gat ekki teiknað myndina. Vistaðu skýringarmyndina sem SVG.",
   moveDiagram: "Skýringarmynd. Örvalyklar færa hana, + og - stækka og minnka, 0 sýnir hana alla.",

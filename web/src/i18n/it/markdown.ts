@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagramma. Il codice lo descrive come testo.",
   diagramProblem: "Non è stato possibile disegnare questo diagramma.",
   diagramError: (reason) => `Non è stato possibile disegnare questo diagramma: ${reason}.`,
-  enlarge: "Ingrandisci il diagramma",
+  enlarge: "Ingrandisci",
   save: "Salva il diagramma",
   notSaved: "Il browser non ha potuto disegnare l’immagine. Salva il diagramma come SVG.",
   moveDiagram: "Diagramma. Le frecce lo spostano, + e - cambiano lo zoom, 0 lo mostra per intero.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "図。コードがその内容を表しています。",
   diagramProblem: "この図を描画できませんでした。",
   diagramError: (reason) => `この図を描画できませんでした：${reason}。`,
-  enlarge: "図を拡大表示",
+  enlarge: "拡大表示",
   save: "図を保存",
   notSaved: "ブラウザーが画像を描画できませんでした。図を SVG で保存してください。",
   moveDiagram: "図。矢印キーで移動、+ と - で拡大縮小、0 で全体を表示します。",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "დიაგრამა. კოდი მას ტექსტად აღწერს.",
   diagramProblem: "ეს დიაგრამა ვერ დაიხატა.",
   diagramError: (reason) => `ეს დიაგრამა ვერ დაიხატა: ${reason}.`,
-  enlarge: "დიაგრამის გადიდება",
+  enlarge: "გადიდება",
   save: "დიაგრამის შენახვა",
   notSaved: "ბრაუზერმა სურათი ვერ დახატა. შეინახეთ დიაგრამა SVG-ად.",
   moveDiagram: "დიაგრამა. ისრები აადგილებს, + და - მასშტაბს ცვლის, 0 სრულად აჩვენებს.",

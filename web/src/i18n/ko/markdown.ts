@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "다이어그램. 코드가 그 내용을 설명합니다.",
   diagramProblem: "이 다이어그램을 그리지 못했습니다.",
   diagramError: (reason) => `이 다이어그램을 그리지 못했습니다: ${reason}.`,
-  enlarge: "다이어그램 확대",
+  enlarge: "확대",
   save: "다이어그램 저장",
   notSaved: "브라우저가 그림을 그리지 못했습니다. 다이어그램을 SVG로 저장하세요.",
   moveDiagram: "다이어그램. 화살표 키로 이동, +와 -로 확대/축소, 0으로 전체를 봅니다.",

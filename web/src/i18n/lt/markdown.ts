@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagrama. Kodas ją aprašo tekstu.",
   diagramProblem: "Šios diagramos nubraižyti nepavyko.",
   diagramError: (reason) => `Šios diagramos nubraižyti nepavyko: ${reason}.`,
-  enlarge: "Padidinti diagramą",
+  enlarge: "Padidinti",
   save: "Išsaugoti diagramą",
   notSaved: "Naršyklei nepavyko nubraižyti paveikslo. Išsaugokite diagramą kaip SVG.",
   moveDiagram: "Diagrama. Rodyklių klavišai ją slenka, + ir - keičia mastelį, 0 parodo visą.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagramma. Kods to apraksta kā tekstu.",
   diagramProblem: "Šo diagrammu neizdevās uzzīmēt.",
   diagramError: (reason) => `Šo diagrammu neizdevās uzzīmēt: ${reason}.`,
-  enlarge: "Palielināt diagrammu",
+  enlarge: "Palielināt",
   save: "Saglabāt diagrammu",
   notSaved: "Pārlūks nevarēja uzzīmēt attēlu. Saglabājiet diagrammu kā SVG.",
   moveDiagram: "Diagramma. Bultiņas to pārvieto, + un - maina mērogu, 0 parāda to visu.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "आकृती. कोडमध्ये तिचे मजकूर वर्णन आहे.",
   diagramProblem: "ही आकृती काढता आली नाही.",
   diagramError: (reason) => `ही आकृती काढता आली नाही: ${reason}.`,
-  enlarge: "आकृती मोठी करा",
+  enlarge: "मोठे करा",
   save: "आकृती सेव्ह करा",
   notSaved: "ब्राउझरला चित्र काढता आले नाही. आकृती SVG म्हणून सेव्ह करा.",
   moveDiagram: "आकृती. बाण कीने हलवा, + आणि - ने झूम करा, 0 ने पूर्ण पाहा.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Rajah. Kod menerangkannya sebagai teks.",
   diagramProblem: "Rajah ini tidak dapat dilukis.",
   diagramError: (reason) => `Rajah ini tidak dapat dilukis: ${reason}.`,
-  enlarge: "Besarkan rajah",
+  enlarge: "Besarkan",
   save: "Simpan rajah",
   notSaved: "Penyemak imbas tidak dapat melukis gambar. Simpan rajah sebagai SVG.",
   moveDiagram: "Rajah. Kekunci anak panah menggerakkannya, + dan - mengezum, 0 menunjukkan semuanya.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Koden beskriver det som tekst.",
   diagramProblem: "Diagrammet kunne ikke tegnes.",
   diagramError: (reason) => `Diagrammet kunne ikke tegnes: ${reason}.`,
-  enlarge: "Forstørr diagrammet",
+  enlarge: "Forstørr",
   save: "Lagre diagrammet",
   notSaved: "Nettleseren kunne ikke tegne bildet. Lagre diagrammet som SVG.",
   moveDiagram: "Diagram. Piltastene flytter det, + og - zoomer, 0 viser alt.",

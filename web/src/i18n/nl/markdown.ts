@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. De code beschrijft het als tekst.",
   diagramProblem: "Dit diagram kon niet worden getekend.",
   diagramError: (reason) => `Dit diagram kon niet worden getekend: ${reason}.`,
-  enlarge: "Diagram vergroten",
+  enlarge: "Vergroten",
   save: "Diagram opslaan",
   notSaved: "De browser kon de afbeelding niet tekenen. Sla het diagram op als SVG.",
   moveDiagram: "Diagram. Met de pijltoetsen verplaats je het, met + en - zoom je, met 0 zie je alles.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Kod opisuje go tekstem.",
   diagramProblem: "Nie udało się narysować tego diagramu.",
   diagramError: (reason) => `Nie udało się narysować tego diagramu: ${reason}.`,
-  enlarge: "Powiększ diagram",
+  enlarge: "Powiększ",
   save: "Zapisz diagram",
   notSaved: "Przeglądarka nie mogła narysować obrazu. Zapisz diagram jako SVG.",
   moveDiagram: "Diagram. Strzałki go przesuwają, + i - zmieniają powiększenie, 0 pokazuje całość.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagrama. O código o descreve como texto.",
   diagramProblem: "Não foi possível desenhar este diagrama.",
   diagramError: (reason) => `Não foi possível desenhar este diagrama: ${reason}.`,
-  enlarge: "Ampliar o diagrama",
+  enlarge: "Ampliar",
   save: "Salvar o diagrama",
   notSaved: "O navegador não conseguiu desenhar a imagem. Salve o diagrama como SVG.",
   moveDiagram: "Diagrama. As setas o movem, + e - alteram o zoom, 0 mostra tudo.",

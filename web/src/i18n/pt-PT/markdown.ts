@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagrama. O código descreve-o em texto.",
   diagramProblem: "Não foi possível desenhar este diagrama.",
   diagramError: (reason) => `Não foi possível desenhar este diagrama: ${reason}.`,
-  enlarge: "Ampliar o diagrama",
+  enlarge: "Ampliar",
   save: "Guardar o diagrama",
   notSaved: "O navegador não conseguiu desenhar a imagem. Guarde o diagrama como SVG.",
   moveDiagram: "Diagrama. As setas movem-no, + e - alteram o zoom, 0 mostra tudo.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagramă. Codul o descrie ca text.",
   diagramProblem: "Această diagramă nu a putut fi desenată.",
   diagramError: (reason) => `Această diagramă nu a putut fi desenată: ${reason}.`,
-  enlarge: "Mărește diagrama",
+  enlarge: "Mărește",
   save: "Salvează diagrama",
   notSaved: "Browserul nu a putut desena imaginea. Salvează diagrama ca SVG.",
   moveDiagram: "Diagramă. Săgețile o mută, + și - schimbă zoomul, 0 o arată pe toată.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Kód ho opisuje textom.",
   diagramProblem: "Tento diagram sa nepodarilo vykresliť.",
   diagramError: (reason) => `Tento diagram sa nepodarilo vykresliť: ${reason}.`,
-  enlarge: "Zväčšiť diagram",
+  enlarge: "Zväčšiť",
   save: "Uložiť diagram",
   notSaved: "Prehliadač nedokázal obrázok vykresliť. Uložte diagram ako SVG.",
   moveDiagram: "Diagram. Šípky ho posúvajú, + a - menia priblíženie, 0 zobrazí celok.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Koda ga opisuje z besedilom.",
   diagramProblem: "Tega diagrama ni bilo mogoče narisati.",
   diagramError: (reason) => `Tega diagrama ni bilo mogoče narisati: ${reason}.`,
-  enlarge: "Povečaj diagram",
+  enlarge: "Povečaj",
   save: "Shrani diagram",
   notSaved: "Brskalnik ni mogel narisati slike. Shranite diagram kot SVG.",
   moveDiagram: "Diagram. Puščične tipke ga premikajo, + in - spreminjata povečavo, 0 pokaže celoto.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Kodi e përshkruan si tekst.",
   diagramProblem: "Ky diagram nuk mund të vizatohej.",
   diagramError: (reason) => `Ky diagram nuk mund të vizatohej: ${reason}.`,
-  enlarge: "Zmadho diagramin",
+  enlarge: "Zmadho",
   save: "Ruaj diagramin",
   notSaved: "Shfletuesi nuk mundi ta vizatonte imazhin. Ruaje diagramin si SVG.",
   moveDiagram: "Diagram. Shigjetat e lëvizin, + dhe - ndryshojnë zmadhimin, 0 e shfaq të tërin.",

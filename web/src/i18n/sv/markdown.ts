@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagram. Koden beskriver det som text.",
   diagramProblem: "Diagrammet kunde inte ritas.",
   diagramError: (reason) => `Diagrammet kunde inte ritas: ${reason}.`,
-  enlarge: "Förstora diagrammet",
+  enlarge: "Förstora",
   save: "Spara diagrammet",
   notSaved: "Webbläsaren kunde inte rita bilden. Spara diagrammet som SVG.",
   moveDiagram: "Diagram. Piltangenterna flyttar det, + och - zoomar, 0 visar allt.",

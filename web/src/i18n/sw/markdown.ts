@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Mchoro. Msimbo unaueleza kwa maandishi.",
   diagramProblem: "Mchoro huu haukuweza kuchorwa.",
   diagramError: (reason) => `Mchoro huu haukuweza kuchorwa: ${reason}.`,
-  enlarge: "Panua mchoro",
+  enlarge: "Panua",
   save: "Hifadhi mchoro",
   notSaved: "Kivinjari hakikuweza kuchora picha. Hifadhi mchoro kama SVG.",
   moveDiagram: "Mchoro. Vitufe vya mishale huusogeza, + na - hukuza na kupunguza, 0 huonyesha wote.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "แผนภาพ โค้ดอธิบายแผนภาพนี้เป็นข้อความ",
   diagramProblem: "วาดแผนภาพนี้ไม่ได้",
   diagramError: (reason) => `วาดแผนภาพนี้ไม่ได้: ${reason}`,
-  enlarge: "ขยายแผนภาพ",
+  enlarge: "ขยาย",
   save: "บันทึกแผนภาพ",
   notSaved: "เบราว์เซอร์วาดภาพไม่ได้ โปรดบันทึกแผนภาพเป็น SVG",
   moveDiagram: "แผนภาพ ปุ่มลูกศรใช้เลื่อน + และ - ใช้ซูม 0 แสดงทั้งหมด",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diyagram. Kod, onu metin olarak açıklar.",
   diagramProblem: "Bu diyagram çizilemedi.",
   diagramError: (reason) => `Bu diyagram çizilemedi: ${reason}.`,
-  enlarge: "Diyagramı büyüt",
+  enlarge: "Büyüt",
   save: "Diyagramı kaydet",
   notSaved: "Tarayıcı görüntüyü çizemedi. Diyagramı SVG olarak kaydedin.",
   moveDiagram: "Diyagram. Ok tuşları kaydırır, + ve - yakınlaştırıp uzaklaştırır, 0 tümünü gösterir.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "خاکہ۔ کوڈ اسے متن میں بیان کرتا ہے۔",
   diagramProblem: "یہ خاکہ نہیں بنایا جا سکا۔",
   diagramError: (reason) => `یہ خاکہ نہیں بنایا جا سکا: ${reason}۔`,
-  enlarge: "خاکہ بڑا کریں",
+  enlarge: "بڑا کریں",
   save: "خاکہ محفوظ کریں",
   notSaved: "براؤزر تصویر نہیں بنا سکا۔ خاکے کو SVG کے طور پر محفوظ کریں۔",
   moveDiagram: "خاکہ۔ تیر والی کلیدیں اسے حرکت دیتی ہیں، + اور - زوم کرتی ہیں، 0 پورا خاکہ دکھاتی ہے۔",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Diagramma. Kod uni matn bilan tasvirlaydi.",
   diagramProblem: "Bu diagrammani chizib boʻlmadi.",
   diagramError: (reason) => `Bu diagrammani chizib boʻlmadi: ${reason}.`,
-  enlarge: "Diagrammani kattalashtirish",
+  enlarge: "Kattalashtirish",
   save: "Diagrammani saqlash",
   notSaved: "Brauzer rasmni chiza olmadi. Diagrammani SVG sifatida saqlang.",
   moveDiagram: "Diagramma. Strelkali tugmalar uni suradi, + va - masshtabni oʻzgartiradi, 0 butunligicha koʻrsatadi.",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "Sơ đồ. Mã nguồn mô tả sơ đồ bằng văn bản.",
   diagramProblem: "Không vẽ được sơ đồ này.",
   diagramError: (reason) => `Không vẽ được sơ đồ này: ${reason}.`,
-  enlarge: "Phóng to sơ đồ",
+  enlarge: "Phóng to",
   save: "Lưu sơ đồ",
   notSaved: "Trình duyệt không vẽ được hình. Hãy lưu sơ đồ dưới dạng SVG.",
   moveDiagram: "Sơ đồ. Phím mũi tên để di chuyển, + và - để thu phóng, 0 để hiện toàn bộ.",

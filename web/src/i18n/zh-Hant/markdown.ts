@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "圖表，內容請見程式碼。",
   diagramProblem: "無法繪製此圖表。",
   diagramError: (reason) => `無法繪製此圖表：${reason}。`,
-  enlarge: "放大圖表",
+  enlarge: "放大",
   save: "儲存圖表",
   notSaved: "瀏覽器無法產生圖片，請將圖表儲存為 SVG。",
   moveDiagram: "圖表。方向鍵移動，+ 和 - 縮放，0 顯示全圖。",

@@ -16,7 +16,7 @@ export const texts: MarkdownTexts = {
   diagramImage: "图表，其内容见代码。",
   diagramProblem: "无法绘制此图表。",
   diagramError: (reason) => `无法绘制此图表：${reason}。`,
-  enlarge: "放大图表",
+  enlarge: "放大",
   save: "保存图表",
   notSaved: "浏览器无法生成图片，请保存为 SVG。",
   moveDiagram: "图表。方向键移动，+ 和 - 缩放，0 显示全图。",

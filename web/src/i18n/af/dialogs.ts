@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Herhalingsboete",
     presence: "Teenwoordigheidsboete",
     frequency: "Frekwensieboete",
+    stop: "Stopreekse (een per reël)",
     seed: "Saadgetal",
     more: "Gevorderde steekproefneming",
     window: (tokens) => `Konteksvenster: ${tokens} tokens`,

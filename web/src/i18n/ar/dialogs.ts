@@ -130,6 +130,7 @@ export const texts: DialogTexts = {
     repetition: "عقوبة التكرار",
     presence: "عقوبة الحضور",
     frequency: "عقوبة معدّل التكرار",
+    stop: "تسلسلات الإيقاف (واحد في كل سطر)",
     seed: "البذرة",
     more: "إعدادات متقدمة لأخذ العينات",
     window: (tokens) => `نافذة السياق: ${tokens} توكن`,

@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "Təkrar cəriməsi",
     presence: "Mövcudluq cəriməsi",
     frequency: "Tezlik cəriməsi",
+    stop: "Dayandırma ardıcıllıqları (hər sətirdə bir)",
     seed: "Seed",
     more: "Əlavə seçmə parametrləri",
     window: (tokens) => `Kontekst pəncərəsi: ${tokens} token`,

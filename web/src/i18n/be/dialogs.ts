@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Штраф за паўторы",
     presence: "Штраф за прысутнасць",
     frequency: "Штраф за частату",
+    stop: "Паслядоўнасці спынення (па адной у радку)",
     seed: "Зярно",
     more: "Дадатковыя налады выбаркі",
     window: (tokens) => `Кантэкстнае акно, токенаў: ${tokens}`,

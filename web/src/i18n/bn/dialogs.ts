@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "রিপিটিশন পেনাল্টি",
     presence: "প্রেজেন্স পেনাল্টি",
     frequency: "ফ্রিকোয়েন্সি পেনাল্টি",
+    stop: "থামার চিহ্ন (প্রতি লাইনে একটি)",
     seed: "সিড",
     more: "উন্নত স্যাম্পলিং",
     window: (tokens) => `কনটেক্সট উইন্ডো: ${tokens}টি টোকেন`,

@@ -81,6 +81,7 @@ export const texts: DialogTexts = {
     repetition: "Penalització per repetició",
     presence: "Penalització per presència",
     frequency: "Penalització per freqüència",
+    stop: "Seqüències d’aturada (una per línia)",
     seed: "Llavor",
     more: "Mostreig avançat",
     window: (tokens) => `Finestra de context: ${tokens} tokens`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Penalizace opakování",
     presence: "Penalizace přítomnosti",
     frequency: "Penalizace četnosti",
+    stop: "Ukončovací sekvence (jedna na řádek)",
     seed: "Seed",
     more: "Pokročilé vzorkování",
     window: (tokens) => `Kontextové okno: ${tokens} tokenů`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Gentagelses\u00ADstraf",
     presence: "Tilstede\u00ADværelses\u00ADstraf",
     frequency: "Hyppigheds\u00ADstraf",
+    stop: "Stopsekvenser (én pr. linje)",
     seed: "Seed",
     more: "Avanceret sampling",
     window: (tokens) => `Kontekstvindue: ${tokens} tokens`,

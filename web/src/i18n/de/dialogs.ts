@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Wieder\u00ADholungs\u00ADstrafe",
     presence: "Präsenzstrafe",
     frequency: "Häufigkeits\u00ADstrafe",
+    stop: "Stoppsequenzen (eine pro Zeile)",
     seed: "Seed",
     more: "Erweitertes Sampling",
     window: (tokens) => `Kontextfenster: ${tokens} Token`,

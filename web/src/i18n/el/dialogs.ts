@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Ποινή επανάληψης",
     presence: "Ποινή παρουσίας",
     frequency: "Ποινή συχνότητας",
+    stop: "Ακολουθίες διακοπής (μία ανά γραμμή)",
     seed: "Seed",
     more: "Δειγματοληψία για προχωρημένους",
     window: (tokens) => `Παράθυρο συμφραζομένων: ${tokens} token`,

@@ -72,6 +72,7 @@ export const texts = {
     repetition: "Repetition penalty",
     presence: "Presence penalty",
     frequency: "Frequency penalty",
+    stop: "Stop sequences (one per line)",
     seed: "Seed",
     more: "Advanced sampling",
     window: (tokens: string) => `Context window: ${tokens} tokens`,

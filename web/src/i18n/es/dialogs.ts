@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Penalización por repetición",
     presence: "Penalización por presencia",
     frequency: "Penalización por frecuencia",
+    stop: "Secuencias de parada (una por línea)",
     seed: "Semilla",
     more: "Muestreo avanzado",
     window: (tokens) => `Ventana de contexto: ${tokens} tokens`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Kordamise karistus",
     presence: "Esinemise karistus",
     frequency: "Sageduse karistus",
+    stop: "Peatamisjärjendid (üks rea kohta)",
     seed: "Seeme",
     more: "Tokenivaliku lisaseaded",
     window: (tokens) => `Kontekstiaken: ${tokens} tokenit`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Errepikapenaren zigorra",
     presence: "Presentziaren zigorra",
     frequency: "Maiztasunaren zigorra",
+    stop: "Gelditze-sekuentziak (bat lerroko)",
     seed: "Hazia",
     more: "Laginketa aurreratua",
     window: (tokens) => `Testuinguru-leihoa: ${tokens} token`,

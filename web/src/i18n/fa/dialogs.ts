@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "جریمهٔ تکرار",
     presence: "جریمهٔ حضور",
     frequency: "جریمهٔ فراوانی",
+    stop: "دنباله‌های توقف (هر خط یکی)",
     seed: "بذر",
     more: "نمونه‌گیری پیشرفته",
     window: (tokens) => `پنجرهٔ زمینه: ${tokens} توکن`,

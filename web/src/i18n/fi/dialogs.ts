@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Toisto\u00ADrangaistus",
     presence: "Esiintymis\u00ADrangaistus",
     frequency: "Toistuvuus\u00ADrangaistus",
+    stop: "Lopetusmerkkijonot (yksi riviä kohden)",
     seed: "Siemenluku",
     more: "Otannan lisäasetukset",
     window: (tokens) => `Konteksti-ikkuna: ${tokens} tokenia`,

@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "Repetition penalty",
     presence: "Presence penalty",
     frequency: "Frequency penalty",
+    stop: "Mga hudyat ng paghinto (isa kada linya)",
     seed: "Seed",
     more: "Advanced na sampling",
     window: (tokens) => `Context window: ${tokens} token`,

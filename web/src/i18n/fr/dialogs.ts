@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Pénalité de répétition",
     presence: "Pénalité de présence",
     frequency: "Pénalité de fréquence",
+    stop: "Séquences d’arrêt (une par ligne)",
     seed: "Graine",
     more: "Échantillonnage avancé",
     window: (tokens) => `Fenêtre de contexte : ${tokens} tokens`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Penalización por repetición",
     presence: "Penalización por presenza",
     frequency: "Penalización por frecuencia",
+    stop: "Secuencias de parada (unha por liña)",
     seed: "Semente",
     more: "Mostraxe avanzada",
     window: (tokens) => `Xanela de contexto: ${tokens} tokens`,

@@ -80,6 +80,7 @@ export const texts: DialogTexts = {
     repetition: "קנס חזרתיות",
     presence: "קנס נוכחות",
     frequency: "קנס תדירות",
+    stop: "רצפי עצירה (אחד בכל שורה)",
     seed: "Seed",
     more: "דגימה מתקדמת",
     window: (tokens) => `חלון הקשר: ${tokens} טוקנים`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "रिपीटिशन पेनल्टी",
     presence: "प्रेज़ेंस पेनल्टी",
     frequency: "फ़्रीक्वेंसी पेनल्टी",
+    stop: "रुकने के क्रम (हर लाइन में एक)",
     seed: "सीड",
     more: "ऐडवांस सैंपलिंग",
     window: (tokens) => `कॉन्टेक्स्ट विंडो: ${tokens} टोकन`,

@@ -90,6 +90,7 @@ export const texts: DialogTexts = {
     repetition: "Kazna za ponavljanje",
     presence: "Kazna za prisutnost",
     frequency: "Kazna za učestalost",
+    stop: "Nizovi za zaustavljanje (jedan po retku)",
     seed: "Seed",
     more: "Napredno uzorkovanje",
     window: (tokens) => `Kontekstni prozor: ${tokens} tokena`,

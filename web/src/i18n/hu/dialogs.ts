@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "Ismétlési büntetés",
     presence: "Jelenléti büntetés",
     frequency: "Gyakorisági büntetés",
+    stop: "Leállító sorozatok (soronként egy)",
     seed: "Seed",
     more: "Speciális mintavétel",
     window: (tokens) => `Kontextusablak: ${tokens} token`,

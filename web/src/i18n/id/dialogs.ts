@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "Penalti pengulangan",
     presence: "Penalti kehadiran",
     frequency: "Penalti frekuensi",
+    stop: "Urutan berhenti (satu per baris)",
     seed: "Seed",
     more: "Sampling lanjutan",
     window: (tokens) => `Jendela konteks: ${tokens} token`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Endurtekningar\u00ADrefsing",
     presence: "Viðveru\u00ADrefsing",
     frequency: "Tíðnirefsing",
+    stop: "Stöðvunarstrengir (einn í línu)",
     seed: "Slembifræ",
     more: "Ítarlegar úrtaksstillingar",
     window: (tokens) => `Samhengisgluggi, fjöldi tóka: ${tokens}`,

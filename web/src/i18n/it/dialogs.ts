@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Penalità di ripetizione",
     presence: "Penalità di presenza",
     frequency: "Penalità di frequenza",
+    stop: "Sequenze di arresto (una per riga)",
     seed: "Seed",
     more: "Campionamento avanzato",
     window: (tokens) => `Finestra di contesto: ${tokens} token`,

@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "反復ペナルティ",
     presence: "存在ペナルティ",
     frequency: "頻度ペナルティ",
+    stop: "停止シーケンス(1 行に 1 つ)",
     seed: "シード",
     more: "詳細なサンプリング",
     window: (tokens) => `コンテキストウィンドウ：${tokens} トークン`,

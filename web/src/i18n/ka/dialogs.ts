@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "გამეორების ჯარიმა",
     presence: "არსებობის ჯარიმა",
     frequency: "სიხშირის ჯარიმა",
+    stop: "შეჩერების მიმდევრობები (თითო ხაზზე ერთი)",
     seed: "სიდი",
     more: "დამატებითი სემპლინგი",
     window: (tokens) => `კონტექსტის ფანჯარა: ${tokens} ტოკენი`,

@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "Қайталау айыппұлы",
     presence: "Қатысу айыппұлы",
     frequency: "Жиілік айыппұлы",
+    stop: "Тоқтату тізбектері (әр жолда біреу)",
     seed: "Сид",
     more: "Кеңейтілген іріктеу",
     window: (tokens) => `Контекст терезесі: ${tokens} токен`,

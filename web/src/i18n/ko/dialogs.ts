@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "반복 페널티",
     presence: "존재 페널티",
     frequency: "빈도 페널티",
+    stop: "중지 시퀀스(한 줄에 하나)",
     seed: "시드",
     more: "고급 샘플링",
     window: (tokens) => `컨텍스트 창: ${tokens} 토큰`,

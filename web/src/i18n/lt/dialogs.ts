@@ -92,6 +92,7 @@ export const texts: DialogTexts = {
     repetition: "Kartojimo bauda",
     presence: "Buvimo bauda",
     frequency: "Dažnio bauda",
+    stop: "Stabdymo sekos (po vieną eilutėje)",
     seed: "Pradinė reikšmė",
     more: "Išplėstinė atranka",
     window: (tokens) => `Konteksto langas: ${tokens} žetonų`,

@@ -85,6 +85,7 @@ export const texts: DialogTexts = {
     repetition: "Sods par atkārtošanos",
     presence: "Sods par klātbūtni",
     frequency: "Sods par biežumu",
+    stop: "Apturēšanas virknes (pa vienai rindā)",
     seed: "Sēkla",
     more: "Papildu izlases iestatījumi",
     window: (tokens) => `Konteksta logs (tokeni): ${tokens}`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Казна за повторување",
     presence: "Казна за присуство",
     frequency: "Казна за честота",
+    stop: "Низи за запирање (по една во ред)",
     seed: "Семе",
     more: "Напредно узоркување",
     window: (tokens) => `Контекстен прозорец: ${tokens} токени`,

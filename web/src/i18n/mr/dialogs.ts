@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "रिपिटिशन पेनल्टी",
     presence: "प्रेझेन्स पेनल्टी",
     frequency: "फ्रिक्वेन्सी पेनल्टी",
+    stop: "थांबण्याचे क्रम (प्रत्येक ओळीत एक)",
     seed: "सीड",
     more: "प्रगत सॅम्पलिंग",
     window: (tokens) => `संदर्भ विंडो: ${tokens} टोकन`,

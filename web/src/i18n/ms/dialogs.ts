@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "Penalti pengulangan",
     presence: "Penalti kehadiran",
     frequency: "Penalti kekerapan",
+    stop: "Jujukan henti (satu setiap baris)",
     seed: "Seed",
     more: "Pensampelan lanjutan",
     window: (tokens) => `Tetingkap konteks: ${tokens} token`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Gjentakelses\u00ADstraff",
     presence: "Tilstede\u00ADværelses\u00ADstraff",
     frequency: "Frekvensstraff",
+    stop: "Stoppsekvenser (én per linje)",
     seed: "Frø",
     more: "Avansert sampling",
     window: (tokens) => `Kontekstvindu: ${tokens} tokens`,

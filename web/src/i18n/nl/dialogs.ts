@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Herhalings\u00ADstraf",
     presence: "Aanwezigheids\u00ADstraf",
     frequency: "Frequentiestraf",
+    stop: "Stopreeksen (één per regel)",
     seed: "Seed",
     more: "Geavanceerde sampling",
     window: (tokens) => `Contextvenster: ${tokens} tokens`,

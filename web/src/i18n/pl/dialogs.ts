@@ -78,6 +78,7 @@ export const texts: DialogTexts = {
     repetition: "Kara za powtórzenia",
     presence: "Kara za obecność",
     frequency: "Kara za częstość",
+    stop: "Sekwencje zatrzymania (po jednej w wierszu)",
     seed: "Ziarno",
     more: "Zaawansowane próbkowanie",
     window: (tokens) => `Okno kontekstu: ${tokens} tokenów`,

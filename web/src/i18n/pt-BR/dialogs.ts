@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Penalidade de repetição",
     presence: "Penalidade de presença",
     frequency: "Penalidade de frequência",
+    stop: "Sequências de parada (uma por linha)",
     seed: "Semente",
     more: "Amostragem avançada",
     window: (tokens) => `Janela de contexto: ${tokens} tokens`,

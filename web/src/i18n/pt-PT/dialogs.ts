@@ -81,6 +81,7 @@ export const texts: DialogTexts = {
     repetition: "Penalização de repetição",
     presence: "Penalização de presença",
     frequency: "Penalização de frequência",
+    stop: "Sequências de paragem (uma por linha)",
     seed: "Semente",
     more: "Amostragem avançada",
     window: (tokens) => `Janela de contexto: ${tokens} tokens`,

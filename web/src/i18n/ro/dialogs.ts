@@ -101,6 +101,7 @@ export const texts: DialogTexts = {
     repetition: "Penalizare pentru repetiție",
     presence: "Penalizare pentru prezență",
     frequency: "Penalizare pentru frecvență",
+    stop: "Secvențe de oprire (una pe rând)",
     seed: "Seed",
     more: "Eșantionare avansată",
     window: (tokens) => `Fereastra de context, în tokenuri: ${tokens}`,

@@ -80,6 +80,7 @@ export const texts: DialogTexts = {
     repetition: "Penalizácia opakovania",
     presence: "Penalizácia prítomnosti",
     frequency: "Penalizácia frekvencie",
+    stop: "Ukončovacie sekvencie (jedna na riadok)",
     seed: "Seed",
     more: "Pokročilé vzorkovanie",
     window: (tokens) => `Kontextové okno: ${tokens} tokenov`,

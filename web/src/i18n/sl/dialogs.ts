@@ -123,6 +123,7 @@ export const texts: DialogTexts = {
     repetition: "Kazen za ponavljanje",
     presence: "Kazen za prisotnost",
     frequency: "Kazen za pogostost",
+    stop: "Ustavitvena zaporedja (eno na vrstico)",
     seed: "Seme",
     more: "Napredno vzorčenje",
     window: (tokens) => `Kontekstno okno: ${tokens} žetonov`,

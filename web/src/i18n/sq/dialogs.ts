@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Penaliteti i përsëritjes",
     presence: "Penaliteti i pranisë",
     frequency: "Penaliteti i shpeshtësisë",
+    stop: "Sekuenca ndalimi (një për rresht)",
     seed: "Seed",
     more: "Kampionim i avancuar",
     window: (tokens) => `Dritarja e kontekstit: ${tokens} tokenë`,

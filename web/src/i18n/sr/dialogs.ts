@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Казна за понављање",
     presence: "Казна за присуство",
     frequency: "Казна за учесталост",
+    stop: "Низови за заустављање (по један у реду)",
     seed: "Семе",
     more: "Напредно узорковање",
     window: (tokens) => `Контекстни прозор, токена: ${tokens}`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Upprepnings\u00ADstraff",
     presence: "Närvarostraff",
     frequency: "Frekvensstraff",
+    stop: "Stoppsekvenser (en per rad)",
     seed: "Frö",
     more: "Avancerad sampling",
     window: (tokens) => `Kontextfönster: ${tokens} tokens`,

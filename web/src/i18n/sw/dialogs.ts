@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Adhabu ya kurudia",
     presence: "Adhabu ya uwepo",
     frequency: "Adhabu ya marudio",
+    stop: "Mfuatano wa kusimamisha (mmoja kwa kila mstari)",
     seed: "Seed",
     more: "Sampuli za kina",
     window: (tokens) => `Dirisha la muktadha: tokeni ${tokens}`,

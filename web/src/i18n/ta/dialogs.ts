@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "ரிபிட்டிஷன் பெனால்ட்டி",
     presence: "பிரசென்ஸ் பெனால்ட்டி",
     frequency: "ஃப்ரீக்வன்சி பெனால்ட்டி",
+    stop: "நிறுத்தும் தொடர்கள் (வரிக்கு ஒன்று)",
     seed: "ஸீட்",
     more: "மேம்பட்ட சாம்ப்ளிங்",
     window: (tokens) => `சூழல் சாளரம்: ${tokens} டோக்கன்கள்`,

@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "ค่าปรับการซ้ำ",
     presence: "ค่าปรับการปรากฏ",
     frequency: "ค่าปรับความถี่",
+    stop: "ข้อความที่ให้หยุด (บรรทัดละหนึ่งรายการ)",
     seed: "Seed",
     more: "การสุ่มขั้นสูง",
     window: (tokens) => `หน้าต่างบริบท: ${tokens} โทเค็น`,

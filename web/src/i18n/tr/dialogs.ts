@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "Tekrar cezası",
     presence: "Varlık cezası",
     frequency: "Sıklık cezası",
+    stop: "Durdurma dizileri (her satıra bir tane)",
     seed: "Seed",
     more: "Gelişmiş örnekleme",
     window: (tokens) => `Bağlam penceresi: ${tokens} token`,

@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "Штраф за повторення",
     presence: "Штраф за присутність",
     frequency: "Штраф за частоту",
+    stop: "Стоп-послідовності (по одній у рядку)",
     seed: "Сід",
     more: "Додаткові налаштування вибірки",
     window: (tokens) => `Контекстне вікно, токенів: ${tokens}`,

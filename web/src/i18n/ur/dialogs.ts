@@ -77,6 +77,7 @@ export const texts: DialogTexts = {
     repetition: "رپیٹیشن پینلٹی",
     presence: "پریزنس پینلٹی",
     frequency: "فریکوئنسی پینلٹی",
+    stop: "رکنے کے سلسلے (ہر سطر میں ایک)",
     seed: "سیڈ",
     more: "ایڈوانسڈ سیمپلنگ",
     window: (tokens) => `کانٹیکسٹ ونڈو: ${tokens} ٹوکنز`,

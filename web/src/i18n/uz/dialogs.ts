@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "Takrorlash jarimasi",
     presence: "Mavjudlik jarimasi",
     frequency: "Chastota jarimasi",
+    stop: "Toʻxtatish ketma-ketliklari (har qatorda bittadan)",
     seed: "Sid",
     more: "Kengaytirilgan tanlash sozlamalari",
     window: (tokens) => `Kontekst oynasi: ${tokens} token`,

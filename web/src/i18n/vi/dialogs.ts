@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "Phạt lặp lại",
     presence: "Phạt hiện diện",
     frequency: "Phạt tần suất",
+    stop: "Chuỗi dừng (mỗi dòng một chuỗi)",
     seed: "Seed",
     more: "Lấy mẫu nâng cao",
     window: (tokens) => `Cửa sổ ngữ cảnh: ${tokens} token`,

@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "重複懲罰",
     presence: "存在懲罰",
     frequency: "頻率懲罰",
+    stop: "停止序列（每行一個）",
     seed: "種子值",
     more: "進階取樣設定",
     window: (tokens) => `上下文視窗：${tokens} 個 token`,

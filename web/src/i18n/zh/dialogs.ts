@@ -74,6 +74,7 @@ export const texts: DialogTexts = {
     repetition: "重复惩罚",
     presence: "存在惩罚",
     frequency: "频率惩罚",
+    stop: "停止序列（每行一个）",
     seed: "随机种子",
     more: "高级采样设置",
     window: (tokens: string) => `上下文窗口：${tokens} 个 token`,

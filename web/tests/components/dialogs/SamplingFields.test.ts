@@ -1,0 +1,23 @@
+import { flushSync } from "svelte";
+import { expect, it } from "vitest";
+
+import SamplingFields from "../../../src/components/dialogs/SamplingFields.svelte";
+import { mountWith } from "../mounting";
+
+it("takes a stop sequence per line, with line breaks written as \\n", () => {
+  const params: { stop?: string[] | null } = { stop: ["\n\n"] };
+  mountWith({}, SamplingFields as never, { params, defaults: {} });
+  const field = document.querySelector("textarea")!;
+  expect([field.value, document.querySelector("details")!.open]).toEqual([String.raw`\n\n`, true]);
+  const type = (text: string) => {
+    field.value = text;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    flushSync();
+  };
+  type("User: \n");
+  expect([params.stop, field.value]).toEqual([["User: "], "User: \n"]);
+  type("User: \nEND\\n");
+  expect(params.stop).toEqual(["User: ", "END\n"]);
+  type("");
+  expect(params).toEqual({});
+});

@@ -83,6 +83,7 @@ from app.schemas.response_bodies.account import (
     RecoveryCodes,
     SecondFactor,
     Sessions,
+    TenantUsage,
 )
 from app.schemas.response_bodies.admin import (
     ApiKeyPage,
@@ -368,6 +369,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "POST /api/admin/people": Operation(NewPerson, answer=NewAdminPerson, status=201),
     "POST /api/admin/people/{id}/password": Operation(answer=InitialPassword),
     "PATCH /api/admin/people/{id}": Operation(PersonFields, answer=AdminPerson),
+    "GET /api/admin/tenants/{tenant}/usage": Operation(query=_DAYS, answer=TenantUsage),
     "POST /api/admin/replicas/{id}/drain": Operation(answers=(), status=202),
     "GET /api/admin/tenants": Operation(query={**_DAYS, **_SEARCHED}, answer=TenantPage),
     "DELETE /api/admin/tenants/{tenant}": Operation(answer=DeletedTenant),

@@ -10,6 +10,7 @@ from app.host.engine_host import EngineHost
 from app.runs.service import RunRegistry
 from app.schemas.response_bodies.admin import DeletedTenant, Tenant, limits_body
 from app.storage.store import Store
+from app.storage.tenant_removal import shut_out
 from app.storage.tenants import StoredTenant
 from app.tenants.api_key import ApiKey
 from app.tenants.gate import TenantGates
@@ -92,6 +93,12 @@ class Administration:
         await self.ring.read()
         return person
 
+    async def set_admin(self, person_id: str, admin: bool) -> Person:
+        """Make a person with a password an administrator, or a user. Raises NotFoundError."""
+        person = await self.store.passwords.set_admin(person_id, admin)
+        await self.ring.read()
+        return person
+
     async def delete_tenant(self, tenant: str) -> DeletedTenant:
         """Revoke a tenant's keys, abort its requests, make its KV unreachable and delete its chats permanently.
 
@@ -103,8 +110,7 @@ class Administration:
             EngineError: the KV could not be made unreachable. The chats are not deleted.
         """
         engine = self.host.require()
-        keys = await self.store.keys.revoke_all_of(tenant)
-        await self.store.people.forget(tenant)
+        keys = await shut_out(self.store, tenant)
         await self.ring.read()
         await self.runs.forget_all_of(tenant)
         await self.delete_kv(engine, tenant)

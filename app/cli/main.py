@@ -23,7 +23,17 @@ from app.cli.keys_plan import (
     REVOKE_HELP,
     TENANT,
 )
-from app.cli.people_plan import ADD_HELP, ADD_OPTIONS, PEOPLE_HELP, PEOPLE_LIST_HELP, PERSON_NAME, SET_PASSWORD_HELP
+from app.cli.people_plan import (
+    ADD_HELP,
+    ADD_OPTIONS,
+    PEOPLE_HELP,
+    PEOPLE_LIST_HELP,
+    PERSON_NAME,
+    REMOVE_HELP,
+    REMOVE_OPTIONS,
+    REMOVED_PERSON,
+    SET_PASSWORD_HELP,
+)
 from app.cli.standard_files import open_closed_files, with_output
 from app.config.options import Option, any_path, any_text, did_you_mean, integer, parse_option, switch
 from app.config.settings import OPTIONS, Settings, load_settings
@@ -222,6 +232,14 @@ def _commands() -> tuple[_Command, ...]:
             "keys limits", _keys_limits, LIMITS_HELP, ("state-dir", "database-url"), LIMIT_OPTIONS, argument=TENANT
         ),
         _Command("people add", _people_add, ADD_HELP, ("state-dir", "database-url"), ADD_OPTIONS, argument=PERSON_NAME),
+        _Command(
+            "people remove",
+            _people_remove,
+            REMOVE_HELP,
+            ("state-dir", "database-url"),
+            REMOVE_OPTIONS,
+            argument=REMOVED_PERSON,
+        ),
         _Command("people list", _people_list, PEOPLE_LIST_HELP, ("state-dir", "database-url")),
         _Command(
             "people set-password", _set_password, SET_PASSWORD_HELP, ("state-dir", "database-url"), argument=PERSON_NAME
@@ -401,6 +419,12 @@ def _people_add(settings: Settings, **given: Any) -> int:
     from app.cli.people import add
 
     return add(settings, **given)
+
+
+def _people_remove(settings: Settings, name: str, **given: Any) -> int:
+    from app.cli.people import remove
+
+    return remove(settings, name, **given)
 
 
 def _people_list(settings: Settings) -> int:

@@ -2,14 +2,17 @@
 
 import getpass
 import sys
+from collections.abc import Sequence
 
 from app.accounts.passwords import Passwords, check_password, new_password
 from app.cli.keys import day, with_store
 from app.config.settings import Settings
 from app.storage.passwords import StoredPassword
 from app.storage.store import Store
+from app.storage.tenant_removal import remove_tenant
+from app.storage.tenants import StoredTenant
 from app.tenants.person import ADMIN_GROUP, OWN, Person
-from engine.errors import NotFoundError
+from engine.errors import InvalidRequestError, NotFoundError
 
 
 def add(settings: Settings, name: str, admin: bool = False) -> int:
@@ -63,6 +66,40 @@ def set_password(settings: Settings, name: str) -> int:
     with_store(settings, reset)
     print(f"{name} has a new password, and has to log in again", file=sys.stderr)
     return 0
+
+
+def remove(settings: Settings, name: str, yes: bool = False) -> int:
+    """Delete a person with all chats, for good, once that is confirmed. Raises NotFoundError, InvalidRequestError."""
+
+    async def find(store: Store) -> tuple[Person, StoredTenant]:
+        person = _named(name, await store.people.all())
+        return person, await store.tenants.one(person.tenant)
+
+    person, has = with_store(settings, find)
+    counts = f"{has.conversations} chats, all files, {has.keys} keys and all logins"
+    goes = f"{person.shown_name} (tenant {person.tenant}) with {counts}"
+    if not yes and not _is_confirmed(f"Delete {goes} for good? Type yes: "):
+        print("Nothing was deleted", file=sys.stderr)
+        return 1
+    with_store(settings, lambda store: remove_tenant(store, person.tenant))
+    print(f"Deleted {goes}", file=sys.stderr)
+    return 0
+
+
+def _named(name: str, people: Sequence[Person]) -> Person:
+    wanted = name.lower()
+    found = [each for each in people if wanted in (each.tenant, each.shown_name.lower(), each.identity.subject.lower())]
+    if not found:
+        raise NotFoundError(f"There is no person {name}. To list all: ebb people list")
+    if len(found) > 1:
+        tenants = ", ".join(each.tenant for each in found)
+        raise InvalidRequestError(f"{len(found)} people are named {name}. Give the tenant of one: {tenants}")
+    return found[0]
+
+
+def _is_confirmed(question: str) -> bool:
+    print(question, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() == "yes"
 
 
 def _asked(name: str) -> str:

@@ -17,6 +17,7 @@ from app.schemas.response_bodies.account import (
     AdminPersonPage,
     InitialPassword,
     NewAdminPerson,
+    TenantUsage,
     person_body,
 )
 from app.schemas.response_bodies.admin import (
@@ -98,13 +99,21 @@ async def reset_password(request: Request) -> Response:
 
 
 async def change_person(request: Request) -> Response:
-    """Disable a person, whose logins and keys stop working at once, or admit the person again."""
+    """Disable a person, whose logins and keys stop working at once, or admit the person again, or change the role."""
     services = server_services(request)
     fields = await read_body(request, PersonFields)
-    person_id = request.path_params["id"]
-    if fields.disabled and principal_of(request).person_id == person_id:
-        raise ConflictError("You cannot disable your own account", code="own_account")
-    person = await services.administration.set_disabled(person_id, fields.disabled)
+    person_id: str = request.path_params["id"]
+    if principal_of(request).person_id == person_id and (fields.disabled or fields.admin is False):
+        raise ConflictError("You cannot disable your own account, or end your own role", code="own_account")
+    person: Person | None = None
+    if fields.admin is not None:
+        person = await services.administration.set_admin(person_id, fields.admin)
+        role = "an administrator" if fields.admin else "a user"
+        logger.warning("the person %s was made %s by %s", person_id, role, _caller(principal_of(request)))
+    if fields.disabled is not None:
+        person = await services.administration.set_disabled(person_id, fields.disabled)
+    if person is None:
+        raise InvalidRequestError("Give disabled or admin", param="disabled")
     return JSONResponse(_described(services.ring.people, person))
 
 
@@ -126,9 +135,19 @@ async def set_limits(request: Request) -> Response:
     return JSONResponse(TenantWithLimits(tenant=tenant, limits=limits_body(fields.limits())))
 
 
+async def tenant_usage(request: Request) -> Response:
+    """Sum up the tokens of a tenant's stored answers by day, without a word of the chats."""
+    days = whole_number(request, "days", 30, low=1, high=MAX_USE_DAYS)
+    usage = await server_services(request).store.of(_tenant(request)).usage.read(days)
+    return JSONResponse(TenantUsage(days=usage["days"]))
+
+
 async def delete_tenant(request: Request) -> Response:
     """Delete a tenant's keys, conversations and KV for good. The tenant's limits stay."""
-    return JSONResponse(await server_services(request).administration.delete_tenant(_tenant(request)))
+    tenant = _tenant(request)
+    deleted = await server_services(request).administration.delete_tenant(tenant)
+    logger.warning("the tenant %s was deleted by %s", tenant, _caller(principal_of(request)))
+    return JSONResponse(deleted)
 
 
 def _searched(request: Request) -> tuple[str, int, str | None]:
@@ -184,5 +203,6 @@ routes = [
     Route("/api/admin/replicas/{id}/drain", drain_replica, methods=["POST"]),
     Route("/api/admin/tenants", list_tenants),
     Route("/api/admin/tenants/{tenant}", delete_tenant, methods=["DELETE"]),
+    Route("/api/admin/tenants/{tenant}/usage", tenant_usage),
     Route("/api/admin/tenants/{tenant}/limits", set_limits, methods=["PUT"]),
 ]

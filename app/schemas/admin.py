@@ -75,9 +75,13 @@ class OwnKey(RequestModel):
 
 
 class PersonFields(RequestModel):
-    """Body of a request that changes a person's account."""
+    """Body of a request that changes a person's account. A field that is left out or null changes nothing.
 
-    disabled: bool
+    admin: whether the person administers the server; only for people with a password of this server.
+    """
+
+    disabled: bool | None = None
+    admin: bool | None = None
 
 
 class NewKey(RequestModel):

@@ -68,6 +68,28 @@ class PasswordStore:
 
         return await self._database.write(insert)
 
+    async def set_admin(self, person_id: str, admin: bool) -> Person:
+        """Make a person an administrator, or a user. Raises NotFoundError: no person with a password has this id."""
+        groups = json.dumps([ADMIN_GROUP] if admin else [])
+
+        def update(connection: Connection) -> Person:
+            connection.execute(
+                "UPDATE person SET groups = ? WHERE id = ? AND issuer = ? AND NOT provisioned", (groups, person_id, OWN)
+            )
+            row = connection.fetch_one(
+                f"SELECT {SHOWN_COLUMNS} FROM person WHERE id = ? AND issuer = ? AND NOT provisioned", (person_id, OWN)
+            )
+            if row is None:
+                raise NotFoundError(
+                    f"There is no person {person_id} with a password of this server. The roles of others follow from "
+                    "their groups",
+                    param="id",
+                    code="person_not_found",
+                )
+            return person_of(row)
+
+        return await self._database.write(update)
+
     async def find(self, name: str) -> StoredPassword | None:
         """Return the password of the person with a name; None if there is none."""
         rows = await self._database.read(

@@ -25,6 +25,7 @@ TENANTS: Final = """
         ORDER BY tenant LIMIT :most) AS with_use
     ) AS known LEFT JOIN person ON person.tenant = known.tenant ORDER BY known.tenant
 """
+NO_DAY: Final = "9999-12-31"
 SEARCHED: Final = ("tenant", "name", "email", "subject")
 
 
@@ -44,6 +45,11 @@ class TenantStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def one(self, tenant: str) -> StoredTenant:
+        """Return what a tenant has, without its use."""
+        [found] = await self._database.read_together(lambda connection: _with_sums(connection, [tenant], NO_DAY))
+        return found
 
     async def page(self, *, since: str, after: str, query: str, limit: int) -> list[StoredTenant]:
         """Return the first tenants after a name, in the order of their names.

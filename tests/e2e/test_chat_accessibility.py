@@ -210,7 +210,7 @@ async def test_page_is_in_the_browsers_language(new_page: NewPage, locale: str, 
     assert (await violations(chat, ALL), await chat.page.evaluate(WIDER)) == ([], [])
 
 
-async def test_list_and_settings_fit_a_phone_in_all_languages(new_page: NewPage, size: Size) -> None:
+async def test_list_and_menu_fit_a_phone_in_all_languages(new_page: NewPage, size: Size) -> None:
     chat = await new_page(**PHONE, reduced_motion="reduce")
     for tag in size.pick(small=["ta", "el", "fa"], full=sorted(folder.name for folder in LANGUAGES.glob("*/"))):
         await chat.page.goto("/")

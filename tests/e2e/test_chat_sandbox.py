@@ -197,7 +197,7 @@ async def test_html_and_svg_are_previewed_on_a_click(chat: ChatPage) -> None:
     await chat.page.wait_for_function("document.querySelector('iframe').offsetHeight < 200")
     await chat.button("Enlarge").click()
     await expect(preview.get_by_role("button", name="clicked")).to_be_visible()
-    assert (await frame.bounding_box() or {})["height"] > 500
+    assert await frame.evaluate("frame => frame.offsetHeight") > 500
     await chat.button("Close").click()
     await chat.page.wait_for_function("document.querySelector('iframe').offsetHeight < 200")
     await expect(preview.get_by_role("button", name="clicked")).to_be_visible()

@@ -109,6 +109,12 @@ class AccountUsage(TypedDict):
     chats: list[ChatUsage]
 
 
+class TenantUsage(TypedDict):
+    """Tokens of a tenant's stored answers by day, the newest first."""
+
+    days: list[DayUsage]
+
+
 class AdminPerson(TypedDict):
     """A person, for administrators.
 

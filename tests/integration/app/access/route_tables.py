@@ -44,6 +44,7 @@ ADMIN: dict[Call, Any] = {
     ("PATCH", "/api/admin/people/{id}"): {"disabled": True},
     ("POST", "/api/admin/replicas/{id}/drain"): None,
     ("GET", "/api/admin/tenants"): None,
+    ("GET", "/api/admin/tenants/{tenant}/usage"): None,
     ("PUT", "/api/admin/tenants/{tenant}/limits"): {"conversations": 5},
     ("DELETE", "/api/admin/tenants/{tenant}"): None,
 }

@@ -293,6 +293,27 @@ async def test_administrators_add_people_and_reset_passwords(
         assert (await error_of(await log_in(ada, "ada", reset["password"]), 403))["code"] == "login_refused"
 
 
+async def test_administrators_change_roles_but_not_their_own(
+    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+) -> None:
+    await log_in(page, "root", await person(server, "root", admin=True))
+    made = await (await page.post("/api/admin/people", json={"name": "ada"})).json()
+    path = f"/api/admin/people/{made['id']}"
+    async with api_client(server.url) as ada:
+        await log_in(ada, "ada", made["password"])
+        changed = await (await page.patch(path, json={"admin": True})).json()
+        assert (changed["scope"], changed["disabled_at"]) == ("admin", None)
+        people = (await read(ada, "/api/admin/people"))["data"]
+        [root] = [each for each in people if each["name"] == "root"]
+        refused = await page.patch(f"/api/admin/people/{root['id']}", json={"admin": False})
+        assert (await error_of(refused, 409))["code"] == "own_account"
+        assert (await (await page.patch(path, json={"admin": False})).json())["scope"] == "user"
+        assert (await ada.get("/api/admin/people")).status == 403
+    assert (await error_of(await page.patch(path, json={}), 400))["param"] == "disabled"
+    unknown = await page.patch("/api/admin/people/none", json={"admin": True})
+    assert (await error_of(unknown, 404))["code"] == "person_not_found"
+
+
 async def test_foreign_page_cannot_log_a_browser_in(
     server: RunningServer[FakeEngine], page: aiohttp.ClientSession
 ) -> None:

@@ -101,6 +101,7 @@ READING: Final = (
     Row(("GET", "/api/admin/people?q=nobody"), client="root"),
     Row(("GET", "/api/admin/tenants"), client="root"),
     Row(("GET", "/api/admin/tenants?q=nobody"), client="root"),
+    Row(("GET", "/api/admin/tenants/{tenant}/usage"), client="root"),
     Row(("GET", "/api/account/former-chats"), client="root"),
     Row(("GET", "/scim/v2/Users"), client="provider"),
     Row(("GET", "/scim/v2/Users?startIndex={late}"), client="provider"),

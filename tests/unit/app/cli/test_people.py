@@ -65,3 +65,43 @@ def test_password_is_read_from_standard_input(
     status, _, said = ebb(capsys, tmp_path, "set-password", "eve")
     assert status == 1
     assert "ebb people add eve" in said
+
+
+def test_person_is_removed_with_keys_and_chats_once_confirmed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ebb(capsys, tmp_path, "add", "ada")
+    ebb(capsys, tmp_path, "add", "bob")
+
+    async def fill() -> str:
+        store = await Store.open(tmp_path / "conversations.db")
+        try:
+            ada, _ = await store.people.all()
+            await store.of(ada.tenant).conversations.create({"title": "Tides"})
+            await store.keys.create("script", ada.tenant, "user", person_id=ada.id)
+            return ada.tenant
+        finally:
+            await store.close()
+
+    tenant = asyncio.run(fill())
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\n"))
+    status, _, said = ebb(capsys, tmp_path, "remove", "Ada")
+    assert status == 1
+    assert f"ada (tenant {tenant}) with 1 chats, all files, 1 keys and all logins" in said
+    assert len(ebb(capsys, tmp_path, "list")[1].splitlines()) == 2
+
+    assert ebb(capsys, tmp_path, "remove", tenant, "--yes")[0] == 0
+    assert [line.split()[0] for line in ebb(capsys, tmp_path, "list")[1].splitlines()] == ["bob"]
+    status, _, said = ebb(capsys, tmp_path, "remove", "ada", "--yes")
+    assert status == 1
+    assert "ebb people list" in said
+
+    async def left() -> list[int]:
+        store = await Store.open(tmp_path / "conversations.db")
+        try:
+            has = await store.tenants.one(tenant)
+            return [has.keys, has.conversations, has.nbytes]
+        finally:
+            await store.close()
+
+    assert asyncio.run(left()) == [0, 0, 0]

@@ -1,30 +1,8 @@
-import { ApiError } from "./errors";
-import { request, type Call, type Method, type PathOf, type ResponseBody } from "./http";
-import type {
-  Account,
-  AccountUsage,
-  ApiKey,
-  Limits,
-  Login,
-  NewApiKey,
-  NewPerson,
-  Person,
-  PersonPage,
-  PersonSession,
-  SecondFactor,
-  TenantPage,
-} from "./types";
+import { AdminClient } from "./admin_client";
+import type { Account, AccountUsage, ApiKey, Login, NewApiKey, PersonSession, SecondFactor } from "./types";
 
-/** Rows of a page of administrators' lists. */
-const ADMIN_PAGE = 50;
-
-/** Client of the routes of logins, the own account and administrators. Rejects as `ApiClient` does. */
-export class AccountClient {
-  constructor(
-    /** Called when the server refuses the login or the page has none. */
-    private readonly onLoggedOut: () => void = () => undefined,
-  ) {}
-
+/** The routes of logins and the own account. */
+export abstract class AccountClient extends AdminClient {
   login(): Promise<Login> {
     return this.json("get", "/api/login", {});
   }
@@ -57,16 +35,6 @@ export class AccountClient {
 
   async removeSecondFactor(password: string): Promise<void> {
     await this.request("post", "/api/account/second-factor/removal", { body: { password } });
-  }
-
-  /** Create a person. The result holds the initial password, which cannot be read again. */
-  addPerson(name: string, admin: boolean): Promise<NewPerson> {
-    return this.json("post", "/api/admin/people", { body: { name, admin } });
-  }
-
-  /** Give a person a new initial password, and return it. The second factor is removed. */
-  async resetPassword(personId: string): Promise<string> {
-    return (await this.json("post", "/api/admin/people/{id}/password", { path: { id: personId } })).password;
   }
 
   /** Begin a login at the provider, which returns to `next`, a path of the page. Resolves with the address to open. */
@@ -124,41 +92,7 @@ export class AccountClient {
     await this.request("delete", "/api/account/sessions/{id}", { path: { id } });
   }
 
-  /** Read a page of the people that contain a text; "" stands for all. */
-  people(q: string, cursor: string | null, signal: AbortSignal): Promise<PersonPage> {
-    const query = { limit: ADMIN_PAGE, q, ...(cursor === null ? {} : { cursor }) };
-    return this.json("get", "/api/admin/people", { query, signal });
-  }
-
-  setDisabled(personId: string, disabled: boolean): Promise<Person> {
-    return this.json("patch", "/api/admin/people/{id}", { path: { id: personId }, body: { disabled } });
-  }
-
-  /** Read a page of the tenants that contain a text; "" stands for all. */
-  tenants(q: string, cursor: string | null, signal: AbortSignal): Promise<TenantPage> {
-    const query = { limit: ADMIN_PAGE, q, ...(cursor === null ? {} : { cursor }) };
-    return this.json("get", "/api/admin/tenants", { query, signal });
-  }
-
-  async setLimits(tenant: string, limits: Limits): Promise<Limits> {
-    return (await this.json("put", "/api/admin/tenants/{tenant}/limits", { path: { tenant }, body: limits })).limits;
-  }
-
   async logOut(): Promise<void> {
     await this.request("post", "/api/logout", {});
-  }
-
-  protected async json<M extends Method, P extends PathOf<M>>(method: M, path: P, call: Call<M, P>): Promise<ResponseBody<M, P>> {
-    const response = await this.request(method, path, call);
-    return (await response.json()) as ResponseBody<M, P>;
-  }
-
-  protected async request<M extends Method, P extends PathOf<M>>(method: M, path: P, call: Call<M, P>): Promise<Response> {
-    try {
-      return await request(method, path, call);
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 401) this.onLoggedOut();
-      throw error;
-    }
   }
 }

@@ -7,8 +7,9 @@ import LimitsDialog from "../../../src/components/admin/LimitsDialog.svelte";
 import { language } from "../../../src/i18n/language.svelte";
 import type { Health, Limits, NewPerson, Person, Tenant } from "../../../src/services/api/types";
 import { HealthStore } from "../../../src/stores/health.svelte";
+import { Notices } from "../../../src/stores/notices.svelte";
 import { FakeApi } from "../../fake_server";
-import { mountWith } from "../mounting";
+import { mountWith, press } from "../mounting";
 
 afterEach(() => language.choose("en"));
 
@@ -33,6 +34,7 @@ async function statusOf(status: Health["status"], changes: Partial<Health> = {})
   api.health = () => Promise.resolve(state);
   api.people = () => Promise.resolve({ data: [], next_cursor: null });
   api.tenants = () => Promise.resolve({ data: [], next_cursor: null });
+  api.keys = () => Promise.resolve({ data: [], next_cursor: null });
   const health = new HealthStore(api);
   await health.poll();
   mountWith({ api, health, session: { current: null } } as never, AdminPage as never, {});
@@ -58,6 +60,7 @@ it("names no time for a person who never logged in", async () => {
   const api = new FakeApi();
   api.people = () => Promise.resolve({ data: [ada], next_cursor: null });
   api.tenants = () => Promise.resolve({ data: [], next_cursor: null });
+  api.keys = () => Promise.resolve({ data: [], next_cursor: null });
   mountWith({ api, health: new HealthStore(api), session: { current: null } } as never, AdminPage as never, {});
   await vi.waitFor(() => expect(document.querySelector("td")).not.toBeNull());
   expect([...document.querySelectorAll("td")].map((cell) => cell.textContent.trim()).at(2)).toBe("–");
@@ -89,4 +92,45 @@ it("shows and takes the limit on storage in MiB", async () => {
   field.dispatchEvent(new Event("input", { bubbles: true }));
   document.querySelector<HTMLButtonElement>("button.primary")!.click();
   await vi.waitFor(() => expect(setLimits).toHaveBeenCalledExactlyOnceWith("ada", { ...none, stored_bytes: 2 ** 21 }));
+});
+
+/** Show the page to another administrator, with one person and one key. */
+async function opened(): Promise<FakeApi> {
+  const api = new FakeApi();
+  api.people = () => Promise.resolve({ data: [ada], next_cursor: null });
+  api.tenants = () => Promise.resolve({ data: [], next_cursor: null });
+  const key = { id: "key_1", name: "script", tenant: "person-1", scope: "user" as const, created_at: 1, last_used_at: null, revoked_at: null };
+  api.keys = () => Promise.resolve({ data: [key], next_cursor: null });
+  mountWith({ api, health: new HealthStore(api), notices: new Notices(), session: { current: null, tenant: "person-2" } } as never, AdminPage as never, {});
+  await vi.waitFor(() => expect(document.querySelector("td")).not.toBeNull());
+  return api;
+}
+
+it("changes the role of a person with a password", async () => {
+  const api = await opened();
+  const changed = vi.spyOn(api, "setAdmin").mockResolvedValue({ ...ada, scope: "admin" });
+  const role = document.querySelector<HTMLSelectElement>("select[aria-label='Role: ada']")!;
+  role.value = "admin";
+  role.dispatchEvent(new Event("change", { bubbles: true }));
+  await vi.waitFor(() => expect(changed).toHaveBeenCalledExactlyOnceWith("1", true));
+});
+
+it("deletes a person once the administrator has read what goes", async () => {
+  const api = await opened();
+  const deleted = vi.spyOn(api, "deleteTenant").mockResolvedValue();
+  press("Delete: ada");
+  expect(document.querySelector("dialog")!.textContent).toMatch(/Delete “ada” for good\?.*all chats and files, the keys and the logins/s);
+  expect(deleted).not.toHaveBeenCalled();
+  api.people = () => Promise.resolve({ data: [], next_cursor: null });
+  [...document.querySelectorAll<HTMLElement>("dialog button")].at(-1)!.click();
+  await vi.waitFor(() => expect(document.body.textContent).toContain("No one has logged in yet."));
+  expect(deleted).toHaveBeenCalledExactlyOnceWith("person-1");
+});
+
+it("revokes somebody's key", async () => {
+  const api = await opened();
+  const revoked = vi.spyOn(api, "revokeKey").mockResolvedValue();
+  press("Revoke the key “script”");
+  await vi.waitFor(() => expect(document.querySelector("[aria-label^='Revoke']")).toBeNull());
+  expect(revoked).toHaveBeenCalledExactlyOnceWith("key_1");
 });

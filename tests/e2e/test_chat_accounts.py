@@ -134,6 +134,6 @@ async def test_answers_and_chats_have_costs(browser: Browser, server: RunningSer
     await expect(receipt.get_by_role("definition").get_by_text(f"€{cost:,.2f}", exact=True)).to_be_visible()
     await chat.button("Ada").click()
     usage_table = chat.page.get_by_role("region", name=re.compile("^Usage"))
-    await expect(usage_table.get_by_role("cell", name=f"€{cost:,.2f}")).to_have_count(2)
+    await expect(usage_table.get_by_role("cell", name=f"€{cost:,.2f}")).to_have_count(3)
     assert await violations_in_both(chat) == []
     await context.close()

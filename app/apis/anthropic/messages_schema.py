@@ -172,9 +172,14 @@ class ThinkingConfig(RequestModel):
     budget_tokens: tokens after which the reasoning is ended. Counts with the type "enabled" only.
     """
 
-    type: Literal["enabled", "adaptive", "disabled"]
+    type: Literal["enabled", "adaptive", "between_tools", "disabled"]
     budget_tokens: ThinkingBudget = None
-    display: Literal["summarized", "omitted"] | None = None
+    display: Literal["summarized", "omitted", "updates"] | None = None
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the model answers without thoughts. "between_tools" means so, with short reports between calls."""
+        return self.type in ("between_tools", "disabled")
 
 
 class OutputFormat(RequestModel):
@@ -265,7 +270,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
     @property
     def thoughts(self) -> ShownThoughts:
         """Treatment of reasoning in the answer. None is returned unless the client asks the model to think."""
-        if self.thinking is None or self.thinking.type == "disabled":
+        if self.thinking is None or self.thinking.is_off:
             return "none"
         return "omitted" if self.thinking.display == "omitted" else "shown"
 
@@ -274,7 +279,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
 
         To ask a model that cannot think for thoughts is no error: clients ask whichever model they have.
         """
-        if self.thinking is None or self.thinking.type == "disabled":
+        if self.thinking is None or self.thinking.is_off:
             return preferred_mode(engine, "none")
         if self.thinking.type == "adaptive":
             return preferred_mode(engine, "low")

@@ -47,7 +47,7 @@ def refused(model: type[RequestModel], body: dict[str, Any]) -> InvalidRequestEr
         ({"tools": [{"name": "x"}]}, "tools[0].input_schema"),
         ({"tool_choice": {"type": "some"}}, "tool_choice.type"),
         ({"tool_choice": {"type": "tool"}}, "tool_choice.name"),
-        ({"thinking": {"type": "between_tools"}}, "thinking.type"),
+        ({"thinking": {"type": "between_turns"}}, "thinking.type"),
         ({"thinking": {"type": "adaptive", "display": "all"}}, "thinking.display"),
         (
             {"messages": [{"role": "assistant", "content": [{"type": "thinking", "text": "x"}]}]},
@@ -241,3 +241,16 @@ def test_only_system_turns_can_be_cleared() -> None:
     with pytest.raises(InvalidRequestError, match="only system") as refusal:
         messages(messages=[USER | {"clear_at": "next_user_message"}, YES, USER]).turns()
     assert refusal.value.param == "messages[0].clear_at"
+
+
+@pytest.mark.parametrize(
+    ("thinking", "shown"),
+    [
+        ({"type": "disabled"}, "none"),
+        ({"type": "between_tools"}, "none"),
+        ({"type": "adaptive", "display": "updates"}, "shown"),
+        ({"type": "enabled", "budget_tokens": 5, "display": "omitted"}, "omitted"),
+    ],
+)
+def test_every_kind_of_thinking_of_anthropics_types_is_taken(thinking: dict[str, Any], shown: str) -> None:
+    assert messages(thinking=thinking).thoughts == shown

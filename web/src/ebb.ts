@@ -105,7 +105,7 @@ export function createEbb(): Ebb {
     notices: new Notices(),
     organizer,
     presets: new Presets(api, chat, organizer),
-    printing: new Printing(),
+    printing: new Printing(() => chat.pages.readWhole()),
     queue,
     refresh: new Refresh(health, session, conversations, chat, drafts, tabs),
     shortcuts: new Shortcuts(),

@@ -1,4 +1,5 @@
 import { untrack } from "svelte";
+import { SvelteMap } from "svelte/reactivity";
 
 import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
@@ -6,6 +7,7 @@ import { ApiError, describeError, UnreachableError, type Problem } from "../serv
 import { followRun, type RunEvent } from "../services/api/run_stream";
 import type { ChatSettings, Conversation, Rating, Retry } from "../services/api/types";
 import { newMessageId } from "../services/chat/ids";
+import { ChatPages } from "./chat_pages.svelte";
 import type { HealthStore } from "./health.svelte";
 import { MessagePath, type ShownMessage } from "./message_path.svelte";
 import { NewChats } from "./new_chats";
@@ -61,6 +63,10 @@ export class Chat {
   /** Whether the settings can be changed: not while they are unknown, and not while the conversation is being created. */
   readonly hasSettings = $derived(this.settings !== null && (this.id !== null || !this.busy));
 
+  /** Texts of the messages that are being edited, by their keys. They outlast the drawing of a message. */
+  readonly edits = new SvelteMap<string, string>();
+  /** The messages that are loaded, and the way to the others. */
+  readonly pages: ChatPages;
   private readonly path = new MessagePath();
   private following = new AbortController();
   private runId: string | null = null;
@@ -79,9 +85,11 @@ export class Chat {
     private readonly onConversation: (conversation: Conversation, how: "seen" | "created" | "changed") => void,
   ) {
     this.ratings = new Ratings(api);
+    this.pages = new ChatPages(api, this.path, this.ratings, this);
     this.newChats = new NewChats(api);
   }
 
+  /** The loaded messages of the shown path, up to its end. */
   get messages(): ShownMessage[] {
     return this.path.messages;
   }
@@ -101,10 +109,17 @@ export class Chat {
         const { conversationId: id, messageId: at } = router;
         untrack(() => {
           if (id !== this.id || (id === null && this.messages.length > 0)) void this.open(id, at);
-          else if (at !== null && !this.messages.some((message) => message.id === at)) void this.open(id, at);
+          else if (at !== null && !this.messages.some((message) => message.id === at)) void this.goTo(id, at);
         });
       });
     });
+  }
+
+  /** Show a message of the open conversation that is not loaded. */
+  private async goTo(id: string | null, at: string): Promise<void> {
+    // Without branches, it is on the path.
+    if (this.ready && !this.branched) await this.pages.reach(at).catch(() => this.open(id, at));
+    else await this.open(id, at);
   }
 
   /**
@@ -129,6 +144,8 @@ export class Chat {
     const signal = this.leave();
     this.id = id;
     this.path.replace([]);
+    this.pages.around = null;
+    this.edits.clear();
     this.title = null;
     this.version = null;
     this.temporary = false;
@@ -137,23 +154,24 @@ export class Chat {
     this.phase = id === null ? "idle" : "loading";
     // If the branch is gone, the one that was shown last stays.
     if (id !== null && branch !== null) await this.api.showBranch(id, branch, signal).catch(() => undefined);
-    if (id !== null) await this.load(id, signal);
+    if (id !== null) await this.load(id, signal, branch ?? undefined);
   }
 
   /**
    * Reread the conversation, which another tab may have changed.
    * listed: the conversation as the server lists it now. Messages that were read at its version are not read again.
+   * near: a message of which the surroundings are loaded too.
    */
-  async refresh(listed?: Conversation): Promise<void> {
+  async refresh(listed?: Conversation, near?: string): Promise<void> {
     if (this.id === null || this.phase !== "idle" || this.messages.some((message) => message.unsent)) return;
     const known = this.problem === null && listed?.id === this.id && listed.version === this.version;
     if (known && listed.head_id === (this.messages.at(-1)?.id ?? null)) return;
-    await this.load(this.id, this.following.signal);
+    await this.load(this.id, this.following.signal, near);
   }
 
   /** Switch to the branch of a sibling. Rejects like the API, also if the chat is left before the branch is shown. */
   async show(siblingId: string): Promise<void> {
-    const signal = await this.reshape((id, signal) => this.api.showBranch(id, siblingId, signal));
+    const signal = await this.reshape((id, signal) => this.api.showBranch(id, siblingId, signal), siblingId);
     signal?.throwIfAborted();
   }
 
@@ -162,7 +180,8 @@ export class Chat {
    * restores them. Both reject like the API.
    */
   async remove(messageId: string): Promise<() => Promise<void>> {
-    await this.reshape(async () => this.onConversation(await this.api.deleteMessage(messageId), "changed"));
+    const near = this.messages.find(({ id }) => id === messageId)?.parent_id ?? undefined;
+    await this.reshape(async () => this.onConversation(await this.api.deleteMessage(messageId), "changed"), near);
     return () => this.restore(messageId);
   }
 
@@ -171,11 +190,13 @@ export class Chat {
    * function that restores the turn, and drops the copies unless the chat has changed. Both reject like the API.
    */
   async removeTurn({ key }: ShownMessage): Promise<() => Promise<void>> {
-    const shown = this.messages.findIndex((message) => message.key === key);
+    const place = () => this.messages.findIndex((message) => message.key === key);
+    if (place() === 0) await this.pages.readEarlier();
+    const shown = place();
     const at = this.messages[shown]!.role === "assistant" && this.messages[shown - 1]?.role === "user" ? shown - 1 : shown;
-    const { id } = this.messages[at]!;
-    await this.reshape(async () => this.onConversation(await this.api.deleteMessage(id, true), "changed"));
-    const [first, last] = [this.messages[at]?.id, this.messages.at(-1)?.id];
+    const { id, parent_id } = this.messages[at]!;
+    await this.reshape(async () => this.onConversation(await this.api.deleteMessage(id, true), "changed"), parent_id);
+    const [first, last] = [this.messages.find((message) => message.parent_id === parent_id)?.id, this.messages.at(-1)?.id];
     return async () => {
       const changed = this.messages.at(-1)?.id !== last;
       await this.restore(id);
@@ -188,7 +209,7 @@ export class Chat {
   async restore(messageId: string): Promise<void> {
     const conversation = await this.api.restoreMessage(messageId);
     this.onConversation(conversation, "changed");
-    if (this.id === conversation.id) await this.refresh();
+    if (this.id === conversation.id) await this.refresh(undefined, messageId);
   }
 
   /** Copy the messages up to one into a new conversation, open that, and return its id. Rejects like the API. */
@@ -247,7 +268,7 @@ export class Chat {
   /** Store `content` as an edited version of an answer, and show it. Rejects like the API. */
   async editAnswer(answer: ShownMessage, content: string): Promise<void> {
     const id = newMessageId();
-    await this.reshape(async () => this.onConversation(await this.api.editAnswer(answer.id, id, content), "changed"));
+    await this.reshape(async () => this.onConversation(await this.api.editAnswer(answer.id, id, content), "changed"), id);
   }
 
   /** Rate an answer, and show the rating at once; null removes it. Rejects like the API, and shows the old rating again then. */
@@ -323,8 +344,14 @@ export class Chat {
     return this.following.signal;
   }
 
-  /** Have the server change the shown path, and reload it. Return the abort signal of the requests; null without a chat. */
-  private async reshape(change: (id: string, signal: AbortSignal) => Promise<unknown>): Promise<AbortSignal | null> {
+  /**
+   * Have the server change the shown path, and reload it, with the surroundings of the message `near`; null: of the first one.
+   * Return the abort signal of the requests; null without a chat.
+   */
+  private async reshape(
+    change: (id: string, signal: AbortSignal) => Promise<unknown>,
+    near?: string | null,
+  ): Promise<AbortSignal | null> {
     if (this.id === null) return null;
     const { id } = this;
     const signal = this.leave();
@@ -335,24 +362,18 @@ export class Chat {
       if (!signal.aborted) this.phase = "idle";
       throw error;
     }
-    await this.load(id, signal);
+    await this.load(id, signal, near);
     return signal;
   }
 
-  /** Read the conversation, with all ratings that were given here. */
-  private read(id: string, signal: AbortSignal) {
-    return this.ratings.readAfter(id, () => this.api.conversation(id, signal), signal);
-  }
-
-  private async load(id: string, signal: AbortSignal): Promise<void> {
+  private async load(id: string, signal: AbortSignal, near?: string | null): Promise<void> {
     try {
-      const { messages, ...conversation } = await this.read(id, signal);
-      signal.throwIfAborted();
+      const { conversation, messages, show } = await this.pages.readEnd(id, near, signal);
       this.onConversation(conversation, "seen");
       this.title = conversation.title;
       this.temporary = conversation.temporary;
       this.settings = { system_prompt: conversation.system_prompt, params: conversation.params };
-      this.path.replace(messages);
+      show();
       this.version = messages.some(({ status }) => status === "in_progress") ? null : conversation.version;
       this.problem = null;
       this.phase = "idle";
@@ -418,21 +439,12 @@ export class Chat {
       this.phase = this.health.ready ? "sending" : "waiting";
       await this.health.whenReady(signal);
       if (!signal.aborted) this.phase = "sending";
-      response = await start().catch((error: unknown) => this.rethrowIfReady(error, signal));
+      response = await start().catch((error: unknown) => this.health.rethrowIfReady(error, signal));
     }
     const runId = response.headers.get("X-Run-Id");
     if (runId === null) throw new UnreachableError();
     if (signal.aborted) return void response.body?.cancel().catch(() => undefined);
     void this.follow(runId, response, answer.key, signal);
-  }
-
-  /** Rethrow the error, unless the server is away, starting or stopping: then the request may be repeated. */
-  private async rethrowIfReady(error: unknown, signal: AbortSignal): Promise<null> {
-    signal.throwIfAborted();
-    await this.health.poll();
-    const repeatable = error instanceof UnreachableError || (error instanceof ApiError && error.status === 503);
-    if (repeatable && !this.health.ready) return null;
-    throw error;
   }
 
   private async follow(runId: string, first: Response | null, key: string, signal: AbortSignal): Promise<void> {
@@ -463,8 +475,7 @@ export class Chat {
 
   /** Read the end of an answer from the stored conversation, after the run's events are gone. */
   private async loadEnd(signal: AbortSignal): Promise<void> {
-    const { messages } = await this.read(this.id!, signal);
-    this.path.replace(messages);
+    (await this.pages.readEnd(this.id!, undefined, signal)).show();
     const last = this.messages.at(-1);
     if (last?.status !== "in_progress") return;
     this.path.update(last.key, { status: "incomplete", finish_reason: "interrupted" });

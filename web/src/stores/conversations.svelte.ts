@@ -171,7 +171,7 @@ export class Conversations {
       await new Promise((resolve) => setTimeout(resolve, pause));
       const item = this.list.find((candidate) => candidate.id === id);
       if (item?.title_source !== "first_message") return;
-      const { title, title_source } = await this.api.conversation(id);
+      const { title, title_source } = await this.api.conversation(id, { limit: 1 });
       Object.assign(item, { title, title_source });
     }
   }

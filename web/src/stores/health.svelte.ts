@@ -1,5 +1,6 @@
 import { t } from "../i18n/language.svelte";
 import type { ApiClient } from "../services/api/client";
+import { ApiError, UnreachableError } from "../services/api/errors";
 import type { Health } from "../services/api/types";
 import { startStep } from "../services/start_step";
 
@@ -83,6 +84,15 @@ export class HealthStore {
       this.waiters.push(resolve);
       signal.addEventListener("abort", () => reject(signal.reason));
     });
+  }
+
+  /** Rethrow the error of a request, unless the server is away, starting or stopping: then the request may be repeated. */
+  async rethrowIfReady(error: unknown, signal: AbortSignal): Promise<null> {
+    signal.throwIfAborted();
+    await this.poll();
+    const repeatable = error instanceof UnreachableError || (error instanceof ApiError && error.status === 503);
+    if (repeatable && !this.ready) return null;
+    throw error;
   }
 }
 

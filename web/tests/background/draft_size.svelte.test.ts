@@ -18,7 +18,7 @@ afterEach(() => stop());
 
 function open() {
   const usage = { total_tokens: 100 } as NonNullable<ReturnType<typeof message>["usage"]>;
-  const chat = $state({ id: "conv_1", busy: false, ready: true, messages: [{ ...message({ usage }), key: "1", sibling_ids: [] }], settings: null });
+  const chat = $state({ id: "conv_1", busy: false, ready: true, messages: [{ ...message({ usage }), key: "1", place: 0, sibling_ids: [] }], settings: null });
   const drafts = $state({ text: "", files: NO_FILES });
   const health = { current: { model: { max_model_len: 1_000 } } } as ConstructorParameters<typeof ContextUse>[1];
   const use = new ContextUse(chat, health);

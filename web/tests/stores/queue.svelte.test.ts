@@ -10,7 +10,7 @@ import { message } from "../fake_server";
 class OpenChat {
   id = $state<string | null>("conv_1");
   phase = $state<Phase>("answering");
-  messages = $state([{ ...message(), key: "a", sibling_ids: [] }]);
+  messages = $state([{ ...message(), key: "a", place: 0, sibling_ids: [] }]);
 
   end(status: "complete" | "cancelled" | "failed" | "incomplete"): void {
     this.messages.at(-1)!.status = status;

@@ -32,6 +32,7 @@ async def test_page_has_end_of_path_or_messages_up_to_one(http: aiohttp.ClientSe
     assert await page(http, conversation, limit="20", to=ids[5]) == ids[:6]
     assert await page(http, conversation, limit="20", **{"from": ids[30]}) == ids[30:50]
     assert await page(http, conversation, **{"from": ids[30]}) == ids[30:]
+    assert await page(http, conversation, limit="20", **{"from": ""}) == ids[:20]
 
 
 async def test_page_names_branches_of_whole_chat(http: aiohttp.ClientSession) -> None:

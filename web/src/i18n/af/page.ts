@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Antwoord is gestop",
     latest: "Gaan na die jongste boodskap",
     earlier: "Vroeër boodskappe",
+    later: "Latere boodskappe",
     settings: "Kletsinstellings",
     systemPrompt: "Stelselprompt",
     notSent: "Nie gestuur nie.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "أُوقفت الإجابة",
     latest: "الانتقال إلى أحدث رسالة",
     earlier: "الرسائل السابقة",
+    later: "الرسائل اللاحقة",
     settings: "إعدادات الدردشة",
     systemPrompt: "موجّه النظام",
     notSent: "لم تُرسل.",

@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "Cavab dayandırıldı",
     latest: "Ən son mesaja keç",
     earlier: "Əvvəlki mesajlar",
+    later: "Sonrakı mesajlar",
     settings: "Söhbət parametrləri",
     systemPrompt: "Sistem promptu",
     notSent: "Göndərilmədi.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Адказ спынены",
     latest: "Да апошняга паведамлення",
     earlier: "Папярэднія паведамленні",
+    later: "Наступныя паведамленні",
     settings: "Налады чата",
     systemPrompt: "Сістэмны промпт",
     notSent: "Не адпраўлена.",

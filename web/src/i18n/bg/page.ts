@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Отговорът е спрян",
     latest: "Към последното съобщение",
     earlier: "По-ранни съобщения",
+    later: "По-късни съобщения",
     settings: "Настройки на чата",
     systemPrompt: "Системен промпт",
     notSent: "Не е изпратено.",

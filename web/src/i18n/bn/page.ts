@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "উত্তর থামানো হয়েছে",
     latest: "সবচেয়ে নতুন মেসেজে যান",
     earlier: "আগের মেসেজ",
+    later: "পরের মেসেজ",
     settings: "চ্যাট সেটিংস",
     systemPrompt: "সিস্টেম প্রম্পট",
     notSent: "পাঠানো হয়নি।",

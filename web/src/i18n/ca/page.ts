@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Resposta aturada",
     latest: "Ves a l’últim missatge",
     earlier: "Missatges anteriors",
+    later: "Missatges posteriors",
     settings: "Configuració del xat",
     systemPrompt: "Indicació del sistema",
     notSent: "No enviat.",

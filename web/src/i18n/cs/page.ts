@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Odpověď zastavena",
     latest: "Přejít na nejnovější zprávu",
     earlier: "Dřívější zprávy",
+    later: "Pozdější zprávy",
     settings: "Nastavení chatu",
     systemPrompt: "Systémový prompt",
     notSent: "Neodesláno.",

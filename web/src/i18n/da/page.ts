@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Svaret blev stoppet",
     latest: "Gå til den seneste besked",
     earlier: "Tidligere beskeder",
+    later: "Senere beskeder",
     settings: "Chatindstillinger",
     systemPrompt: "Systemprompt",
     notSent: "Ikke sendt.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Antwort gestoppt",
     latest: "Zur neuesten Nachricht",
     earlier: "Frühere Nachrichten",
+    later: "Spätere Nachrichten",
     settings: "Chat-Einstellungen",
     systemPrompt: "Systemprompt",
     notSent: "Nicht gesendet.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Η απάντηση διακόπηκε",
     latest: "Μετάβαση στο πιο πρόσφατο μήνυμα",
     earlier: "Παλαιότερα μηνύματα",
+    later: "Νεότερα μηνύματα",
     settings: "Ρυθμίσεις συνομιλίας",
     systemPrompt: "Προτροπή συστήματος",
     notSent: "Δεν στάλθηκε.",

@@ -163,6 +163,7 @@ export const texts = {
     stopped: "Answer stopped",
     latest: "Jump to the latest message",
     earlier: "Earlier messages",
+    later: "Later messages",
     settings: "Chat settings",
     systemPrompt: "System prompt",
     notSent: "Not sent.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Respuesta detenida",
     latest: "Ir al último mensaje",
     earlier: "Mensajes anteriores",
+    later: "Mensajes posteriores",
     settings: "Ajustes del chat",
     systemPrompt: "Prompt del sistema",
     notSent: "No enviado.",

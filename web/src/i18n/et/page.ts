@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Vastus on peatatud",
     latest: "Mine viimase sõnumi juurde",
     earlier: "Varasemad sõnumid",
+    later: "Hilisemad sõnumid",
     settings: "Vestluse seaded",
     systemPrompt: "Süsteemiviip",
     notSent: "Pole saadetud.",

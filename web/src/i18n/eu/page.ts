@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Erantzuna geldituta",
     latest: "Joan azken mezura",
     earlier: "Aurreko mezuak",
+    later: "Ondorengo mezuak",
     settings: "Txataren ezarpenak",
     systemPrompt: "Sistemaren prompta",
     notSent: "Bidali gabe.",

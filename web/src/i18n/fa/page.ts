@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "پاسخ متوقف شد",
     latest: "رفتن به آخرین پیام",
     earlier: "پیام‌های پیشین",
+    later: "پیام‌های بعدی",
     settings: "تنظیمات گفتگو",
     systemPrompt: "پرامپت سیستم",
     notSent: "ارسال نشد.",

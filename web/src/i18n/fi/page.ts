@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Vastaus pysäytettiin",
     latest: "Siirry uusimpaan viestiin",
     earlier: "Aiemmat viestit",
+    later: "Myöhemmät viestit",
     settings: "Keskustelun asetukset",
     systemPrompt: "Järjestelmäkehote",
     notSent: "Ei lähetetty.",

@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "Inihinto ang sagot",
     latest: "Pumunta sa pinakabagong mensahe",
     earlier: "Mga naunang mensahe",
+    later: "Mga sumunod na mensahe",
     settings: "Mga setting ng chat",
     systemPrompt: "System prompt",
     notSent: "Hindi naipadala.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Réponse arrêtée",
     latest: "Aller au dernier message",
     earlier: "Messages précédents",
+    later: "Messages suivants",
     settings: "Réglages de la conversation",
     systemPrompt: "Prompt système",
     notSent: "Non envoyé.",

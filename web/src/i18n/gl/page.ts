@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Resposta detida",
     latest: "Ir á última mensaxe",
     earlier: "Mensaxes anteriores",
+    later: "Mensaxes posteriores",
     settings: "Axustes do chat",
     systemPrompt: "Prompt do sistema",
     notSent: "Non enviada.",

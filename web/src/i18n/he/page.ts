@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "התשובה נעצרה",
     latest: "מעבר להודעה האחרונה",
     earlier: "הודעות קודמות",
+    later: "הודעות מאוחרות יותר",
     settings: "הגדרות הצ׳אט",
     systemPrompt: "הנחיית מערכת",
     notSent: "לא נשלח.",

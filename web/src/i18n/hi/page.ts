@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "जवाब रोका गया",
     latest: "सबसे नए मैसेज पर जाएँ",
     earlier: "पहले के मैसेज",
+    later: "बाद के मैसेज",
     settings: "चैट सेटिंग",
     systemPrompt: "सिस्टम प्रॉम्प्ट",
     notSent: "नहीं भेजा गया।",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Odgovor je zaustavljen",
     latest: "Idi na najnoviju poruku",
     earlier: "Ranije poruke",
+    later: "Kasnije poruke",
     settings: "Postavke razgovora",
     systemPrompt: "Sistemski prompt",
     notSent: "Nije poslano.",

@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "A válasz leállítva",
     latest: "Ugrás a legújabb üzenethez",
     earlier: "Korábbi üzenetek",
+    later: "Későbbi üzenetek",
     settings: "Csevegés beállításai",
     systemPrompt: "Rendszerprompt",
     notSent: "Nincs elküldve.",

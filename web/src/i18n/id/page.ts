@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "Jawaban dihentikan",
     latest: "Ke pesan terbaru",
     earlier: "Pesan sebelumnya",
+    later: "Pesan berikutnya",
     settings: "Pengaturan obrolan",
     systemPrompt: "Prompt sistem",
     notSent: "Tidak terkirim.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Svarið var stöðvað",
     latest: "Fara í nýjustu skilaboðin",
     earlier: "Eldri skilaboð",
+    later: "Nýrri skilaboð",
     settings: "Stillingar spjalls",
     systemPrompt: "Kerfiskvaðning",
     notSent: "Ekki sent.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Risposta interrotta",
     latest: "Vai all’ultimo messaggio",
     earlier: "Messaggi precedenti",
+    later: "Messaggi successivi",
     settings: "Impostazioni della chat",
     systemPrompt: "Prompt di sistema",
     notSent: "Non inviato.",

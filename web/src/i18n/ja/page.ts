@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "回答を停止しました",
     latest: "最新のメッセージへ移動",
     earlier: "以前のメッセージ",
+    later: "以降のメッセージ",
     settings: "チャットの設定",
     systemPrompt: "システムプロンプト",
     notSent: "送信できませんでした。",

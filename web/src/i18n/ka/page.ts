@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "პასუხი შეჩერდა",
     latest: "ბოლო შეტყობინებაზე გადასვლა",
     earlier: "ადრინდელი შეტყობინებები",
+    later: "შემდეგი შეტყობინებები",
     settings: "ჩატის პარამეტრები",
     systemPrompt: "სისტემური პრომპტი",
     notSent: "არ გაიგზავნა.",

@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "Жауап тоқтатылды",
     latest: "Соңғы хабарға өту",
     earlier: "Бұрынғы хабарлар",
+    later: "Кейінгі хабарлар",
     settings: "Чат параметрлері",
     systemPrompt: "Жүйелік промпт",
     notSent: "Жіберілмеді.",

@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "답변 중지됨",
     latest: "최신 메시지로 이동",
     earlier: "이전 메시지",
+    later: "이후 메시지",
     settings: "채팅 설정",
     systemPrompt: "시스템 프롬프트",
     notSent: "보내지 못했습니다.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Atsakymas sustabdytas",
     latest: "Eiti prie naujausios žinutės",
     earlier: "Ankstesnės žinutės",
+    later: "Vėlesnės žinutės",
     settings: "Pokalbio nustatymai",
     systemPrompt: "Sistemos raginimas",
     notSent: "Neišsiųsta.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Atbilde apturēta",
     latest: "Pāriet uz jaunāko ziņu",
     earlier: "Agrākās ziņas",
+    later: "Vēlākas ziņas",
     settings: "Tērzēšanas iestatījumi",
     systemPrompt: "Sistēmas uzvedne",
     notSent: "Nav nosūtīts.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Одговорот е запрен",
     latest: "Оди на најновата порака",
     earlier: "Претходни пораки",
+    later: "Следни пораки",
     settings: "Поставки на разговорот",
     systemPrompt: "Системски промпт",
     notSent: "Не е испратено.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "उत्तर थांबवले",
     latest: "सर्वात नवीन मेसेजवर जा",
     earlier: "आधीचे मेसेज",
+    later: "नंतरचे मेसेज",
     settings: "चॅट सेटिंग्ज",
     systemPrompt: "सिस्टम प्रॉम्प्ट",
     notSent: "पाठवले नाही.",

@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "Jawapan dihentikan",
     latest: "Lompat ke mesej terkini",
     earlier: "Mesej terdahulu",
+    later: "Mesej berikutnya",
     settings: "Tetapan sembang",
     systemPrompt: "Gesaan sistem",
     notSent: "Tidak dihantar.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Svaret ble stoppet",
     latest: "Gå til den siste meldingen",
     earlier: "Tidligere meldinger",
+    later: "Senere meldinger",
     settings: "Chatinnstillinger",
     systemPrompt: "Systemledetekst",
     notSent: "Ikke sendt.",

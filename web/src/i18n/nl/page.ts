@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Antwoord gestopt",
     latest: "Naar het nieuwste bericht",
     earlier: "Eerdere berichten",
+    later: "Latere berichten",
     settings: "Chatinstellingen",
     systemPrompt: "Systeemprompt",
     notSent: "Niet verzonden.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Odpowiedź zatrzymana",
     latest: "Przejdź do najnowszej wiadomości",
     earlier: "Wcześniejsze wiadomości",
+    later: "Późniejsze wiadomości",
     settings: "Ustawienia czatu",
     systemPrompt: "Prompt systemowy",
     notSent: "Nie wysłano.",

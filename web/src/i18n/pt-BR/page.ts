@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Resposta interrompida",
     latest: "Ir para a última mensagem",
     earlier: "Mensagens anteriores",
+    later: "Mensagens seguintes",
     settings: "Configurações da conversa",
     systemPrompt: "Prompt do sistema",
     notSent: "Não enviada.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Resposta interrompida",
     latest: "Ir para a última mensagem",
     earlier: "Mensagens anteriores",
+    later: "Mensagens seguintes",
     settings: "Definições da conversa",
     systemPrompt: "Prompt de sistema",
     notSent: "Não enviada.",

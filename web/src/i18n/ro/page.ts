@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Răspuns oprit",
     latest: "Mergi la ultimul mesaj",
     earlier: "Mesaje anterioare",
+    later: "Mesaje ulterioare",
     settings: "Setările chatului",
     systemPrompt: "Prompt de sistem",
     notSent: "Netrimis.",

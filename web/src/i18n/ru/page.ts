@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Ответ остановлен",
     latest: "К последнему сообщению",
     earlier: "Предыдущие сообщения",
+    later: "Следующие сообщения",
     settings: "Настройки чата",
     systemPrompt: "Системный промпт",
     notSent: "Не отправлено.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Odpoveď zastavená",
     latest: "Prejsť na najnovšiu správu",
     earlier: "Staršie správy",
+    later: "Novšie správy",
     settings: "Nastavenia chatu",
     systemPrompt: "Systémový prompt",
     notSent: "Neodoslané.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Odgovor je ustavljen",
     latest: "Skoči na najnovejše sporočilo",
     earlier: "Prejšnja sporočila",
+    later: "Poznejša sporočila",
     settings: "Nastavitve klepeta",
     systemPrompt: "Sistemski poziv",
     notSent: "Ni poslano.",

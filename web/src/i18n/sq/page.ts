@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Përgjigjja u ndal",
     latest: "Shko te mesazhi i fundit",
     earlier: "Mesazhe të mëparshme",
+    later: "Mesazhe të mëvonshme",
     settings: "Cilësimet e bisedës",
     systemPrompt: "Prompti i sistemit",
     notSent: "Nuk u dërgua.",

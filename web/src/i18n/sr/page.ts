@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Одговор је заустављен",
     latest: "Иди на најновију поруку",
     earlier: "Раније поруке",
+    later: "Касније поруке",
     settings: "Подешавања ћаскања",
     systemPrompt: "Системски промпт",
     notSent: "Није послато.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Svaret stoppades",
     latest: "Gå till det senaste meddelandet",
     earlier: "Tidigare meddelanden",
+    later: "Senare meddelanden",
     settings: "Chattinställningar",
     systemPrompt: "Systemprompt",
     notSent: "Inte skickat.",

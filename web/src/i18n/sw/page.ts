@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Jibu limesimamishwa",
     latest: "Nenda kwenye ujumbe wa karibuni",
     earlier: "Ujumbe wa awali",
+    later: "Ujumbe wa baadaye",
     settings: "Mipangilio ya gumzo",
     systemPrompt: "Kidokezo cha mfumo",
     notSent: "Haujatumwa.",

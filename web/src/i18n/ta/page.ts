@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "பதில் நிறுத்தப்பட்டது",
     latest: "சமீபத்திய மெசேஜுக்குச் செல்",
     earlier: "முந்தைய மெசேஜ்கள்",
+    later: "அடுத்த மெசேஜ்கள்",
     settings: "சாட் அமைப்புகள்",
     systemPrompt: "சிஸ்டம் ப்ராம்ப்ட்",
     notSent: "அனுப்பப்படவில்லை.",

@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "หยุดคำตอบแล้ว",
     latest: "ข้ามไปยังข้อความล่าสุด",
     earlier: "ข้อความก่อนหน้า",
+    later: "ข้อความถัดไป",
     settings: "การตั้งค่าแชท",
     systemPrompt: "พรอมต์ระบบ",
     notSent: "ส่งไม่สำเร็จ",

@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "Yanıt durduruldu",
     latest: "En son mesaja git",
     earlier: "Önceki mesajlar",
+    later: "Sonraki mesajlar",
     settings: "Sohbet ayarları",
     systemPrompt: "Sistem istemi",
     notSent: "Gönderilmedi.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "Відповідь зупинено",
     latest: "До останнього повідомлення",
     earlier: "Попередні повідомлення",
+    later: "Наступні повідомлення",
     settings: "Налаштування чату",
     systemPrompt: "Системний промпт",
     notSent: "Не надіслано.",

@@ -170,6 +170,7 @@ export const texts: Catalogue = {
     stopped: "جواب روک دیا گیا",
     latest: "تازہ ترین پیغام پر جائیں",
     earlier: "پہلے کے پیغامات",
+    later: "بعد کے پیغامات",
     settings: "چیٹ کی ترتیبات",
     systemPrompt: "سسٹم پرامپٹ",
     notSent: "نہیں بھیجا گیا۔",

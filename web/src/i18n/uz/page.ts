@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "Javob toʻxtatildi",
     latest: "Oxirgi xabarga oʻtish",
     earlier: "Oldingi xabarlar",
+    later: "Keyingi xabarlar",
     settings: "Chat sozlamalari",
     systemPrompt: "Tizim prompti",
     notSent: "Yuborilmadi.",

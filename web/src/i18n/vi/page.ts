@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "Đã dừng câu trả lời",
     latest: "Chuyển đến tin nhắn mới nhất",
     earlier: "Tin nhắn trước đó",
+    later: "Tin nhắn sau đó",
     settings: "Cài đặt đoạn chat",
     systemPrompt: "Prompt hệ thống",
     notSent: "Chưa gửi được.",

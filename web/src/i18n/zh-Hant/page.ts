@@ -167,6 +167,7 @@ export const texts: Catalogue = {
     stopped: "回答已停止",
     latest: "跳到最新訊息",
     earlier: "較早的訊息",
+    later: "較晚的訊息",
     settings: "對話設定",
     systemPrompt: "系統提示詞",
     notSent: "未傳送。",

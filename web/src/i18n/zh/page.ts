@@ -97,6 +97,7 @@ export const texts: Catalogue = {
     stopped: "回答已停止",
     latest: "跳到最新的消息",
     earlier: "更早的消息",
+    later: "更晚的消息",
     settings: "对话设置",
     systemPrompt: "系统提示词",
     notSent: "未发送。",

@@ -1,5 +1,5 @@
 import { AccountClient } from "./account_client";
-import { addressOf, type Call, type PathOf, type ResponseBody } from "./http";
+import { addressOf, readAtOnce, type Call, type PathOf, type ResponseBody } from "./http";
 import { readSummary } from "./summary_stream";
 import type {
   BulkChanges,
@@ -20,6 +20,7 @@ import type {
   KeptFile,
   KeptFileText,
   Message,
+  MessagePage,
   NewChat,
   NewMessage,
   NewShare,
@@ -60,8 +61,15 @@ export class ApiClient extends AccountClient {
     return all;
   }
 
-  conversation(id: string, signal?: AbortSignal): Promise<ConversationWithMessages> {
-    return this.json("get", "/api/conversations/{id}", { path: { id }, signal });
+  /** Read a chat with a page of its messages: those up to `to`, from `from` on, or at the end. */
+  conversation(id: string, page: MessagePage, signal?: AbortSignal): Promise<ConversationWithMessages> {
+    return this.json("get", "/api/conversations/{id}", { path: { id }, query: page, signal });
+  }
+
+  /** Read a chat with all its messages, and keep the page waiting: the browser prints what is there when its event ends. */
+  wholeConversation(id: string): ConversationWithMessages | null {
+    const path = addressOf("/api/conversations/{id}" satisfies PathOf<"get">, { path: { id } });
+    return readAtOnce(path) as ConversationWithMessages | null;
   }
 
   tree(id: string): Promise<ConversationTree> {

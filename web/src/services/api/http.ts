@@ -76,6 +76,18 @@ export async function request(method: Method, path: string, call: AnyCall): Prom
   return response;
 }
 
+/** Read JSON before returning. Null if that fails. */
+export function readAtOnce(address: string): unknown {
+  const request = new XMLHttpRequest();
+  try {
+    request.open("GET", address, false);
+    request.send();
+    return request.status === 200 ? JSON.parse(request.responseText) : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Write a body as JSON. The server refuses a body with half of a character, which a paste or a cut may leave. */
 function bodyOf(body: unknown): string {
   return JSON.stringify(body, (_name, value: unknown) => (typeof value === "string" ? wholeCharacters(value) : value));

@@ -19,6 +19,8 @@ export type Conversation = Schemas["Conversation"];
 export type DeletedConversation = Schemas["DeletedConversation"];
 export type DeletedMessage = Schemas["DeletedMessage"];
 export type Message = Schemas["Message"];
+/** The part of a chat's messages to read. */
+export type MessagePage = NonNullable<paths["/api/conversations/{id}"]["get"]["parameters"]["query"]>;
 export type ConversationWithMessages = Schemas["ConversationWithMessages"];
 export type ConversationChanges = Schemas["ConversationFields"];
 export type NewChat = Schemas["NewChat"];

@@ -16,7 +16,7 @@ function show(changes: Parameters<typeof message>[0], last = true) {
   vi.stubGlobal("requestAnimationFrame", (frame: FrameRequestCallback) => due.push(frame));
   vi.stubGlobal("cancelAnimationFrame", (frame: number) => void (due[frame - 1] = () => undefined));
   const shown = $state({ ...message(changes), key: "msg_2", sibling_ids: ["msg_2"] });
-  mountWith({} as never, Answer as never, { message: shown, Markdown: null, last, phase: "idle", waiting: null });
+  mountWith({ chat: { edits: new Map() } } as never, Answer as never, { message: shown, Markdown: null, last, phase: "idle", waiting: null });
   const passFrame = () => {
     const frames = due;
     due = [];

@@ -21,10 +21,10 @@ beforeEach(() => {
   Element.prototype.scrollIntoView = () => undefined;
 });
 
-/** Show a message in a screen of 100 px. height: of the content. Return its scroller, and the function that finds the button. */
-function shown(height: number) {
+/** Show a message in a screen of 100 px. height: of the content. Return the functions that change it and that find the button. */
+function shown(height: number, complete = true, onend = () => undefined as void) {
   const children = createRawSnippet(() => ({ render: () => `<article data-message="1">Tides</article>` }));
-  const thread = mount(Thread, { target: document.body, props: { follows: true, children } });
+  const thread = mount(Thread, { target: document.body, props: { follows: true, complete, onend, children } });
   onTestFinished(() => void unmount(thread));
   flushSync();
   const scroller = document.querySelector("[data-scroller]")!;
@@ -46,4 +46,12 @@ it("offers the way to the end until the chat fits", () => {
   for (const callback of resized) callback();
   flushSync();
   expect(jump()).toBeNull();
+});
+
+it("asks for the end of a chat whose middle is shown, however short that is", () => {
+  const asked = vi.fn();
+  const { jump } = shown(80, false, asked);
+  expect(jump()).not.toBeNull();
+  jump()!.click();
+  expect(asked).toHaveBeenCalledOnce();
 });

@@ -1,4 +1,5 @@
 import { flushSync } from "svelte";
+import { SvelteMap } from "svelte/reactivity";
 import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
 
 import UserMessage from "../../../src/components/chat/UserMessage.svelte";
@@ -14,7 +15,7 @@ beforeEach(() => void vi.stubGlobal("matchMedia", () => ({ matches: false })));
 async function edit() {
   const onedit = vi.fn();
   const asked = { ...message({ role: "user", content: `When?\n\n${FILE}` }), key: "msg_1", sibling_ids: ["msg_1"], unsent: null };
-  const ebb = { api: { countTokens: () => Promise.resolve(4) }, notices: new Notices(), session: { may: () => false } };
+  const ebb = { chat: { edits: new SvelteMap() }, api: { countTokens: () => Promise.resolve(4) }, notices: new Notices(), session: { may: () => false } };
   mountWith(ebb as never, UserMessage as never, { message: asked, busy: false, last: false, menu: "menu", onedit });
   press("Edit question");
   await vi.waitFor(() => expect(document.querySelector("textarea")).not.toBeNull());
@@ -54,7 +55,7 @@ it("shows the actions of a question as icons with tooltips", () => {
   const nothing = () => undefined;
   const asked = { ...message({ role: "user", content: "When?" }), key: "msg_1", sibling_ids: ["msg_1"], unsent: null };
   const handlers = { onresend: nothing, onreclaim: nothing, onedit: nothing, onanswer: nothing, onmore: nothing };
-  mountWith({ notices: new Notices() }, UserMessage as never, { message: asked, busy: false, last: false, menu: "menu", ...handlers });
+  mountWith({ chat: { edits: new SvelteMap() }, notices: new Notices() } as never, UserMessage as never, { message: asked, busy: false, last: false, menu: "menu", ...handlers });
   const buttons = [...document.querySelectorAll("button")].map((each) => [each.textContent.trim(), each.title, each.ariaLabel]);
   expect(buttons).toEqual(["Edit question", "Copy question", "More actions for this question"].map((name) => ["", name, name]));
 });

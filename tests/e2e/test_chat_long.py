@@ -1,0 +1,124 @@
+"""A long chat: it opens at its end with one small request, and other messages are read where the person goes."""
+
+import re
+import time
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.async_api import Page, Request, Response, expect
+
+from tests.e2e.chat_page import ChatPage
+from tests.e2e.showcase import long_chat
+from tests.sizes import LARGE
+
+MESSAGES = 400
+TURNS = 10_000
+MOST_SECONDS = 1.5
+MOST_BYTES = 300_000
+ATTEMPTS = 3
+"""Openings, of which the fastest counts: the machine may have other work."""
+FEW_BOXES_ARE_EMPTY = """() => document.querySelectorAll("[data-scroller] div:empty").length < 150"""
+
+
+def pages_of(page: Page) -> list[dict[str, list[str]]]:
+    """Record the fields of each request for messages that `page` sends from now on."""
+    asked: list[dict[str, list[str]]] = []
+
+    def note(request: Request) -> None:
+        address = urlsplit(request.url)
+        if request.method == "GET" and re.fullmatch(r"/api/conversations/conv_\w+", address.path):
+            asked.append(parse_qs(address.query, keep_blank_values=True))
+
+    page.on("request", note)
+    return asked
+
+
+async def test_long_chat_opens_at_its_end_and_is_read_upwards(chat: ChatPage) -> None:
+    asked = pages_of(chat.page)
+    await chat.open_imported(long_chat("A tall log", MESSAGES))
+    await expect(chat.answers.last).to_contain_text(f"Message {MESSAGES - 1} of the log.")
+    assert asked == [{"limit": ["40"]}]
+    for _ in range(200):
+        await chat.thread.evaluate("each => { each.scrollTop = 0; }")
+        if await chat.page.get_by_text("Message **0** of the log.", exact=True).count():
+            break
+    await expect(chat.questions.first).to_have_text("Message **0** of the log.")
+    await expect(chat.button("Earlier messages")).to_have_count(0)
+    assert len(asked) == MESSAGES / 40
+    await chat.button("Jump to the latest message").click()
+    await expect(chat.answers.last).to_be_in_viewport()
+    # One empty box takes the place of many messages far from the screen.
+    await chat.page.wait_for_function(FEW_BOXES_ARE_EMPTY)
+
+
+async def test_link_opens_a_message_with_its_surroundings(chat: ChatPage) -> None:
+    conversation = await chat.take_in(long_chat("A linked log", MESSAGES))
+    message = (await chat.stored(conversation))["messages"][100]
+    asked = pages_of(chat.page)
+    await chat.page.goto(f"/c/{conversation}?at={message['id']}")
+    wanted = chat.page.get_by_text("Message **100** of the log.", exact=True)
+    await expect(wanted).to_be_in_viewport()
+    # The surroundings, and at most one more page in each direction.
+    assert 3 <= len(asked) <= 5
+    await chat.thread.hover()
+    while not await chat.page.get_by_text("Message 131 of the log.", exact=True).count():
+        await chat.page.mouse.wheel(0, 200)
+    await expect(chat.page.get_by_text("Message 399 of the log.", exact=True)).to_have_count(0)
+    await chat.button("Jump to the latest message").click()
+    await expect(chat.page.get_by_text("Message 399 of the log.", exact=True)).to_be_in_viewport()
+    await chat.page.reload()
+    await expect(wanted).to_be_in_viewport()
+
+
+async def test_question_in_the_middle_is_edited_and_branches(chat: ChatPage) -> None:
+    conversation = await chat.take_in(long_chat("An edited log", MESSAGES))
+    await chat.page.request.patch(f"/api/conversations/{conversation}", data={"params": {"max_tokens": 2}})
+    message = (await chat.stored(conversation))["messages"][10]
+    await chat.page.goto(f"/c/{conversation}?at={message['id']}")
+    question = chat.questions.filter(has_text="Message **10** of the log.")
+    await question.hover()
+    await chat.page.get_by_role("article").filter(has=question).get_by_role("button", name="Edit question").click()
+    field = chat.page.get_by_label("Edited question")
+    await field.fill("Another entry")
+    await field.press("Enter")
+    await chat.expect_status("incomplete")
+    await expect(chat.questions.last).to_have_text("Another entry")
+    stored = (await chat.stored(conversation))["messages"]
+    assert [len(stored), stored[10]["content"]] == [12, "Another entry"]
+    # The other branch has its end far away.
+    await chat.page.get_by_role("button", name="Previous version").click()
+    await expect(question).to_be_in_viewport()
+    await chat.button("Jump to the latest message").click()
+    await expect(chat.page.get_by_text("Message 399 of the log.", exact=True)).to_be_in_viewport()
+
+
+async def test_whole_long_chat_is_printed_and_unloaded_again(chat: ChatPage) -> None:
+    await chat.open_imported(long_chat("A tall log on paper", MESSAGES))
+    await expect(chat.answers.last).to_contain_text("Message 399 of the log.")
+    articles = chat.page.get_by_role("article")
+    await chat.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    await expect(articles).to_have_count(MESSAGES)
+    await chat.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    await expect(articles).not_to_have_count(MESSAGES)
+    await expect(chat.answers.last).to_contain_text("Message 399 of the log.")
+
+
+@LARGE
+async def test_chat_of_10_000_turns_opens_as_fast_as_a_short_one(chat: ChatPage) -> None:
+    conversation = await chat.take_in(long_chat("A log without an end", 2 * TURNS))
+    received: list[Response] = []
+    chat.page.on("response", lambda response: received.append(response))
+    last = chat.page.get_by_text(f"Message {2 * TURNS - 1} of the log.", exact=True)
+    seconds = list[float]()
+    for _ in range(ATTEMPTS):
+        await chat.page.goto("about:blank")
+        received.clear()
+        start = time.monotonic()
+        await chat.page.goto(f"/c/{conversation}", wait_until="commit")
+        await expect(last).to_be_in_viewport()
+        seconds.append(time.monotonic() - start)
+    answers = [each for each in received if urlsplit(each.url).path == f"/api/conversations/{conversation}"]
+    sizes = [len(await each.body()) for each in answers]
+    print(f"opened in {min(seconds):.2f} s with {sum(sizes)} bytes of messages")
+    assert min(seconds) <= MOST_SECONDS
+    assert len(sizes) == 1
+    assert sum(sizes) <= MOST_BYTES

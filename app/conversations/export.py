@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from app.domain.attached_files import AttachedFile, split_files
 from app.domain.folder import FolderLevel
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord
@@ -130,8 +131,8 @@ def markdown_beginning(conversation: Conversation) -> str:
 
 
 def markdown_messages(messages: Sequence[Message]) -> str:
-    """Format messages as Markdown, each after an empty line and under its speaker."""
-    return "".join("\n\n" + f"## {_SPEAKERS[each.role]}\n\n{each.content}".rstrip() for each in messages)
+    """Format messages as Markdown, each after an empty line and under its speaker. Files are blocks of code."""
+    return "".join("\n\n" + f"## {_SPEAKERS[each.role]}\n\n{_in_markdown(each)}".rstrip() for each in messages)
 
 
 def text_beginning(conversation: Conversation) -> str:
@@ -141,8 +142,29 @@ def text_beginning(conversation: Conversation) -> str:
 
 
 def text_messages(messages: Sequence[Message]) -> str:
-    """Format messages as text, each after its speaker. Their contents stay as they were written."""
-    return "".join("\n\n" + f"{_SPEAKERS[each.role]}:\n{each.content}".rstrip() for each in messages)
+    """Format messages as text, each after its speaker, and files after their names. All else stays as written."""
+    return "".join("\n\n" + f"{_SPEAKERS[each.role]}:\n{_in_text(each)}".rstrip() for each in messages)
+
+
+def _in_markdown(message: Message) -> str:
+    if message.role != "user":
+        return message.content
+    typed, files = split_files(message.content)
+    return "\n\n".join(filter(None, (typed, *(_fenced(file) for file in files))))
+
+
+def _fenced(file: AttachedFile) -> str:
+    """Format a file as code under its name, between marks that are longer than any in the file."""
+    longest = max((len(run) for run in re.findall("`{3,}", file.text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"**{_one_line(file.name)}**\n\n{fence}\n{file.text}\n{fence}"
+
+
+def _in_text(message: Message) -> str:
+    if message.role != "user":
+        return message.content
+    typed, files = split_files(message.content)
+    return "\n\n".join(filter(None, (typed, *(f"{_one_line(file.name)}:\n{file.text}" for file in files))))
 
 
 def _one_line(text: str) -> str:

@@ -7,20 +7,18 @@ anyone. Reasoning, system prompts and other branches are not part of the page.
 import base64
 import hashlib
 import html
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from app.conversations.shared_markdown import RenderTimeError, SharedMarkdown
 from app.conversations.shared_page_texts import SharedPageTexts
+from app.domain.attached_files import split_files
 from app.domain.records import Message
 from app.domain.share import Share
 
 MAX_RENDERED: Final = 200_000
 """Characters of all answers that are rendered. Longer text is shown as it is written, which costs less."""
-
-_FILES: Final = re.compile(r'(?:^|\n\n)<file name="([^"\n]*)">\n(.*?)\n</file>(?=$|\n\n<file name=")', re.DOTALL)
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --text: #16232b; --soft: #52646e; --page: #fbfcfd; --low: #eef4f6; --line: #cfdbe0; }
@@ -110,10 +108,9 @@ def _document(title: str, body: str, texts: SharedPageTexts) -> str:
 
 def question(content: str) -> str:
     """Return a question, with its files folded as the chat shows them."""
-    files = list(_FILES.finditer(content)) if content.endswith("\n</file>") else []
-    typed = content[: files[0].start()] if files else content
+    typed, files = split_files(content)
     folded = "".join(
-        f"<details><summary>{html.escape(file[1])}</summary><pre>{html.escape(file[2])}</pre></details>"
+        f"<details><summary>{html.escape(file.name)}</summary><pre>{html.escape(file.text)}</pre></details>"
         for file in files
     )
     return f'<div class="question" dir="auto">{html.escape(typed)}{folded}</div>\n'

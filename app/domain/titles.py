@@ -2,6 +2,8 @@
 
 import re
 
+from app.domain.attached_files import MARK
+
 MAX_LENGTH = 60
 MAX_WORDS = 8
 
@@ -16,18 +18,13 @@ _HAN_OR_HANGUL = "\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _STEM = re.compile(f"[{_HAN_OR_HANGUL}]|\\b[^\\W{_HAN_OR_HANGUL}]{{4}}")
 
 
-FILE = '<file name="'
-"""Start of a file that the page adds to a message, after the typed text."""
-
-
 def title_from(content: str) -> str:
     """Return the beginning of the text on one line, at most MAX_LENGTH characters, cut between words if possible.
 
-    Only the name of the first file in the message is used.
+    Files in the message are no part of it: the name of the first one is used if nothing was typed.
     """
-    typed, _, file = content.partition(FILE)
-    name = file.partition('"')[0]
-    text = " ".join(f"{typed} {name}".split())
+    typed, _, file = content.partition(MARK)
+    text = " ".join(typed.split()) or " ".join(file.partition('"')[0].split())
     if len(text) <= MAX_LENGTH:
         return text
     room = MAX_LENGTH - 1

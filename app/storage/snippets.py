@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 
+from app.domain.attached_files import in_plain_words
 from app.storage.search_words import FOLDED, UNSPACED, VOICING, Phrase, composed, is_unspaced, phrases_of
 
 CHARACTERS = 200
@@ -110,7 +111,7 @@ class _FoldedText:
 
 def _shown(text: str) -> str:
     """Return a part of a text as a snippet shows it."""
-    return composed(text.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+    return composed(in_plain_words(text).replace("\0", "\N{REPLACEMENT CHARACTER}"))
 
 
 def _pattern(phrase: Phrase) -> str:

@@ -13,11 +13,8 @@ def test_long_first_message_is_cut_between_words() -> None:
     assert title.endswith("word…")
 
 
-def test_title_has_only_name_of_attached_file() -> None:
-    assert (
-        title_from('Which day?\n\n<file name="log.csv">\na,b\n</file>\n\n<file name="b">\n</file>')
-        == "Which day? log.csv"
-    )
+def test_title_has_name_of_a_file_only_where_nothing_is_typed() -> None:
+    assert title_from('Which day?\n\n<file name="log.csv">\na,b\n</file>\n\n<file name="b">\n</file>') == "Which day?"
     assert title_from('<file name="log.csv">\na,b\n</file>') == "log.csv"
 
 

@@ -52,6 +52,9 @@ _PIECE = re.compile(
 # A mark is no letter, digit or space. The pattern also finds other runs, of which no character is dropped.
 _LONG_RUN = re.compile(rf"[^\w\s\0-\x7f]{{{MAX_MARKS + 1},}}")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_QUOTED = r"(?<!\S)[\"“„](?P<quoted>[^\"“”„]+)[\"”“](?!\S)"
+_QUERY_PIECE = re.compile(rf"{_QUOTED}|\S+")
+_ENDS_QUOTED = re.compile(rf"{_QUOTED}\Z")
 _WORD = re.compile(f"[{UNSPACED}][{VOICING}]?|[^ {UNSPACED}]+")
 
 _IGNORED = re.compile("[\u00ad\u034f\u180b-\u180f\u200d\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
@@ -164,9 +167,19 @@ def may_be_unfinished(query: str) -> bool:
 
 
 def phrases_of(query: str) -> list[Phrase]:
-    """Return the phrases that a text must contain to match `query`, in any order: one for each piece."""
-    pieces = [words_of(piece) for piece in query_pieces(query)]
+    """Return the phrases that a text must contain to match `query`, in any order: one for each piece.
+
+    Words between quotation marks are one piece, which is complete.
+    """
+    asked = query.replace("\0", " ")
+    pieces = [
+        words_of(piece["quoted"] or piece[0])
+        for piece in _QUERY_PIECE.finditer(asked)
+        if any(map(str.isalnum, piece[0]))
+    ]
     phrases = [Phrase(tuple(words)) for words in pieces if words]
+    if _ENDS_QUOTED.search(asked):
+        return phrases
     if phrases and pieces[-1] and may_be_unfinished(query) and not is_unspaced(pieces[-1][-1]):
         phrases[-1] = Phrase(phrases[-1].words, is_unfinished=True)
     return phrases

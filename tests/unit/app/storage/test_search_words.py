@@ -89,6 +89,15 @@ def test_query_syntax_is_treated_as_words(query: str, expression: str) -> None:
 
 def test_only_the_last_piece_of_a_query_is_unfinished() -> None:
     assert phrases_of("hi e-ma") == [Phrase(("hi",)), Phrase(("e", "ma"), is_unfinished=True)]
+    assert phrases_of('a "Brown quick" fo') == [
+        Phrase(("a",)),
+        Phrase(("brown", "quick")),
+        Phrase(("fo",), is_unfinished=True),
+    ]
+    assert phrases_of("“brown quick”") == [Phrase(("brown", "quick"))]
+    # Marks that are not closed, and marks of inches, quote nothing.
+    assert phrases_of('"brown qu') == [Phrase(("brown",)), Phrase(("qu",), is_unfinished=True)]
+    assert phrases_of('5" or 7"') == [Phrase(("5",)), Phrase(("or",)), Phrase(("7",), is_unfinished=True)]
     assert phrases_of("ma \ufe70") == [Phrase(("ma",))]
 
 

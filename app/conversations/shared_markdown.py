@@ -28,6 +28,10 @@ MAX_RENDER_SECONDS: Final = 2.0
 STEPS_PER_LOOK: Final = 64
 """Steps of the parser between two looks at the time."""
 
+_DIRECTED: Final = frozenset(
+    ("paragraph_open", "heading_open", "bullet_list_open", "ordered_list_open", "blockquote_open", "th_open", "td_open")
+)
+
 _SAFE_LINK: Final = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
 
 
@@ -72,6 +76,8 @@ class SharedMarkdown:
 def _renderer() -> MarkdownIt:
     renderer = new_parser()
     renderer.core.ruler.push("images", _link_images)
+    renderer.core.ruler.push("directions", _direct)
+    renderer.add_render_rule("fence", _fence)
     renderer.add_render_rule("formula", _shown_formula)
     renderer.add_render_rule("link_open", _link_open)
     for name in ("th_open", "td_open"):
@@ -87,6 +93,28 @@ def _shown_formula(_self: Any, tokens: Sequence[Token], index: int, _options: An
     if shown is None:
         shown = html.escape(written(token))
     return f"<p>{shown}</p>\n" if token.block else shown
+
+
+def _direct(state: StateCore) -> None:
+    """Have each block run from the left or from the right, as its own first letter does."""
+    for token in state.tokens:
+        if token.type in _DIRECTED:
+            token.attrSet("dir", "auto")
+
+
+def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, environment: Any) -> str:
+    """Render a block of code, with marks around the lines that a diff adds and removes."""
+    token = tokens[index]
+    if token.info.strip().partition(" ")[0].lower() not in ("diff", "patch"):
+        rendered: str = self.fence(tokens, index, options, environment)
+        return rendered
+    lines = "\n".join(map(_diff_line, token.content.removesuffix("\n").split("\n")))
+    return f'<pre><code class="language-diff">{lines}\n</code></pre>\n'
+
+
+def _diff_line(line: str) -> str:
+    element = {"+": "ins", "-": "del"}.get(line[:1])
+    return f"<{element}>{html.escape(line)}</{element}>" if element else html.escape(line)
 
 
 def _link_images(state: StateCore) -> None:

@@ -10,6 +10,8 @@ from xml.etree.ElementTree import Element
 
 from latex2mathml.converter import convert_to_element
 
+from app.conversations.shared_chemistry import with_chemistry
+
 MAX_TEX: Final = 2_000
 """Characters of a formula. A longer one is shown as it is written."""
 
@@ -37,6 +39,7 @@ _SIZE: Final = re.compile(
 
 def mathml(tex: str, *, display: bool) -> str | None:
     """Convert a formula to MathML; None if it cannot be converted. display: as a block of its own."""
+    tex = with_chemistry(tex) if len(tex) <= MAX_TEX else tex
     if len(tex) > MAX_TEX or _DEFINES.search(tex):
         return None
     try:

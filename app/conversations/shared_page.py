@@ -33,6 +33,9 @@ main h1, main h2:not(.speaker), main h3 { margin: 24px 0 8px; font-size: 18px; }
 .note, .receipt, footer { color: var(--soft); font-size: 13.5px; }
 .question { padding: 10px 14px; border-radius: 8px; background: var(--low); white-space: pre-wrap; }
 pre { padding: 12px; overflow-x: auto; border: 1px solid var(--line); border-radius: 8px; background: var(--low); }
+pre ins, pre del { text-decoration: none; }
+pre ins { color: light-dark(#1a7f37, #6fdd8b); }
+pre del { color: light-dark(#b42318, #ff9a8d); }
 code { font: 14px/1.5 ui-monospace, monospace; }
 pre.plain { white-space: pre-wrap; font: inherit; }
 table { display: block; overflow-x: auto; border-collapse: collapse; }

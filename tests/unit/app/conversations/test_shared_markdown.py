@@ -11,7 +11,7 @@ ELEMENT = re.compile(
     "a|b|blockquote|br|code|details|div|em|hr|kbd|li|math|mi|mn|mo|mrow|mspace|mstyle|mtext|ol|p|pre|section|strong|sub|"
     "summary|sup|table|tbody|td|th|thead|tr|ul"
 )
-ATTRIBUTE = re.compile("class|display|height|href|id|mathbackground|mathcolor|open|rel|stretchy|width")
+ATTRIBUTE = re.compile("class|dir|display|height|href|id|mathbackground|mathcolor|open|rel|stretchy|width")
 
 
 class Tags(HTMLParser):
@@ -102,3 +102,10 @@ def test_rendering_ends_when_its_time_is_over() -> None:
     # Later answers of the page have no time left either.
     with pytest.raises(RenderTimeError):
         markdown.render("a *b*\n\n" * 100)
+
+
+def test_each_block_has_its_own_direction_and_diffs_their_marks() -> None:
+    shown = SharedMarkdown().render("مرحبا\n\n- one\n\n```diff\n+ a<b\n- c\n d\n```")
+    assert '<p dir="auto">مرحبا</p>' in shown
+    assert '<ul dir="auto">' in shown
+    assert "<ins>+ a&lt;b</ins>\n<del>- c</del>\n d\n</code>" in shown

@@ -54,6 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `‘${title}’ 공유`,
     list: "공유 링크",
     note: "링크가 있는 사람은 누구나 로그인 없이 이 채팅의 현재 내용을 읽을 수 있습니다. 이후의 메시지, 다른 분기, 시스템 프롬프트, 생각 과정은 표시되지 않습니다.",
+    leftOut: "그 페이지에서는 코드에 색이 없고, 다이어그램과 포함된 그림이 텍스트로 표시됩니다.",
     days: "만료 기간",
     day: (count) => `${count}일`,
     receipts: "각 프롬프트의 캐시 위치 표시",

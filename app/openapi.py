@@ -126,7 +126,7 @@ from app.schemas.response_bodies.run_events import (
     RunSnapshot,
 )
 from app.schemas.response_bodies.saved_prompts import SavedPrompt, SavedPrompts
-from app.schemas.response_bodies.search import Found
+from app.schemas.response_bodies.search import Found, FoundInConversation
 from app.schemas.response_bodies.shares import NewShare, Shares
 from app.schemas.response_bodies.tokens import TokenCount
 from app.schemas.response_bodies.transfer import Imported, ImportPreview
@@ -335,6 +335,9 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "GET /api/shares": Operation(answer=Shares),
     "DELETE /api/shares/{id}": Operation(answers=(), status=204),
     "GET /share/{secret}": Operation(answers=(HTML,)),
+    "GET /api/conversations/{id}/find": Operation(
+        query={"q": {"type": "string", "maxLength": MAX_QUERY_LENGTH}}, answer=FoundInConversation
+    ),
     "GET /api/search": Operation(
         query={
             "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH},

@@ -1,4 +1,4 @@
-"""/api/search: titles and messages that contain all words of a query."""
+"""/api/search and the finding of a text in one conversation."""
 
 from dataclasses import dataclass
 
@@ -61,11 +61,7 @@ async def search(request: Request) -> Response:
 
     If nothing is found, words at one edit from those of the query are searched for. The client's departure ends it.
     """
-    query = request.query_params.get("q", "")
-    if not query.strip():
-        raise InvalidRequestError("q is required: the words to look for", param="q")
-    if len(query) > MAX_QUERY_LENGTH:
-        raise InvalidRequestError(f"q may have at most {MAX_QUERY_LENGTH} characters", param="q")
+    query = _query(request)
     limit = whole_number(request, "limit", DEFAULT_FOUND, low=1, high=MAX_FOUND)
     before = whole_number(request, "cursor", BEYOND_ALL, low=1, high=BEYOND_ALL)
     found = Finding(services_of(request).store.search, source_of(request), _filter(request), limit, before)
@@ -79,6 +75,25 @@ async def search(request: Request) -> Response:
             corrected=corrected,
         )
     )
+
+
+async def find(request: Request) -> Response:
+    """Find the messages of a conversation's path that have a text, as it is written. The client's departure ends it."""
+    query, store = _query(request), services_of(request).store
+    conversation = await store.conversations.get(request.path_params["id"])
+    found = await while_present(request, store.finding.on_path(conversation.head_id, query))
+    return JSONResponse(
+        bodies.FoundInConversation(messages=[{"message_id": each.id, "count": each.count} for each in found])
+    )
+
+
+def _query(request: Request) -> str:
+    query = request.query_params.get("q", "")
+    if not query.strip():
+        raise InvalidRequestError("q is required: the words to look for", param="q")
+    if len(query) > MAX_QUERY_LENGTH:
+        raise InvalidRequestError(f"q may have at most {MAX_QUERY_LENGTH} characters", param="q")
+    return query
 
 
 def _filter(request: Request) -> SearchFilter:
@@ -116,4 +131,4 @@ def _snippet(snippet: Snippet) -> bodies.Snippet:
     return {"text": snippet.text, "matches": list(snippet.matches)}
 
 
-routes = [Route("/api/search", search)]
+routes = [Route("/api/search", search), Route("/api/conversations/{id}/find", find)]

@@ -9,16 +9,16 @@ from app.storage.rows import children_below, listed, message_of, no_message, sho
 from engine.errors import NotFoundError
 
 # From a message of a tenant to the first one of its path.
-_PATH = """
+PATH = """
     WITH RECURSIVE path(id, parent_id, depth) AS (
       SELECT id, parent_id, 0 FROM shown_message WHERE id = ? AND tenant = ?
       UNION ALL
       SELECT message.id, message.parent_id, depth + 1 FROM path JOIN message ON message.id = path.parent_id)
 """
-PATH_QUERY = f"{_PATH} SELECT message.* FROM path JOIN message USING (id) ORDER BY depth DESC"
+PATH_QUERY = f"{PATH} SELECT message.* FROM path JOIN message USING (id) ORDER BY depth DESC"
 
 SIZE = "length(content) + length(coalesce(reasoning, '')) AS size"
-PATH_SIZES = f"{_PATH} SELECT message.id, {SIZE} FROM path JOIN message USING (id) ORDER BY depth DESC"
+PATH_SIZES = f"{PATH} SELECT message.id, {SIZE} FROM path JOIN message USING (id) ORDER BY depth DESC"
 
 PART_MESSAGES = 256
 PART_CHARACTERS = 1 << 18

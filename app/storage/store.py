@@ -13,6 +13,7 @@ from app.storage.drafts import DraftStore
 from app.storage.due_titles import DueTitleStore
 from app.storage.erasures import ErasureStore
 from app.storage.errors import UnusableDatabaseError
+from app.storage.finding import FindingStore
 from app.storage.folders import FolderStore
 from app.storage.former_chats import FormerChats
 from app.storage.heads import HeadStore
@@ -74,6 +75,7 @@ class Store:
     shares: ShareStore
     heads: HeadStore
     search: SearchStore
+    finding: FindingStore
     imports: ImportStore
     items: ItemStore
     responses: ResponseStore
@@ -148,6 +150,7 @@ class Store:
             shares=ShareStore(database, tenant),
             heads=HeadStore(database, tenant),
             search=SearchStore(database, tenant),
+            finding=FindingStore(database, tenant),
             imports=ImportStore(database, tenant),
             items=ItemStore(database, tenant),
             responses=ResponseStore(database, tenant),

@@ -55,3 +55,19 @@ class Found(TypedDict):
     messages: list[FoundMessage]
     next_cursor: str | None
     corrected: str | None
+
+
+class FoundOnPath(TypedDict):
+    """A message that has the text that was looked for.
+
+    count: times that its text and its reasoning have it.
+    """
+
+    message_id: str
+    count: int
+
+
+class FoundInConversation(TypedDict):
+    """Messages of a conversation's path that have a text, the oldest first."""
+
+    messages: list[FoundOnPath]

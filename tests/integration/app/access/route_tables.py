@@ -58,6 +58,7 @@ OWN: dict[Call, Any] = {
     ("POST", "/api/conversations/{id}/seen"): None,
     ("POST", "/api/conversations/{id}/messages"): {"content": "and?"},
     ("GET", "/api/conversations/{id}/tree"): None,
+    ("GET", "/api/conversations/{id}/find?q=and"): None,
     ("PUT", "/api/conversations/{id}/head"): {"message_id": "{message}"},
     ("POST", "/api/conversations/{id}/fork"): {"message_id": "{message}"},
     ("POST", "/api/conversations/{id}/summary"): {"left_out": 2},

@@ -75,6 +75,7 @@ READING: Final = (
     Row(("GET", "/api/conversations/{long}?limit=40&to={middle}")),
     Row(("GET", "/api/conversations/{long}?limit=40&from={early}")),
     Row(("GET", "/api/conversations/{long}/tree")),
+    Row(("GET", "/api/conversations/{long}/find?q=the+sea")),
     Row(("GET", "/api/conversations/{long}/export")),
     Row(("GET", "/api/conversations/{long}/export?format=markdown")),
     Row(("GET", "/api/deleted-conversations")),

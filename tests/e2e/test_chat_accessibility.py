@@ -164,6 +164,8 @@ async def test_appearance_survives_reload_and_reaches_other_tabs(new_page: NewPa
 
     await chat.page.reload()
     await expect(chat.button("新对话")).to_be_visible()
+    # Icons grow with the text.
+    assert await chat.button("设置").locator("svg").evaluate("icon => icon.clientWidth") == 27
     styles = "getComputedStyle(document.body).fontSize + ' ' + getComputedStyle(document.body).colorScheme"
     assert await chat.page.evaluate(styles) == "21.6px dark"
     assert await chat.page.evaluate("document.documentElement.lang") == "zh"

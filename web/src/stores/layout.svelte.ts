@@ -12,7 +12,8 @@ export class Layout {
   sidebarShown = $state(true);
   dialog = $state<DialogName | null>(null);
 
-  private readonly narrowPage = new MediaQuery("max-width: 719.9px", false);
+  /** A phone on its side is narrow, too. */
+  private readonly narrowPage = new MediaQuery("(max-width: 719.9px) or ((max-width: 959.9px) and (max-height: 479.9px))", false);
 
   constructor(private readonly chat: Pick<Chat, "settings">) {}
 

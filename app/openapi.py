@@ -35,7 +35,7 @@ from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
 from app.apis.responses.schema import CompactRequest, InputTokensRequest, ResponseRequest
-from app.domain.bounds import MAX_ITEMS_PAGE, MAX_PAGE, MAX_QUERY_LENGTH, MAX_USE_DAYS
+from app.domain.bounds import MAX_ITEMS_PAGE, MAX_OFFSET, MAX_PAGE, MAX_QUERY_LENGTH, MAX_USE_DAYS
 from app.http.anthropic_errors import is_anthropic
 from app.http.ollama_errors import is_ollama
 from app.http.query_params import SOURCES
@@ -260,8 +260,11 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         query={
             "limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE},
             "cursor": _TEXT,
+            "offset": {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET},
             "archived": _SWITCH,
+            "pinned": _SWITCH,
             "source": _SOURCE,
+            "shown_in": _TEXT,
             "folder_id": _TEXT,
             "tag": _TEXT,
         },

@@ -74,6 +74,9 @@ LINGER_SECONDS = 2.0
 """Time for which the server discards what a client sends after its last response."""
 
 MAX_PAGE = 500
+MAX_OFFSET = 10_000_000
+"""Conversations of a list that a page may be behind."""
+
 MAX_PLACES = 100
 """Conversations for which one request may ask where their KV is. The token ids of all of them are read for it."""
 

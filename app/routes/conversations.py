@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.domain import records
-from app.domain.bounds import MAX_PAGE
+from app.domain.bounds import MAX_OFFSET, MAX_PAGE
 from app.http.large_json import LargeJSONResponse, json_in_parts
 from app.http.query_params import flag, source_of, whole_number
 from app.http.request_body import read_body
@@ -22,6 +22,7 @@ from app.schemas.conversations import ConversationFields, NewChat, NewMessage, R
 from app.schemas.response_bodies.conversations import ConversationPage, ConversationWithMessages, conversation_body
 from app.schemas.response_bodies.messages import Message, message_body
 from app.services import Services, services_of
+from app.storage.list_filter import ListFilter
 from app.storage.rows import no_message
 from app.transport.event_stream import EventStream
 from engine.errors import InvalidRequestError
@@ -70,19 +71,29 @@ class PageOfPath:
 
 async def list_conversations(request: Request) -> Response:
     """List a page of the conversations of one source: pinned ones first, then the most recent."""
-    cursor = request.query_params.get("cursor")
-    page = await services_of(request).store.conversations.page(
+    given = request.query_params
+    cursor, has_offset = given.get("cursor"), "offset" in given
+    if cursor is not None and has_offset:
+        raise InvalidRequestError("A page begins at a cursor or at an offset, not at both", param="offset")
+    wanted = ListFilter(
+        source=source_of(request),
         archived=flag(request, "archived"),
+        pinned=flag(request, "pinned") if "pinned" in given else None,
+        shown_in=given.get("shown_in"),
+        folder_id=given.get("folder_id"),
+        tag=given.get("tag"),
+    )
+    page = await services_of(request).store.conversations.page(
+        wanted,
         limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE),
         after=parse_position(cursor) if cursor is not None else None,
-        source=source_of(request),
-        folder_id=request.query_params.get("folder_id"),
-        tag=request.query_params.get("tag"),
+        offset=whole_number(request, "offset", 0, low=0, high=MAX_OFFSET) if has_offset else None,
     )
     following = position_cursor(page.following) if page.following is not None else None
-    return LargeJSONResponse(
-        ConversationPage(data=[conversation_body(one) for one in page.conversations], next_cursor=following)
-    )
+    body = ConversationPage(data=[conversation_body(one) for one in page.conversations], next_cursor=following)
+    if page.total is not None:
+        body["total"] = page.total
+    return LargeJSONResponse(body)
 
 
 async def create_conversation(request: Request) -> Response:

@@ -12,9 +12,12 @@ from app.services import services_of
 
 
 async def list_folders(request: Request) -> Response:
-    """List the folders by name."""
-    folders = await services_of(request).store.folders.all()
-    return JSONResponse(Folders(data=[folder_body(each) for each in folders]))
+    """List the folders by name, with the number of chats in each, and the tags of all chats."""
+    store = services_of(request).store
+    folders, contents = await store.folders.all(), await store.folders.contents()
+    return JSONResponse(
+        Folders(data=[folder_body(each) for each in folders], counts=contents.counts, tags=contents.tags)
+    )
 
 
 async def create_folder(request: Request) -> Response:

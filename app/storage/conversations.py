@@ -7,14 +7,14 @@ from typing import Any
 
 from app.domain.bounds import MAX_TAGS
 from app.domain.ids import new_id
-from app.domain.records import Conversation, ConversationSource
+from app.domain.records import Conversation
 from app.domain.titles import title_from
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.folders import check_folder, folder_tree
-from app.storage.folders_inside import INSIDE
 from app.storage.limits import check_size
+from app.storage.list_filter import CHATS, ListFilter
 from app.storage.rows import conversation_of, dump, dump_tags, insert_conversation, no_conversation
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
@@ -33,10 +33,12 @@ class Page:
     """A page of the list.
 
     following: place after which the next page begins; None on the last page.
+    total: number of conversations in the whole list; None unless the page has an offset.
     """
 
     conversations: list[Conversation]
     following: ListPosition | None
+    total: int | None = None
 
 
 class ConversationStore:
@@ -99,37 +101,34 @@ class ConversationStore:
 
     async def page(
         self,
+        wanted: ListFilter = CHATS,
         *,
-        archived: bool = False,
         limit: int = 100,
         after: ListPosition | None = None,
-        source: ConversationSource = "chat",
-        folder_id: str | None = None,
-        tag: str | None = None,
+        offset: int | None = None,
     ) -> Page:
-        """Return a page of one source's conversations, archived or not: pinned ones first, then the most recent.
+        """Return a page of a list: pinned ones first, then the most recent.
 
         after: the place after which the page begins; None for the first page.
-        folder_id: folder that they are in, also inside another one; None for any.
-        tag: tag that they have; None for any.
+        offset: number of conversations ahead of a page whose place is not known.
         """
-        condition, place = "", list[object]()
-        if after is not None:
-            condition, place = "AND (pinned, updated_at, id) < (?, ?, ?) ", [*after]
-        if folder_id is not None:
-            condition, place = f"{condition}AND folder_id IN {INSIDE} ", [*place, folder_id]
-        if tag is not None:
-            tags = self._database.dialect.json_strings("tags")
-            condition, place = f"{condition}AND ? IN ({tags})", [*place, tag]
-        rows = await self._database.read(
-            "SELECT * FROM shown_conversation WHERE tenant = ? AND source = ? AND archived = ? AND NOT temporary "
-            f"{condition} ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ?",
-            (self._tenant, source, archived, *place, limit + 1),
-            tenant=self._tenant,
-        )
-        found = [conversation_of(row) for row in rows[:limit]]
-        last = found[-1] if len(rows) > limit else None
-        return Page(found, (last.pinned, last.updated_at, last.id) if last is not None else None)
+        listed, values = wanted.of(self._tenant, self._database.dialect)
+        beyond = "" if after is None else "AND (pinned, updated_at, id) < (?, ?, ?)"
+
+        def read(connection: Connection) -> Page:
+            rows = connection.fetch_all(
+                f"SELECT * {listed} {beyond} ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ? OFFSET ?",
+                (*values, *(after or ()), limit + 1, offset or 0),
+            )
+            found = [conversation_of(row) for row in rows[:limit]]
+            last = found[-1] if len(rows) > limit else None
+            following = (last.pinned, last.updated_at, last.id) if last is not None else None
+            if offset is None:
+                return Page(found, following, None)
+            [[total]] = connection.fetch_all(f"SELECT count(*) {listed}", values)
+            return Page(found, following, total)
+
+        return await self._database.read_together(read, tenant=self._tenant)
 
     async def each(self, after: str = "") -> AsyncIterator[tuple[Conversation, str]]:
         """Yield all conversations, except temporary ones, in the order of their ids, each with its id in exports.

@@ -1,6 +1,8 @@
 """The folders of a tenant."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from app.domain.bounds import MAX_FOLDER_DEPTH, MAX_FOLDERS
@@ -9,8 +11,20 @@ from app.domain.ids import new_id
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
+from app.storage.list_filter import CHATS
 from app.storage.named_rows import NamedKind, NamedRows, insert_named
 from engine.errors import ConflictError, InvalidRequestError
+
+
+@dataclass(frozen=True, slots=True)
+class FolderContents:
+    """Numbers of chats by folder, and the tags of the chats.
+
+    counts: number of chats directly in each folder that has any, by its id.
+    """
+
+    counts: dict[str, int]
+    tags: list[str]
 
 
 class FolderStore:
@@ -24,6 +38,19 @@ class FolderStore:
     async def all(self) -> list[Folder]:
         """Return the folders, by name."""
         return await self._rows.all()
+
+    async def contents(self) -> FolderContents:
+        """Return how many chats are directly in each folder, and the tags of all chats, apart from archived ones."""
+        listed, values = CHATS.of(self._tenant, self._database.dialect)
+
+        def read(connection: Connection) -> FolderContents:
+            counted = f"SELECT folder_id, count(*) AS chats {listed} AND folder_id IS NOT NULL GROUP BY folder_id"
+            counts = {row["folder_id"]: row["chats"] for row in connection.fetch_all(counted, values)}
+            sets = connection.fetch_all(f"SELECT DISTINCT tags {listed} AND tags IS NOT NULL", values)
+            tags = {tag for row in sets for tag in json.loads(row["tags"])}
+            return FolderContents(counts, sorted(tags))
+
+        return await self._database.read_together(read, tenant=self._tenant)
 
     async def add(self, folder: Folder) -> None:
         """Store a new folder.

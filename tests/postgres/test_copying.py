@@ -15,6 +15,7 @@ import pytest
 from app.cli.main import main
 from app.domain.folder import Folder
 from app.storage.errors import DatabaseError, UnusableDatabaseError
+from app.storage.list_filter import ListFilter
 from app.storage.postgres import copying
 from app.storage.postgres import database as module
 from app.storage.postgres.connection import PostgresConnection
@@ -109,7 +110,9 @@ async def test_nul_in_tags_of_a_file_breaks_no_filter(tmp_path: Path) -> None:
     await store.close()
     await copy(path, url)
     store = await Store.open_postgres(url)
-    assert [each.id for each in (await store.conversations.page(tag="\\u0000")).conversations] == [conversation.id]
+    assert [each.id for each in (await store.conversations.page(ListFilter(tag="\\u0000"))).conversations] == [
+        conversation.id
+    ]
     assert (await store.conversations.get(conversation.id)).tags == ("a\ufffd\ufffdb", "\\\ufffd", "\\u0000")
     await store.close()
 
@@ -119,7 +122,9 @@ async def test_nul_in_stored_tags_is_replaced_by_script(tmp_path: Path) -> None:
     conversation = await store.conversations.create({"tags": ("a\0\0b", "\\\0", "\\u0000")})
     script = (SCHEMA / "0014-nul-in-tags.sql").read_text()
     await store.database.write(lambda connection: connection.execute(script))
-    assert [each.id for each in (await store.conversations.page(tag="\\u0000")).conversations] == [conversation.id]
+    assert [each.id for each in (await store.conversations.page(ListFilter(tag="\\u0000"))).conversations] == [
+        conversation.id
+    ]
     assert (await store.conversations.get(conversation.id)).tags == ("a\ufffd\ufffdb", "\\\ufffd", "\\u0000")
     await store.close()
 

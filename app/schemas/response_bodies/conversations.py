@@ -45,10 +45,12 @@ class ConversationPage(TypedDict):
     """A page of conversations.
 
     next_cursor: cursor of the next page; null on the last page.
+    total: number of conversations in the whole list, for a page that has an offset.
     """
 
     data: list[Conversation]
     next_cursor: str | None
+    total: NotRequired[int]
 
 
 class DeletedConversation(TypedDict):

@@ -15,9 +15,15 @@ class Folder(TypedDict):
 
 
 class Folders(TypedDict):
-    """The folders of a tenant, by name."""
+    """The folders of a tenant, by name.
+
+    counts: number of chats directly in each folder that has any, by its id, without archived ones.
+    tags: tags of the chats, without archived ones.
+    """
 
     data: list[Folder]
+    counts: dict[str, int]
+    tags: list[str]
 
 
 def folder_body(given: folder.Folder) -> Folder:

@@ -99,6 +99,27 @@ async def test_list_is_limited_to_a_folder_or_a_tag(http: aiohttp.ClientSession)
     assert [page["data"][0]["id"] for page in (first, second)] == [both, tagged]
 
 
+async def test_list_of_folder_or_top_is_paged_by_offset(http: aiohttp.ClientSession) -> None:
+    sea = await folder(http, "Sea")
+    free, filed = await created(http), await created(http, folder_id=sea, tags=["tide"])
+    pinned = await created(http, folder_id=sea, pinned=True)
+    for query, expected in (
+        ({"shown_in": "top"}, [pinned, free]),
+        ({"shown_in": sea}, [pinned, filed]),
+        ({"shown_in": "top", "pinned": "false"}, [free]),
+    ):
+        page = await read(http, "/api/conversations", **query, offset="0")
+        assert ([each["id"] for each in page["data"]], page["total"]) == (expected, len(expected)), query
+    last = await read(http, "/api/conversations", shown_in="top", offset="1", limit="1")
+    assert ([each["id"] for each in last["data"]], last["total"], last["next_cursor"]) == ([free], 2, None)
+    first = await read(http, "/api/conversations", limit="1")
+    assert "total" not in first
+    both = await http.get("/api/conversations", params={"cursor": first["next_cursor"], "offset": "0"})
+    assert (await error_of(both, 400))["param"] == "offset"
+    folders = await read(http, "/api/folders")
+    assert (folders["counts"], folders["tags"]) == ({sea: 2}, ["tide"])
+
+
 async def test_chosen_chats_are_exported_with_folder_and_tags(http: aiohttp.ClientSession) -> None:
     sea = await folder(http, "Sea", system_prompt="Speak of the sea.")
     one, two = await created(http, title="One", folder_id=sea, tags=["a"]), await created(http, title="Two")

@@ -70,6 +70,8 @@ class Row(NamedTuple):
 READING: Final = (
     Row(("GET", "/api/conversations")),
     Row(("GET", "/api/conversations?limit=500&archived=true")),
+    Row(("GET", "/api/conversations?shown_in=top&offset={late}")),
+    Row(("GET", "/api/conversations?tag=sea&offset=0")),
     Row(("GET", "/api/conversations/{long}")),
     Row(("GET", "/api/conversations/{long}?limit=40")),
     Row(("GET", "/api/conversations/{long}?limit=40&to={middle}")),

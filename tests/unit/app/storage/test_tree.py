@@ -12,6 +12,7 @@ from app.domain.records import Conversation, Message
 from app.domain.token_history import pack_ids
 from app.domain.token_trails import TokenTrail, trails_of
 from app.storage import messages
+from app.storage.list_filter import ListFilter
 from app.storage.run_records import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError
@@ -208,7 +209,7 @@ async def test_pages_list_pinned_first_and_archive_separately(store: Store) -> N
         if after is None:
             break
     assert seen == ["1", "6", "5", "4", "3", "0"]
-    archived = await store.conversations.page(archived=True)
+    archived = await store.conversations.page(ListFilter(archived=True))
     assert ([each.title for each in archived.conversations], archived.following) == (["2"], None)
 
 

@@ -13,6 +13,7 @@ from app.domain.folder import Folder
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
 from app.storage.errors import UnusableDatabaseError
+from app.storage.list_filter import ListFilter
 from app.storage.run_records import RunProgress, RunRecord
 from app.storage.search_words import segmented
 from app.storage.sqlite import database
@@ -297,7 +298,9 @@ async def test_conversations_stay_in_their_folders(tmp_path: Path) -> None:
     connection.close()
     store = await Store.open(path)
     assert await store.folders.all() == [Folder("folder_1", "Sea")]
-    assert [each.id for each in (await store.conversations.page(folder_id="folder_1")).conversations] == ["conv_2"]
+    assert [each.id for each in (await store.conversations.page(ListFilter(folder_id="folder_1"))).conversations] == [
+        "conv_2"
+    ]
     await store.close()
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT tenant, nbytes FROM tenant_usage").fetchall() == used

@@ -67,12 +67,11 @@ export function createEbb(): Ebb {
   const conversations = new Conversations(api, () => tabs.broadcast("changed"));
   const organizer = new Organizer(api, conversations);
   conversations.onReread = () => void organizer.load().catch(() => undefined);
-  conversations.onList = (list, archived) => activity.list(list, archived);
+  conversations.onRows = (rows) => activity.list(rows);
   const chat = new Chat(api, health, (conversation, how) => {
-    conversations.opened = conversation;
     // Conversations of the API are not chats.
     if (conversation.source === "chat") conversations.put(conversation);
-    if (how === "seen") activity.list([conversation], true);
+    if (how === "seen") activity.list([conversation]);
     if (how === "created") router.go(conversation.id);
     if (how !== "seen") tabs.broadcast("changed");
   });

@@ -1,6 +1,6 @@
 import { ApiClient } from "../src/services/api/client";
 import { ApiError } from "../src/services/api/errors";
-import type { Conversation, ConversationWithMessages, Health, Message, NewChat, NewMessage, Retry } from "../src/services/api/types";
+import type { ChatFilter, ChatPage, Conversation, ConversationWithMessages, Folder, Folders, Health, Message, NewChat, NewMessage, Retry } from "../src/services/api/types";
 
 /** Event stream that a test writes: numbered events, then an end, a break, or neither. */
 export class Wire {
@@ -47,6 +47,11 @@ export class FakeApi extends ApiClient {
   shown: string[] = [];
   stored: ConversationWithMessages = { ...conversation(), messages: [] };
   status: Health["status"] = "ok";
+  /** The chats and the folders that the server has. */
+  chats: Conversation[] = [];
+  storedFolders: Folder[] = [];
+  /** Places of the pages that were read. */
+  pages: [offset: number, limit: number][] = [];
 
   override health(): Promise<Health> {
     return Promise.resolve({ status: this.status, version: "0", model: null, starting: null, reason: null, reason_code: null, tiers: null, workers: null, replicas: null, unindexed: null, suggested_model: null });
@@ -54,6 +59,33 @@ export class FakeApi extends ApiClient {
 
   override conversation(): Promise<ConversationWithMessages> {
     return Promise.resolve(this.stored);
+  }
+
+  override conversations(wanted: ChatFilter, offset: number, limit: number): Promise<ChatPage> {
+    // The two pages of the recent chats are no pages of the list.
+    if (wanted.pinned === undefined) this.pages.push([offset, limit]);
+    const all = this.chatsOf(wanted);
+    return Promise.resolve({ data: all.slice(offset, offset + limit), total: all.length, next_cursor: null });
+  }
+
+  override async *allConversations(wanted: ChatFilter): AsyncGenerator<Conversation[]> {
+    yield await Promise.resolve(this.chatsOf(wanted));
+  }
+
+  override folders(): Promise<Folders> {
+    const counts: Record<string, number> = {};
+    const shown = this.chatsOf({});
+    for (const { folder_id } of shown) if (folder_id !== null) counts[folder_id] = (counts[folder_id] ?? 0) + 1;
+    const tags = [...new Set(shown.flatMap((chat) => chat.tags))].sort();
+    return Promise.resolve({ data: this.storedFolders, counts, tags });
+  }
+
+  private chatsOf({ archived = "false", pinned, shown_in, tag }: ChatFilter): Conversation[] {
+    return this.chats
+      .filter((chat) => `${chat.archived}` === archived && (pinned === undefined || `${chat.pinned}` === pinned))
+      .filter((chat) => tag === undefined || chat.tags.includes(tag))
+      .filter((chat) => shown_in === undefined || (shown_in === "top" ? chat.pinned || chat.folder_id === null : chat.folder_id === shown_in))
+      .sort((a, b) => Number(b.pinned) - Number(a.pinned) || b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1));
   }
 
   override createConversation(_chat: NewChat): Promise<Conversation> {

@@ -97,7 +97,7 @@ export class ChangeFollower {
     } else if (change.event === "conversation") {
       const { conversation, answering, answered } = change.data;
       const { id } = conversation;
-      const known = conversations.list.find((item) => item.id === id)?.version;
+      const known = conversations.find(id)?.version;
       conversations.put(conversation);
       if (chat.id === id && (known !== conversation.version || chat.messages.at(-1)?.id !== conversation.head_id)) {
         void chat.refresh();

@@ -9,7 +9,7 @@ import type { Router } from "../stores/router.svelte";
  */
 export async function notify(conversations: Conversations, id: string): Promise<void> {
   if (document.visibilityState === "visible" || !wantsNotifications()) return;
-  const title = conversations.list.find((item) => item.id === id)?.title || t().chats.new;
+  const title = conversations.find(id)?.title || t().chats.new;
   const worker = await navigator.serviceWorker.getRegistration();
   await worker?.showNotification(title, { body: t().conversation.finished, tag: id, icon: "/favicon.svg", data: id });
 }

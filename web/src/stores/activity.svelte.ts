@@ -34,7 +34,7 @@ export class Activity {
     const { id, unread } = chat;
     if (answering) this.answering = new Set(this.answering).add(id);
     else if (this.answering.has(id)) this.answering = without(this.answering, id);
-    if (unread !== this.unread.has(id)) this.list([chat], true);
+    if (unread !== this.unread.has(id)) this.list([chat]);
   }
 
   /**
@@ -47,10 +47,10 @@ export class Activity {
     return [...before].filter((id) => !this.answering.has(id));
   }
 
-  /** Note which chats of a list have an unread answer. keepsOthers: whether the marks of chats outside the list stay. */
-  list(chats: readonly Marked[], keepsOthers: boolean): void {
+  /** Note which of some chats have an unread answer. */
+  list(chats: readonly Marked[]): void {
     const listed = new Set(chats.map(({ id }) => id));
-    const others = keepsOthers ? [...this.unread].filter((id) => !listed.has(id)) : [];
+    const others = [...this.unread].filter((id) => !listed.has(id));
     this.unread = new Set([...others, ...chats.filter(({ unread }) => unread).map(({ id }) => id)]);
   }
 

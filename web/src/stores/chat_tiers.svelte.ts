@@ -45,7 +45,7 @@ export class ChatTiers {
   followList(conversations: Conversations, health: HealthStore): () => void {
     return $effect.root(() => {
       $effect(() => {
-        const ids = conversations.list.map(({ id }) => id);
+        const ids = conversations.known.slice(0, MAX_CHATS).map(({ id }) => id);
         if (health.ready) untrack(() => this.list(ids));
         else untrack(() => this.known.clear());
       });

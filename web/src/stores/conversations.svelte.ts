@@ -1,12 +1,11 @@
 import type { ApiClient } from "../services/api/client";
 import { ApiError } from "../services/api/errors";
-import type { Conversation, ConversationChanges, Imported } from "../services/api/types";
+import type { ChatFilter, Conversation, ConversationChanges, Imported } from "../services/api/types";
+import { ChatRows } from "./chat_rows.svelte";
+import { RecentChats } from "./recent_chats.svelte";
 
 /** Pauses before each look for a generated title. The model writes titles while it is idle. */
 const TITLE_PAUSES_MS = [1_500, 3_000, 6_000, 12_000];
-
-/** Number of recent conversations that the empty page shows. */
-const MAX_RECENT = 4;
 
 /** Version of a conversation that nothing has happened to: each question and each change raises it. */
 const UNTOUCHED = 1;
@@ -14,91 +13,202 @@ const UNTOUCHED = 1;
 /** Most requests for one list, if conversations change during each. */
 const MAX_TRIES = 3;
 
-/** The list of conversations, or the archive: pinned ones first, then the newest. */
+/** Rows of a page of the list. */
+const PAGE = 100;
+
+/** Most rows that are read again at once. */
+const MAX_PAGE = 500;
+
+/** Pause before the list is read again after changes whose place in it is not known. */
+const SETTLE_MS = 250;
+
+/** Chats outside the shown rows that are remembered. */
+const MAX_NOTED = 200;
+
+/** The list that is shown: the archive, the chats with a tag, those of a folder, or those outside of folders. */
+export interface ListView {
+  archived: boolean;
+  folderId: string | null;
+  tag: string | null;
+}
+
+/**
+ * The shown list of conversations: pinned ones first, then the newest. The server says how many there are; the rows near the
+ * seen ones are read.
+ */
 export class Conversations {
-  list = $state<Conversation[]>([]);
   loaded = $state(false);
-  archived = $state(false);
-  /** The open chat, also where the list does not show it. */
-  opened = $state.raw<Conversation | null>(null);
-  /** Number of changes to the list that did not come with the whole list. */
+  view = $state.raw<Readonly<ListView>>({ archived: false, folderId: null, tag: null });
+  private readonly rows = new ChatRows();
+  private readonly newest: RecentChats;
+  /** Chats that arrived alone: opened or changed here, or changed elsewhere. Rows of the list are newer. */
+  private noted = $state.raw<readonly Conversation[]>([]);
+  /** The rows near the visible ones. */
+  private seen = { from: 0, to: 0 };
+  /** Offsets of the pages of this view that are being read. */
+  private reading = new Map<number, Promise<void>>();
+  private settling: ReturnType<typeof setTimeout> | undefined;
+  /** Number of changes to the list that did not come with it. */
   private edits = 0;
-  /** Called when the list is about to be read again. */
+  /** Number of readings of the list that began, and of the one that is shown. */
+  private begun = 0;
+  private shown = 0;
+  /** Called when folders, tags and their counts may have changed. */
   onReread: () => void = () => undefined;
-  /** Called with each list that was read, and whether it is the archive. */
-  onList: (list: readonly Conversation[], archived: boolean) => void = () => undefined;
+  /** Called with rows that were read. */
+  onRows: (rows: readonly Conversation[]) => void = () => undefined;
+  /** Called when another list is shown. */
+  onShow: () => void = () => undefined;
 
   constructor(
     private readonly api: ApiClient,
     /** Called when a conversation was changed here. */
     private readonly onChange: () => void = () => undefined,
-  ) {}
+  ) {
+    this.newest = new RecentChats(api);
+  }
 
-  /** Load the list. Rejects like the API, and then keeps the previous list. */
+  /** The rows of the whole list, undefined where they were not read. */
+  get all(): readonly (Conversation | undefined)[] {
+    return this.rows.all;
+  }
+
+  /** The rows that were read. */
+  get known(): readonly Conversation[] {
+    return this.rows.known;
+  }
+
+  /** Number of chats in the whole list. */
+  get total(): number {
+    return this.rows.all.length;
+  }
+
+  get archived(): boolean {
+    return this.view.archived;
+  }
+
+  /** Return a row of the list as the server has listed it. */
+  listed(id: string | null): Conversation | undefined {
+    return this.rows.find(id);
+  }
+
+  /** Return a chat of the list, the open one, or one that has changed recently. */
+  find(id: string | null): Conversation | undefined {
+    return this.rows.find(id) ?? this.noted.find((each) => each.id === id);
+  }
+
+  /** Load what is seen of the list. Rejects like the API, and then keeps the previous list. */
   async load(): Promise<void> {
-    const { archived } = this;
     this.onReread();
+    await Promise.all([this.read(), this.newest.load()]);
+  }
+
+  private async read(): Promise<void> {
+    clearTimeout(this.settling);
+    const { view } = this;
+    const reading = ++this.begun;
     for (let tries = 1; ; tries++) {
       const { edits } = this;
-      const list = await this.api.conversations(archived);
-      if (archived !== this.archived) return;
+      const offset = Math.floor(this.seen.from / PAGE) * PAGE;
+      const limit = Math.min(MAX_PAGE, Math.max(PAGE, Math.ceil((this.seen.to - offset) / PAGE) * PAGE));
+      const { data, total = 0 } = await this.api.conversations(filterOf(view), offset, limit);
+      if (view !== this.view || reading < this.shown) return;
       // A conversation that changed in the meantime may be older in the response, or missing.
       if (edits !== this.edits && tries < MAX_TRIES) continue;
-      this.list = list;
+      this.rows.set(data, offset, total);
+      this.shown = reading;
       this.loaded = true;
-      this.onList(list, archived);
+      this.onRows(data);
       return;
     }
   }
 
-  /** Switch between the archive and the other conversations. Rejects like the API. */
-  async showArchive(archived: boolean): Promise<void> {
-    this.archived = archived;
-    this.list = [];
+  /** Read the rows of these places, which are near the visible ones, unless they are there. Failures leave gaps. */
+  async see(from: number, to: number): Promise<void> {
+    this.seen = { from, to };
+    const { reading } = this;
+    for (let offset = Math.floor(from / PAGE) * PAGE; offset < Math.min(to, this.total); offset += PAGE) {
+      if (!this.rows.lacks(Math.max(from, offset), Math.min(to, offset + PAGE)) ) continue;
+      const page = reading.get(offset) ?? this.readPage(offset).catch(() => undefined);
+      reading.set(offset, page);
+      await page;
+      reading.delete(offset);
+    }
+  }
+
+  private async readPage(offset: number): Promise<void> {
+    const { view, edits, shown } = this;
+    const { data, total = 0 } = await this.api.conversations(filterOf(view), offset, PAGE);
+    if (view !== this.view || shown !== this.shown) return;
+    if (edits === this.edits && this.rows.add(data, offset, total)) this.onRows(data);
+    else await this.read();
+  }
+
+  /** Read the list again once changes have come to rest. */
+  private settle(): void {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => void this.read().catch(() => undefined), SETTLE_MS);
+  }
+
+  /** Show another list. Rejects like the API. */
+  async show(view: Partial<ListView>): Promise<void> {
+    this.view = { ...this.view, ...view };
+    this.rows.set([], 0, 0);
+    this.seen = { from: 0, to: 0 };
+    this.reading = new Map();
     this.loaded = false;
-    await this.load();
+    this.onShow();
+    await this.read();
   }
 
-  /** Return the newest conversations but `open`; null until they are known, and in the archive. */
+  /** Switch between the archive and the other conversations. Rejects like the API. */
+  showArchive(archived: boolean): Promise<void> {
+    return this.show({ archived });
+  }
+
+  /** Read the chats of the whole shown list, page by page. Rejects like the API. */
+  everyRow(): AsyncIterable<readonly Conversation[]> | readonly (readonly Conversation[])[] {
+    return this.rows.complete ? [this.known] : this.api.allConversations(filterOf(this.view));
+  }
+
+  /** Return the newest conversations but `open`; null until they are known. */
   recent(open: string | null): Conversation[] | null {
-    if (!this.loaded || this.archived) return null;
-    const others = this.list.filter(({ id }) => id !== open);
-    return others.toSorted((a, b) => b.updated_at - a.updated_at).slice(0, MAX_RECENT);
+    return this.newest.but(open);
   }
 
-  /** Return a chat of the list, or the open one. */
-  find(id: string | null): Conversation | undefined {
-    return this.list.find((item) => item.id === id) ?? (this.opened?.id === id ? this.opened : undefined);
-  }
-
-  /** Add or update a conversation as the server sent it, unless a newer version is listed. */
+  /** Add or update a conversation as the server sent it, unless a newer version is known. */
   put(conversation: Conversation): void {
-    const known = this.list.find(({ id }) => id === conversation.id)?.version ?? 0;
+    const known = this.find(conversation.id);
     // An event or a response that was sent before a change must not undo the change.
-    if (conversation.version < known) return;
-    if (conversation.id === this.opened?.id) this.opened = conversation;
+    if (conversation.version < (known?.version ?? 0)) return;
     this.edits++;
-    const others = this.list.filter(({ id }) => id !== conversation.id);
-    const listed = Boolean(conversation.archived) === this.archived && !conversation.temporary;
-    this.list = listed ? [conversation, ...others].sort(byRank) : others;
+    if (!conversation.temporary) this.noted = [conversation, ...this.noted.filter(({ id }) => id !== conversation.id)].slice(0, MAX_NOTED);
+    this.newest.put(conversation);
+    if (!this.rows.put(conversation, isListed(conversation, this.view))) this.settle();
+    if (placeOf(conversation) !== placeOf(known)) this.onReread();
   }
 
   /** Drop a conversation that was deleted elsewhere. */
   drop(id: string): void {
     this.edits++;
-    this.list = this.list.filter((item) => item.id !== id);
+    const known = this.find(id);
+    this.noted = this.noted.filter((each) => each.id !== id);
+    this.newest.drop(id);
+    if (!this.rows.drop(id)) this.settle();
+    if (placeOf(known) !== NOWHERE) this.onReread();
   }
 
   /** Change a title, a pin or the archiving at once, and revert if the server refuses. */
   async change(id: string, changes: ConversationChanges): Promise<void> {
-    const before = this.list;
-    const item = before.find((candidate) => candidate.id === id);
+    const before = this.rows.all;
+    const item = this.rows.find(id);
     if (item !== undefined) this.put({ ...item, ...changes } as Conversation);
     try {
       this.put(await this.api.changeConversation(id, changes));
       this.onChange();
     } catch (error) {
-      this.list = before;
+      this.rows.all = before;
+      if (item !== undefined) this.noted = this.noted.map((each) => (each.id === id ? item : each));
       throw error;
     }
   }
@@ -116,7 +226,7 @@ export class Conversations {
 
   /** Return whether a chat was created for a question that never arrived, and nothing else has happened to the chat. */
   awaitsQuestion(id: string): boolean {
-    const item = this.list.find((candidate) => candidate.id === id);
+    const item = this.find(id);
     return item?.title_source === "first_message" && item.version === UNTOUCHED;
   }
 
@@ -169,15 +279,31 @@ export class Conversations {
   async awaitTitle(id: string, pauses: readonly number[] = TITLE_PAUSES_MS): Promise<void> {
     for (const pause of pauses) {
       await new Promise((resolve) => setTimeout(resolve, pause));
-      const item = this.list.find((candidate) => candidate.id === id);
-      if (item?.title_source !== "first_message") return;
+      if (this.find(id)?.title_source !== "first_message") return;
       const { title, title_source } = await this.api.conversation(id, { limit: 1 });
-      Object.assign(item, { title, title_source });
+      const item = this.find(id);
+      if (item?.title_source === "first_message") this.put({ ...item, title, title_source });
     }
   }
 }
 
-/** Compare conversations as the server orders them. Times are equal where a file had no times. */
-function byRank(a: Conversation, b: Conversation): number {
-  return Number(b.pinned ?? false) - Number(a.pinned ?? false) || b.updated_at - a.updated_at || (a.id < b.id ? 1 : -1);
+function filterOf({ archived, folderId, tag }: ListView): ChatFilter {
+  if (archived) return { archived: "true" };
+  return tag !== null ? { tag } : { shown_in: folderId ?? "top" };
 }
+
+function isListed({ archived, folder_id, pinned, tags, temporary }: Conversation, view: ListView): boolean {
+  if (temporary || archived !== view.archived) return false;
+  if (archived) return true;
+  if (view.tag !== null) return tags.includes(view.tag);
+  return view.folderId !== null ? folder_id === view.folderId : pinned || folder_id === null;
+}
+
+/** Return the folder and the tags that the chat counts for, as a text. */
+function placeOf(conversation: Conversation | undefined): string {
+  if (conversation === undefined || conversation.archived || conversation.temporary) return NOWHERE;
+  return JSON.stringify([conversation.folder_id, conversation.tags]);
+}
+
+/** The place of a chat in no folder and without tags. */
+const NOWHERE = JSON.stringify([null, []]);

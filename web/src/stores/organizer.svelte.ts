@@ -1,5 +1,3 @@
-import { SvelteSet } from "svelte/reactivity";
-
 import type { ApiClient } from "../services/api/client";
 import type { BulkChanges, Conversation, Folder } from "../services/api/types";
 import { FolderTree } from "../services/folder_tree";
@@ -8,55 +6,93 @@ import type { Conversations } from "./conversations.svelte";
 /** Chats that one request may change. */
 const MAX_BULK = 500;
 
-/** Folders and tags of the chats, the part of the list that they show, and the selection of several chats. */
+/** A chat with what a change of its folder and tags replaces. */
+export type Placed = Pick<Conversation, "id" | "folder_id" | "tags">;
+
+/** Folders and tags of the chats, and the selection of several chats, of all that the list has. */
 export class Organizer {
   tree = $state.raw(new FolderTree([]));
-  /** The folder that the list shows, or the tag. At most one of them is set. */
-  folderId = $state<string | null>(null);
-  tag = $state<string | null>(null);
-  /** The selected chats; null while the list is for opening chats. */
-  selected = $state.raw<SvelteSet<string> | null>(null);
+  /** Tags of all chats outside the archive. */
+  tags = $state.raw<readonly string[]>([]);
+  /** Number of chats outside the archive that are directly in a folder, by its id. */
+  private counts = $state.raw<Readonly<Record<string, number>>>({});
+  /** The selected chats by their ids; null while the list is for opening chats. */
+  selected = $state.raw<ReadonlyMap<string, Placed> | null>(null);
   /** The chats whose folder and tags the dialog changes. */
   targets = $state.raw<readonly string[]>([]);
+  private loads = 0;
 
-  readonly folder = $derived(this.tree.get(this.folderId));
+  readonly folder = $derived.by(() => this.tree.get(this.folderId));
   /** The system prompt of chats that are begun in the open folder. */
-  readonly systemPrompt = $derived(this.tree.systemPrompt(this.folderId));
-  readonly tags = $derived.by(() => [...new Set(this.conversations.list.flatMap(({ tags }) => tags))].sort());
-  /** The chats that the list shows. A chat in a folder is shown there, or where it is pinned. */
-  readonly shown = $derived.by<readonly Conversation[]>(() => {
-    const { list, archived } = this.conversations;
-    const { folder, tag } = this;
-    if (archived) return list;
-    if (tag !== null && this.tags.includes(tag)) return list.filter(({ tags }) => tags.includes(tag));
-    if (folder !== null) return list.filter(({ folder_id }) => folder_id === folder.id);
-    return list.filter(({ pinned, folder_id }) => pinned || this.tree.get(folder_id) === null);
-  });
+  readonly systemPrompt = $derived.by(() => this.tree.systemPrompt(this.folderId));
 
   constructor(
     private readonly api: ApiClient,
     private readonly conversations: Conversations,
-  ) {}
-
-  /** Read the folders. Keeps the former ones if that fails. */
-  async load(): Promise<void> {
-    this.tree = new FolderTree(await this.api.folders());
+  ) {
+    conversations.onShow = () => (this.selected &&= new Map());
   }
 
-  /** Show a folder, or the chats of a tag, or with neither all chats. */
-  show(folderId: string | null, tag: string | null = null): void {
-    this.folderId = folderId;
-    this.tag = tag;
-    this.selected &&= new SvelteSet();
+  /** The folder that the list shows. */
+  get folderId(): string | null {
+    return this.conversations.view.folderId;
+  }
+
+  /** The tag whose chats the list shows. */
+  get tag(): string | null {
+    return this.conversations.view.tag;
+  }
+
+  /** Read the folders and tags. Keeps the former ones if that fails. A folder and a tag that are gone are shown no more. */
+  async load(): Promise<void> {
+    const load = ++this.loads;
+    const { data, counts, tags } = await this.api.folders();
+    if (load !== this.loads) return;
+    this.tree = new FolderTree(data);
+    this.counts = counts;
+    this.tags = tags;
+    const { folderId, tag } = this;
+    const isGone = (folderId !== null && this.tree.get(folderId) === null) || (tag !== null && !tags.includes(tag));
+    if (isGone) await this.show(null);
+  }
+
+  /** Return the number of chats in a folder and in all folders inside it. */
+  countOf(folderId: string): number {
+    return [...this.tree.within(folderId)].reduce((sum, id) => sum + (this.counts[id] ?? 0), 0);
+  }
+
+  /** Show a folder, or the chats of a tag, or with neither the chats outside of folders. Rejects like the API. */
+  show(folderId: string | null, tag: string | null = null): Promise<void> {
+    return this.conversations.show({ folderId, tag });
   }
 
   /** Begin a selection with one chat. */
-  select(id: string): void {
-    this.selected = new SvelteSet([id]);
+  select(chat: Placed): void {
+    this.selected = new Map([[chat.id, placed(chat)]]);
   }
 
-  toggle(id: string): void {
-    if (this.selected?.delete(id) === false) this.selected.add(id);
+  toggle(chat: Placed): void {
+    if (this.selected === null) return;
+    const selected = new Map(this.selected);
+    if (!selected.delete(chat.id)) selected.set(chat.id, placed(chat));
+    this.selected = selected;
+  }
+
+  /** Select all chats of the list, or none if all are selected. Rejects like the API, and then keeps the selection. */
+  async toggleAll(): Promise<void> {
+    const { view, total } = this.conversations;
+    const selected = new Map<string, Placed>();
+    if (this.selected === null || this.selected.size < total) {
+      for await (const page of this.conversations.everyRow()) {
+        for (const chat of page) selected.set(chat.id, placed(chat));
+      }
+    }
+    if (this.selected !== null && view === this.conversations.view) this.selected = selected;
+  }
+
+  /** Return the chats that the dialog changes. */
+  get targeted(): Placed[] {
+    return this.targets.flatMap((id) => this.selected?.get(id) ?? this.conversations.find(id) ?? []);
   }
 
   /**
@@ -65,8 +101,10 @@ export class Organizer {
    */
   async remove({ id, name, parent_id, system_prompt }: Folder): Promise<() => Promise<string>> {
     const inside = this.tree.inside(id);
-    const lists = await Promise.all([false, true].map((archived) => this.api.conversations(archived, id)));
-    const chats = lists.flat().filter(({ folder_id }) => folder_id === id);
+    const chats: string[] = [];
+    for (const archived of ["false", "true"] as const) {
+      for await (const page of this.api.allConversations({ archived, shown_in: id })) chats.push(...page.map((chat) => chat.id));
+    }
     await this.api.deleteFolder(id);
     return async () => {
       const restored = await this.api.createFolder({ name, parent_id, system_prompt });
@@ -75,10 +113,7 @@ export class Organizer {
         await this.api.replaceFolder(folder.id, { name: folder.name, parent_id: restored.id, system_prompt: folder.system_prompt });
       }
       await this.load();
-      await this.change(
-        chats.map((chat) => chat.id),
-        { folder_id: restored.id },
-      );
+      await this.change(chats, { folder_id: restored.id });
       return restored.id;
     };
   }
@@ -87,10 +122,11 @@ export class Organizer {
    * Change the folder and the tags of chats. Return the function that gives each chat back what it had. Both reject like
    * the API.
    */
-  async organize(chats: readonly Conversation[], changes: BulkChanges): Promise<() => Promise<void>> {
-    await this.change(chats.map(({ id }) => id), changes);
+  async organize(chats: readonly Placed[], changes: BulkChanges): Promise<() => Promise<void>> {
+    const changed = new Set(await this.change(chats.map(({ id }) => id), changes));
     const former = new Map<string, string[]>();
     for (const { id, folder_id, tags } of chats) {
+      if (!changed.has(id)) continue;
       const back: BulkChanges = {
         add_tags: changes.remove_tags?.filter((tag) => tags.includes(tag)) ?? [],
         remove_tags: changes.add_tags?.filter((tag) => !tags.includes(tag)) ?? [],
@@ -104,11 +140,20 @@ export class Organizer {
     };
   }
 
-  /** Change, delete or restore chats, and reread the list. Rejects like the API. */
-  async change(ids: readonly string[], changes: BulkChanges): Promise<void> {
+  /** Change, delete or restore chats, and reread the list. Return those that still existed. Rejects like the API. */
+  async change(ids: readonly string[], changes: BulkChanges): Promise<string[]> {
+    const changed: string[] = [];
     for (let at = 0; at < ids.length; at += MAX_BULK) {
-      await this.api.changeConversations(ids.slice(at, at + MAX_BULK), changes);
+      changed.push(...(await this.api.changeConversations(ids.slice(at, at + MAX_BULK), changes)).changed);
     }
     await this.conversations.reread();
+    return changed;
   }
 }
+
+/** Return what is kept of a selected chat. There may be very many. */
+function placed({ id, folder_id, tags }: Placed): Placed {
+  return { id, folder_id, tags: tags.length === 0 ? NO_TAGS : tags };
+}
+
+const NO_TAGS: string[] = [];

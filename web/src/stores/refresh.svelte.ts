@@ -11,6 +11,9 @@ import type { Session } from "./session.svelte";
 export class Refresh {
   private readonly online = $derived.by(() => this.health.reachable && this.health.current !== null && !this.session.out);
 
+  private wanted = false;
+  private running: Promise<void> | null = null;
+
   constructor(
     private readonly health: HealthStore,
     private readonly session: Session,
@@ -52,11 +55,23 @@ export class Refresh {
     void this.drafts.refresh();
   }
 
-  /** Reread the list of chats, and the open one unless the list shows that it is unchanged. */
+  /**
+   * Reread the list of chats, and the open one unless the list shows that it is unchanged. All calls during a reading are
+   * covered by one more.
+   */
   rereadChats(): void {
-    void this.conversations.load().then(
-      () => this.chat.refresh(this.conversations.list.find(({ id }) => id === this.chat.id)),
-      () => this.chat.refresh(),
-    );
+    this.wanted = true;
+    this.running ??= this.rereadWanted().finally(() => (this.running = null));
+  }
+
+  private async rereadWanted(): Promise<void> {
+    while (this.wanted) {
+      this.wanted = false;
+      const isListed = await this.conversations.load().then(
+        () => true,
+        () => false,
+      );
+      void this.chat.refresh(isListed ? this.conversations.listed(this.chat.id) : undefined);
+    }
   }
 }

@@ -40,9 +40,9 @@ it("lists chats of other browsers, and marks answers that ended unseen", async (
   expect(refreshed).toEqual(["list"]);
   send("conversation", { conversation: conversation({ id: "far", title: "Far", unread: true }), answering: false, answered: true });
   await vi.waitFor(() => expect(ended).toEqual(["far"]));
-  expect([conversations.list.map(({ title }) => title), [...activity.unread], activity.answering.size]).toEqual([["Far"], ["far"], 0]);
+  expect([conversations.known.map(({ title }) => title), [...activity.unread], activity.answering.size]).toEqual([["Far"], ["far"], 0]);
   send("gone", { conversation_id: "far" });
-  await vi.waitFor(() => expect(conversations.list).toEqual([]));
+  await vi.waitFor(() => expect(conversations.known).toEqual([]));
   expect(activity.unread.size).toBe(0);
 });
 
@@ -83,5 +83,5 @@ it("ignores an event that is older than a change of this page", async () => {
   conversations.put(conversation({ id: "filed", title: "New", version: 3 }));
   send("conversation", { conversation: conversation({ id: "filed", title: "Old", version: 2 }), answering: true, answered: false });
   await vi.waitFor(() => expect(activity.answering.has("filed")).toBe(true));
-  expect(conversations.list.map(({ title }) => title)).toEqual(["New"]);
+  expect(conversations.known.map(({ title }) => title)).toEqual(["New"]);
 });

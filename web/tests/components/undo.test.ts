@@ -70,17 +70,16 @@ describe("the undo of a deletion", () => {
 
   it("restores a folder and opens it", async () => {
     const sea = { id: "f", name: "Sea", parent_id: null, system_prompt: "Speak of the sea." };
-    let stored = [sea];
-    api.folders = () => Promise.resolve(stored);
-    api.conversations = () => Promise.resolve([conversation({ folder_id: "f" })]);
-    api.deleteFolder = () => Promise.resolve(void (stored = []));
-    api.createFolder = () => Promise.resolve((stored = [{ ...sea, id: "g" }])[0]!);
+    api.storedFolders = [sea];
+    api.chats = [conversation({ folder_id: "f" })];
+    api.deleteFolder = () => Promise.resolve(void (api.storedFolders = []));
+    api.createFolder = () => Promise.resolve((api.storedFolders = [{ ...sea, id: "g" }])[0]!);
     const changed = vi.spyOn(api, "changeConversations").mockResolvedValue({ changed: [], missing: [] });
     const conversations = new Conversations(api);
     const organizer = new Organizer(api, conversations);
     conversations.onReread = () => void organizer.load();
     await Promise.all([organizer.load(), conversations.load()]);
-    organizer.show("f");
+    await organizer.show("f");
     mountWith({ api, conversations, notices, organizer }, Organization as never, {});
     press("Delete folder");
     await vi.waitFor(() => expect(notices.current).toContain("The folder “Sea” was deleted."));

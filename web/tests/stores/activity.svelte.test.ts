@@ -25,18 +25,16 @@ const tides = conversation({ id: "tides", unread: true });
 const harbours = conversation({ id: "harbours", unread: true });
 
 it("takes the marks from the lists of the server", () => {
-  activity.list([tides, conversation({ id: "read" })], false);
+  activity.list([tides, conversation({ id: "read" })]);
   expect([...activity.unread]).toEqual(["tides"]);
-  activity.list([harbours], true);
+  activity.list([harbours]);
   expect([...activity.unread]).toEqual(["tides", "harbours"]);
-  activity.list([conversation({ id: "tides" }), harbours], false);
+  activity.list([conversation({ id: "tides" }), harbours]);
   expect([...activity.unread]).toEqual(["harbours"]);
-  activity.list([], false);
-  expect(activity.unread.size).toBe(0);
 });
 
 it("reports a chat once that the person opens", () => {
-  activity.list([tides, harbours], false);
+  activity.list([tides, harbours]);
   flushSync(() => (chat.id = "tides"));
   flushSync(() => (chat.id = null));
   flushSync(() => (chat.id = "tides"));
@@ -61,10 +59,10 @@ it("keeps the mark of the open chat until the page is visible", () => {
 
 it("has the mark again with the next list if the server was not reached", async () => {
   vi.spyOn(api, "see").mockRejectedValueOnce(new Error("offline"));
-  activity.list([tides], false);
+  activity.list([tides]);
   flushSync(() => (chat.id = "tides"));
   await Promise.resolve();
   expect(activity.unread.size).toBe(0);
-  flushSync(() => activity.list([tides], false));
+  flushSync(() => activity.list([tides]));
   expect(api.seen).toEqual(["tides"]);
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
 import { ApiError } from "../../src/services/api/errors";
-import { grouped, moment, monthName } from "../../src/services/format/dates";
+import { moment, monthName, periodOf } from "../../src/services/format/dates";
 import { Conversations } from "../../src/stores/conversations.svelte";
 import { markMatches, Search } from "../../src/stores/search.svelte";
 import { conversation, FakeApi } from "../fake_server";
@@ -9,12 +9,12 @@ import { conversation, FakeApi } from "../fake_server";
 let api: FakeApi;
 let conversations: Conversations;
 const chat = (id: string, updated_at: number, changes = {}) => conversation({ id, updated_at, ...changes });
-const ids = () => conversations.list.map(({ id }) => id);
+const ids = () => conversations.known.map(({ id }) => id);
 
 beforeEach(async () => {
   api = new FakeApi();
   conversations = new Conversations(api);
-  vi.spyOn(api, "conversations").mockResolvedValue([chat("new", 2), chat("old", 1)]);
+  api.chats = [chat("new", 2), chat("old", 1)];
   await conversations.load();
 });
 
@@ -32,7 +32,7 @@ describe("the list of chats", () => {
   });
 
   it("keeps a renamed chat where it is, also among chats of the same time", async () => {
-    vi.spyOn(api, "conversations").mockResolvedValue([chat("c", 1), chat("b", 1), chat("a", 1)]);
+    api.chats = [chat("c", 1), chat("b", 1), chat("a", 1)];
     await conversations.load();
     vi.spyOn(api, "changeConversation").mockResolvedValue(chat("b", 1, { title: "Renamed" }));
     const renamed = conversations.change("b", { title: "Renamed" });
@@ -42,7 +42,7 @@ describe("the list of chats", () => {
   });
 
   it("knows the open chat, also once it is archived", async () => {
-    conversations.opened = chat("old", 1);
+    conversations.put(chat("old", 1));
     vi.spyOn(api, "changeConversation").mockResolvedValue(chat("old", 1, { archived: true, version: 2 }));
     await conversations.change("old", { archived: true });
     expect(ids()).toEqual(["new"]);
@@ -58,14 +58,14 @@ describe("the list of chats", () => {
       return Promise.resolve(chat("old", 1, { title: "Here", version: 2 }));
     });
     await conversations.change("old", { title: "Here" });
-    expect(conversations.list.find(({ id }) => id === "old")?.title).toBe("Elsewhere");
+    expect(conversations.find("old")?.title).toBe("Elsewhere");
   });
 
   it("drops archived chats, and the archive drops restored ones", async () => {
     conversations.put(chat("new", 3, { archived: true }));
     expect(ids()).toEqual(["old"]);
 
-    vi.spyOn(api, "conversations").mockResolvedValue([chat("new", 3, { archived: true })]);
+    api.chats = [chat("new", 3, { archived: true })];
     await conversations.showArchive(true);
     conversations.put(chat("new", 3, { archived: false }));
     expect(ids()).toEqual([]);
@@ -91,7 +91,7 @@ describe("the list of chats", () => {
 
     await conversations.awaitTitle("new", [0, 0, 0]);
 
-    expect(conversations.list[0]?.title).toBe("Tides");
+    expect(conversations.known[0]?.title).toBe("Tides");
     expect(asked).toHaveBeenCalledTimes(1);
   });
 });
@@ -107,10 +107,8 @@ describe("grouping by date", () => {
       chat("2026-03", at("2026-03-02T23:00")),
       chat("2025-12", at("2025-12-31T23:00")),
     ];
-    const groups = grouped(list, new Date("2026-03-10T00:05"));
-    expect(groups.map(({ period, conversations: chats }) => [period, chats.map(({ id }) => id)])).toEqual(
-      list.map(({ id }) => [id, [id]]),
-    );
+    const now = new Date("2026-03-10T00:05");
+    expect(list.map((each) => periodOf(each, now))).toEqual(list.map(({ id }) => id));
   });
 
   it("adds the year and the day only where they differ from now", () => {

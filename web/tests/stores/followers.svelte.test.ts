@@ -78,7 +78,7 @@ describe("the end of an answer", () => {
 
 describe("the tiers of the list", () => {
   it("are requested as soon as the model is ready", async () => {
-    vi.spyOn(api, "conversations").mockResolvedValue([conversation({ id: "a" })]);
+    api.chats = [conversation({ id: "a" })];
     const places = vi.spyOn(api, "places").mockResolvedValue([["a", "cpu"]]);
     const conversations = new Conversations(api);
     const tiers = new ChatTiers(api);
@@ -92,37 +92,48 @@ describe("the tiers of the list", () => {
 });
 
 describe("a refresh", () => {
+  /** Wait until all that a response sets off has run. */
+  const settled = () => new Promise((resolve) => setTimeout(resolve));
+
+  it("covers all changes that come during a reading by one more", async () => {
+    const session = new Session(api, () => undefined, () => undefined);
+    const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
+    for (let change = 0; change < 100; change++) refresh.rereadChats();
+    await settled();
+    expect(api.pages).toHaveLength(2);
+  });
+
   it("happens when the server becomes reachable, and when the person returns", async () => {
-    const loaded = vi.spyOn(api, "conversations").mockResolvedValue([]);
     const session = new Session(api, () => undefined, () => undefined);
     const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
     follow(refresh.start());
     dispatchEvent(new Event("focus"));
-    expect(loaded).not.toHaveBeenCalled();
+    expect(api.pages).toHaveLength(0);
     await health.poll();
     flushSync();
-    expect(loaded).toHaveBeenCalledTimes(1);
+    expect(api.pages).toHaveLength(1);
+    await settled();
     dispatchEvent(new Event("focus"));
-    expect(loaded).toHaveBeenCalledTimes(2);
+    expect(api.pages).toHaveLength(2);
+    await settled();
     stops.splice(0).forEach((stop) => stop());
     dispatchEvent(new Event("focus"));
-    expect(loaded).toHaveBeenCalledTimes(2);
+    expect(api.pages).toHaveLength(2);
   });
 
   it("rereads the open chat only if its version in the list is another one", async () => {
     const open = { ...conversation(), head_id: null };
     api.stored = { ...open, messages: [] };
-    const listed = vi.spyOn(api, "conversations").mockResolvedValue([open]);
+    api.chats = [open];
     const read = vi.spyOn(api, "conversation");
     await chat.open(open.id);
     const session = new Session(api, () => undefined, () => undefined);
     const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
     refresh.rereadChats();
-    // All that the resolved list sets off has run before the next task.
-    await new Promise((resolve) => setTimeout(resolve));
-    expect(listed).toHaveBeenCalledOnce();
+    await settled();
+    expect(api.pages).toHaveLength(1);
     expect(read).toHaveBeenCalledOnce();
-    listed.mockResolvedValue([{ ...open, version: open.version + 1 }]);
+    api.chats = [{ ...open, version: open.version + 1 }];
     refresh.rereadChats();
     await vi.waitFor(() => expect(read).toHaveBeenCalledTimes(2));
   });

@@ -57,7 +57,7 @@ it("leaves changed settings and existing chats as they are", async () => {
 
 it("begins chats in the open folder, with its system prompt in place of the preset's", async () => {
   await load();
-  api.folders = () => Promise.resolve([{ id: "f", name: "Sea", parent_id: null, system_prompt: "Speak of the sea." }]);
+  api.storedFolders = [{ id: "f", name: "Sea", parent_id: null, system_prompt: "Speak of the sea." }];
   await organizer.load();
   organizer.show("f");
   flushSync();

@@ -55,7 +55,7 @@ it("forgets the person once after a refused key, and notifies the tabs", async (
   answers.push(Response.json({ demands_keys: true, principal: alice }), refusal(), refusal());
   await session.load();
   expect([session.out, session.tenant]).toEqual([false, "alice"]);
-  for (const _ of [1, 2]) await expect(api.conversations()).rejects.toMatchObject({ status: 401 });
+  for (const _ of [1, 2]) await expect(api.folders()).rejects.toMatchObject({ status: 401 });
   expect([session.out, session.tenant]).toEqual([true, null]);
   expect(restarted).toEqual(["forgotten", "told"]);
 });
@@ -69,7 +69,7 @@ it("forgets the person at log-out, notifies the tabs, and restarts", async () =>
 
 it("knows the provider even if another request was refused first", async () => {
   answers.push(refusal(), Response.json({ demands_keys: true, principal: null, provider: "login.example" }));
-  await expect(api.conversations()).rejects.toMatchObject({ status: 401 });
+  await expect(api.folders()).rejects.toMatchObject({ status: 401 });
   expect(session.current?.provider).toBeNull();
   await session.load();
   expect([session.out, session.current?.provider]).toEqual([true, "login.example"]);

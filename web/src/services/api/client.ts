@@ -4,6 +4,8 @@ import { readSummary } from "./summary_stream";
 import type {
   BulkChanges,
   BulkResult,
+  ChatFilter,
+  ChatPage,
   ChatTier,
   Conversation,
   ConversationChanges,
@@ -14,6 +16,7 @@ import type {
   Draft,
   Folder,
   FolderFields,
+  Folders,
   Health,
   Imported,
   ImportPreview,
@@ -47,18 +50,20 @@ export class ApiClient extends AccountClient {
     return this.json("get", "/health", { signal });
   }
 
-  /** Read all chats outside the archive, or all in it, page by page. folderId: folder that they are in, also inside another one. */
-  async conversations(archived = false, folderId: string | null = null): Promise<Conversation[]> {
-    const all: Conversation[] = [];
+  /** Read a page of a list of chats, with their number. */
+  conversations(wanted: ChatFilter, offset: number, limit: number): Promise<ChatPage> {
+    return this.json("get", "/api/conversations", { query: { ...wanted, offset, limit } });
+  }
+
+  /** Read all chats of a list, page by page. */
+  async *allConversations(wanted: ChatFilter): AsyncGenerator<Conversation[]> {
     let cursor: string | null = null;
     do {
-      const place = { ...(cursor === null ? {} : { cursor }), ...(folderId === null ? {} : { folder_id: folderId }) };
-      const query = { limit: 500, archived: archived ? "true" : "false", ...place } as const;
-      const page: ResponseBody<"get", "/api/conversations"> = await this.json("get", "/api/conversations", { query });
-      all.push(...page.data);
+      const query: ChatFilter & { limit: number; cursor?: string } = { ...wanted, limit: 500, ...(cursor === null ? {} : { cursor }) };
+      const page: ChatPage = await this.json("get", "/api/conversations", { query });
+      yield page.data;
       cursor = page.next_cursor;
     } while (cursor !== null);
-    return all;
   }
 
   /** Read a chat with a page of its messages: those up to `to`, from `from` on, or at the end. */
@@ -338,9 +343,9 @@ export class ApiClient extends AccountClient {
     await this.request("delete", "/api/shares/{id}", { path: { id } });
   }
 
-  /** Read all folders, by name. */
-  async folders(): Promise<Folder[]> {
-    return (await this.json("get", "/api/folders", {})).data;
+  /** Read all folders, by name, with the number of chats in each, and the tags of all chats. */
+  folders(): Promise<Folders> {
+    return this.json("get", "/api/folders", {});
   }
 
   createFolder(fields: FolderFields): Promise<Folder> {

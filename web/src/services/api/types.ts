@@ -15,6 +15,9 @@ export type ErrorBody = Schemas["ErrorBody"];
 export type KvReceipt = Schemas["KVReceipt"];
 export type Usage = Schemas["Usage"];
 export type PromptProgress = Pick<Schemas["RunProgress"], "state" | "total" | "done" | "computed" | "seconds_left"> & { reused: ByTier<number> };
+/** The chats that a list has; without fields, all outside the archive. */
+export type ChatFilter = Pick<NonNullable<paths["/api/conversations"]["get"]["parameters"]["query"]>, "archived" | "pinned" | "shown_in" | "tag">;
+export type ChatPage = Schemas["ConversationPage"];
 export type Conversation = Schemas["Conversation"];
 export type DeletedConversation = Schemas["DeletedConversation"];
 export type DeletedMessage = Schemas["DeletedMessage"];
@@ -56,6 +59,7 @@ export type KeptFileText = Schemas["KeptFileText"];
 export type Share = Schemas["Share"];
 export type NewShare = Schemas["NewShare"];
 export type Folder = Schemas["Folder"];
+export type Folders = Schemas["Folders"];
 export type FolderFields = Schemas["FolderFields"];
 export type BulkChanges = Omit<Schemas["BulkFields"], "conversation_ids">;
 export type BulkResult = Schemas["BulkResult"];

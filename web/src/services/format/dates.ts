@@ -1,25 +1,21 @@
 import { language } from "../../i18n/language.svelte";
 import type { Conversation } from "../api/types";
 
-export type Period = "pinned" | "today" | "yesterday" | "week";
-
-export interface Group {
-  /** Named period of a recent conversation, or the month of an older one, as in "2026-02". */
-  period: Period | `${number}-${number}`;
-  conversations: Conversation[];
-}
+/** Part of the list of chats: a named one, or the month of older chats, as in "2026-02". */
+export type Period = "pinned" | "today" | "yesterday" | "week" | `${number}-${number}`;
 
 const DAY_MS = 86_400_000;
 
-/**
- * Group conversations by their last message: pinned ones, then calendar days before `now`, then months. No group is empty.
- * conversations: sorted, pinned ones first, then the newest.
- */
-export function grouped(conversations: readonly Conversation[], now: Date): Group[] {
-  const groups = Map.groupBy(conversations, ({ pinned, updated_at }) =>
-    pinned ? "pinned" : periodOf(new Date(updated_at * 1_000), now),
-  );
-  return [...groups].map(([period, chats]) => ({ period, conversations: chats }));
+/** Return the part of the list that a chat is in, by its last message: pinned, a calendar day before `now`, or a month. */
+export function periodOf({ pinned, updated_at }: Pick<Conversation, "pinned" | "updated_at">, now: Date): Period {
+  if (pinned) return "pinned";
+  const time = new Date(updated_at * 1_000);
+  // Rounded, because days on which the clocks change are shorter or longer.
+  const days = Math.round((midnight(now) - midnight(time)) / DAY_MS);
+  if (days <= 0) return "today";
+  if (days === 1) return "yesterday";
+  if (days <= 7) return "week";
+  return `${time.getFullYear()}-${String(time.getMonth() + 1).padStart(2, "0") as `${number}`}`;
 }
 
 /** Format a month, given as "2026-02", with its year unless that is the year of `now`. */
@@ -48,15 +44,6 @@ function momentFormat(locale: string, precision: keyof typeof PRECISIONS): Intl.
     momentFormats.set(key, format);
   }
   return format;
-}
-
-function periodOf(time: Date, now: Date): Group["period"] {
-  // Rounded, because days on which the clocks change are shorter or longer.
-  const days = Math.round((midnight(now) - midnight(time)) / DAY_MS);
-  if (days <= 0) return "today";
-  if (days === 1) return "yesterday";
-  if (days <= 7) return "week";
-  return `${time.getFullYear()}-${String(time.getMonth() + 1).padStart(2, "0") as `${number}`}`;
 }
 
 function midnight(time: Date): number {

@@ -2,9 +2,9 @@ import { mount, unmount } from "svelte";
 import { expect, it } from "vitest";
 
 import Welcome from "../../../src/components/chat/Welcome.svelte";
-import type { ApiClient } from "../../../src/services/api/client";
 import type { Conversation, Health } from "../../../src/services/api/types";
 import { Conversations } from "../../../src/stores/conversations.svelte";
+import { conversation, FakeApi } from "../../fake_server";
 
 const HEALTH: Health = {
   status: "ok",
@@ -35,13 +35,13 @@ it("names a better model that suits the machine, with the command", () => {
   expect(textOf(HEALTH)).not.toContain("ebb pull");
 });
 
-it("shows recent chats in place of example prompts", () => {
-  const chats = new Conversations({} as ApiClient);
+it("shows recent chats in place of example prompts", async () => {
+  const chats = new Conversations(new FakeApi());
   const prompt = "Give me a packing list for a weekend of sailing";
   expect(textOf(HEALTH, chats.recent(null))).not.toContain(prompt);
-  chats.loaded = true;
+  await chats.load();
   expect(textOf(HEALTH, chats.recent(null))).toContain(prompt);
-  for (let at = 0; at < 6; at++) chats.put({ id: `c${at}`, title: `Chat ${at}.`, updated_at: at } as Conversation);
+  for (let at = 0; at < 6; at++) chats.put(conversation({ id: `c${at}`, title: `Chat ${at}.`, updated_at: at }));
   const text = textOf({ ...HEALTH, suggested_model: "qwen3-1.7b" }, chats.recent("c4"));
   expect(text.match(/Chat \d\./g)).toEqual(["Chat 5.", "Chat 3.", "Chat 2.", "Chat 1."]);
   expect(text).not.toContain(prompt);

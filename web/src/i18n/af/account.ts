@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Meld aan met die sleutel",
     name: "Naam",
     password: "Wagwoord",
+    show: "Wys die karakters",
     code: "Kode",
     codeNote: "Voer die ses syfers in wat jou verifieertoep wys, of een van jou herstelkodes.",
     passwordErrors: {

@@ -39,6 +39,7 @@ export const texts: AccountTexts = {
     withKey: "تسجيل الدخول بالمفتاح",
     name: "الاسم",
     password: "كلمة المرور",
+    show: "إظهار الأحرف",
     code: "الرمز",
     codeNote: "أدخل الأرقام الستة التي يعرضها تطبيق المصادقة، أو أحد رموز الاسترداد.",
     passwordErrors: {

@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "Açarla daxil ol",
     name: "Ad",
     password: "Parol",
+    show: "Simvolları göstər",
     code: "Kod",
     codeNote: "Autentifikasiya tətbiqinizin göstərdiyi altı rəqəmi və ya bərpa kodlarınızdan birini daxil edin.",
     passwordErrors: {

@@ -28,6 +28,7 @@ export const texts: AccountTexts = {
     withKey: "Увайсці з ключом",
     name: "Імя",
     password: "Пароль",
+    show: "Паказаць сімвалы",
     code: "Код",
     codeNote: "Увядзіце шэсць лічбаў з праграмы-аўтэнтыфікатара або адзін з кодаў аднаўлення.",
     passwordErrors: {

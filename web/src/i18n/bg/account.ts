@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Вход с ключ",
     name: "Име",
     password: "Парола",
+    show: "Показване на знаците",
     code: "Код",
     codeNote: "Въведете шестте цифри от приложението за удостоверяване или един от кодовете за възстановяване.",
     passwordErrors: {

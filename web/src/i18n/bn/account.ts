@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "অ্যাক্সেস কী দিয়ে লগ ইন করুন",
     name: "নাম",
     password: "পাসওয়ার্ড",
+    show: "অক্ষরগুলো দেখান",
     code: "কোড",
     codeNote: "অথেনটিকেটর অ্যাপে দেখানো ছয়টি সংখ্যা বা আপনার একটি রিকভারি কোড লিখুন।",
     passwordErrors: {

@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Inicia la sessió amb la clau",
     name: "Nom",
     password: "Contrasenya",
+    show: "Mostra els caràcters",
     code: "Codi",
     codeNote: "Introdueix els sis dígits de l’aplicació d’autenticació o un dels teus codis de recuperació.",
     passwordErrors: {

@@ -28,6 +28,7 @@ export const texts: AccountTexts = {
     withKey: "Přihlásit se klíčem",
     name: "Jméno",
     password: "Heslo",
+    show: "Zobrazit znaky",
     code: "Kód",
     codeNote: "Zadejte šest číslic z ověřovací aplikace nebo jeden z obnovovacích kódů.",
     passwordErrors: {

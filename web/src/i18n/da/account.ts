@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Log ind med nøglen",
     name: "Navn",
     password: "Adgangskode",
+    show: "Vis tegnene",
     code: "Kode",
     codeNote: "Indtast de seks cifre fra din godkendelsesapp eller en af dine gendannelseskoder.",
     passwordErrors: {

@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Mit dem Schlüssel anmelden",
     name: "Name",
     password: "Passwort",
+    show: "Zeichen anzeigen",
     code: "Code",
     codeNote: "Gib die sechs Ziffern aus deiner Authenticator-App ein oder einen deiner Wiederherstellungscodes.",
     passwordErrors: {

@@ -21,6 +21,7 @@ export const texts = {
     withKey: "Log in with the key",
     name: "Name",
     password: "Password",
+    show: "Show the characters",
     code: "Code",
     codeNote: "Enter the six digits that your authenticator app shows, or one of your recovery codes.",
     passwordErrors: {

@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Iniciar sesión con la clave",
     name: "Nombre",
     password: "Contraseña",
+    show: "Mostrar los caracteres",
     code: "Código",
     codeNote: "Introduce los seis dígitos de tu aplicación de autenticación o uno de tus códigos de recuperación.",
     passwordErrors: {

@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Logi võtmega sisse",
     name: "Nimi",
     password: "Parool",
+    show: "Näita märke",
     code: "Kood",
     codeNote: "Sisesta kuus numbrit, mida näitab autentimisrakendus, või üks oma taastekoodidest.",
     passwordErrors: {

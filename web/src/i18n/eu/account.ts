@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Hasi saioa gakoarekin",
     name: "Izena",
     password: "Pasahitza",
+    show: "Erakutsi karaktereak",
     code: "Kodea",
     codeNote: "Idatzi autentifikazio-aplikazioak erakusten dituen sei zifrak, edo zure berreskuratze-kodeetako bat.",
     passwordErrors: {

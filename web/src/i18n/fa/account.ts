@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "ورود با کلید",
     name: "نام",
     password: "گذرواژه",
+    show: "نمایش نویسه‌ها",
     code: "کد",
     codeNote: "شش رقمی را که برنامهٔ احراز هویت نشان می‌دهد، یا یکی از کدهای بازیابی خود را وارد کنید.",
     passwordErrors: {

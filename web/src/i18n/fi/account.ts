@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Kirjaudu avaimella",
     name: "Nimi",
     password: "Salasana",
+    show: "Näytä merkit",
     code: "Koodi",
     codeNote: "Kirjoita todennussovelluksen näyttämät kuusi numeroa tai jokin palautuskoodeistasi.",
     passwordErrors: {

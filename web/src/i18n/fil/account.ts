@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "Mag-log in gamit ang key",
     name: "Pangalan",
     password: "Password",
+    show: "Ipakita ang mga karakter",
     code: "Code",
     codeNote: "Ilagay ang anim na digit na ipinapakita ng authenticator app mo, o isa sa mga recovery code mo.",
     passwordErrors: {

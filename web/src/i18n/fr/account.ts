@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Se connecter avec la clé",
     name: "Nom",
     password: "Mot de passe",
+    show: "Afficher les caractères",
     code: "Code",
     codeNote: "Saisissez les six chiffres de votre application d’authentification, ou l’un de vos codes de secours.",
     passwordErrors: {

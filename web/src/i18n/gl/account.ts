@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Iniciar sesión coa clave",
     name: "Nome",
     password: "Contrasinal",
+    show: "Amosar os caracteres",
     code: "Código",
     codeNote: "Introduce os seis díxitos da túa aplicación de autenticación ou un dos teus códigos de recuperación.",
     passwordErrors: {

@@ -28,6 +28,7 @@ export const texts: AccountTexts = {
     withKey: "התחברות עם המפתח",
     name: "שם",
     password: "סיסמה",
+    show: "הצגת התווים",
     code: "קוד",
     codeNote: "יש להזין את שש הספרות מאפליקציית האימות, או אחד מקודי השחזור שלך.",
     passwordErrors: {

@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "कुंजी से लॉग इन करें",
     name: "नाम",
     password: "पासवर्ड",
+    show: "अक्षर दिखाएँ",
     code: "कोड",
     codeNote: "ऑथेंटिकेटर ऐप में दिख रहे छह अंक या अपना कोई रिकवरी कोड डालें।",
     passwordErrors: {

@@ -29,6 +29,7 @@ export const texts: AccountTexts = {
     withKey: "Prijava ključem",
     name: "Ime",
     password: "Lozinka",
+    show: "Prikaži znakove",
     code: "Kod",
     codeNote: "Unesite šest znamenki iz aplikacije za autentifikaciju ili jedan od kodova za oporavak.",
     passwordErrors: {

@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "Bejelentkezés a kulccsal",
     name: "Név",
     password: "Jelszó",
+    show: "Karakterek megjelenítése",
     code: "Kód",
     codeNote: "Add meg a hitelesítő alkalmazásban látható hat számjegyet vagy az egyik helyreállítási kódodat.",
     passwordErrors: {

@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "Masuk dengan kunci",
     name: "Nama",
     password: "Kata sandi",
+    show: "Tampilkan karakter",
     code: "Kode",
     codeNote: "Masukkan enam digit dari aplikasi autentikator, atau salah satu kode pemulihan Anda.",
     passwordErrors: {

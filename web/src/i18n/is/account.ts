@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Skrá inn með lyklinum",
     name: "Nafn",
     password: "Lykilorð",
+    show: "Sýna stafina",
     code: "Kóði",
     codeNote: "Sláðu inn sex tölustafi úr auðkenningarforritinu þínu eða einn af endurheimtarkóðunum þínum.",
     passwordErrors: {

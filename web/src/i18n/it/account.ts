@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Accedi con la chiave",
     name: "Nome",
     password: "Password",
+    show: "Mostra i caratteri",
     code: "Codice",
     codeNote: "Inserisci le sei cifre mostrate dall’app di autenticazione, o uno dei tuoi codici di recupero.",
     passwordErrors: {

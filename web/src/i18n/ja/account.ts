@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "キーでログイン",
     name: "名前",
     password: "パスワード",
+    show: "文字を表示",
     code: "コード",
     codeNote: "認証アプリに表示される 6 桁の数字か、リカバリーコードを入力してください。",
     passwordErrors: {

@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "გასაღებით შესვლა",
     name: "სახელი",
     password: "პაროლი",
+    show: "სიმბოლოების ჩვენება",
     code: "კოდი",
     codeNote: "შეიყვანეთ ექვსი ციფრი აუთენტიფიკაციის აპიდან ან ერთ-ერთი აღდგენის კოდი.",
     passwordErrors: {

@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "키로 로그인",
     name: "이름",
     password: "비밀번호",
+    show: "문자 표시",
     code: "코드",
     codeNote: "인증 앱에 표시된 여섯 자리 숫자나 복구 코드 중 하나를 입력하세요.",
     passwordErrors: {

@@ -33,6 +33,7 @@ export const texts: AccountTexts = {
     withKey: "Prisijungti su raktu",
     name: "Vardas",
     password: "Slaptažodis",
+    show: "Rodyti simbolius",
     code: "Kodas",
     codeNote: "Įveskite šešis skaitmenis iš tapatybės patvirtinimo programėlės arba vieną iš atkūrimo kodų.",
     passwordErrors: {

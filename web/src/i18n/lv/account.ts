@@ -29,6 +29,7 @@ export const texts: AccountTexts = {
     withKey: "Pierakstīties ar atslēgu",
     name: "Vārds",
     password: "Parole",
+    show: "Rādīt rakstzīmes",
     code: "Kods",
     codeNote: "Ievadiet sešus ciparus no autentifikācijas lietotnes vai vienu no atkopšanas kodiem.",
     passwordErrors: {

@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Најави се со клуч",
     name: "Име",
     password: "Лозинка",
+    show: "Прикажи ги знаците",
     code: "Код",
     codeNote: "Внесете ги шесте цифри од апликацијата за автентикација или еден од кодовите за обновување.",
     passwordErrors: {

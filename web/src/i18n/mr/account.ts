@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "ॲक्सेस कीने लॉग इन करा",
     name: "नाव",
     password: "पासवर्ड",
+    show: "अक्षरे दाखवा",
     code: "कोड",
     codeNote: "ऑथेंटिकेटर ॲपमध्ये दिसणारे सहा अंक किंवा तुमचा एखादा रिकव्हरी कोड एंटर करा.",
     passwordErrors: {

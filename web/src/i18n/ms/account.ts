@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "Log masuk dengan kunci",
     name: "Nama",
     password: "Kata laluan",
+    show: "Tunjukkan aksara",
     code: "Kod",
     codeNote: "Masukkan enam digit daripada apl pengesah anda, atau salah satu kod pemulihan anda.",
     passwordErrors: {

@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Logg inn med nøkkelen",
     name: "Navn",
     password: "Passord",
+    show: "Vis tegnene",
     code: "Kode",
     codeNote: "Skriv inn de seks sifrene fra autentiseringsappen eller en av gjenopprettingskodene dine.",
     passwordErrors: {

@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Inloggen met de sleutel",
     name: "Naam",
     password: "Wachtwoord",
+    show: "Tekens tonen",
     code: "Code",
     codeNote: "Voer de zes cijfers uit je authenticator-app in, of een van je herstelcodes.",
     passwordErrors: {

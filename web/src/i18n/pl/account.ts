@@ -29,6 +29,7 @@ export const texts: AccountTexts = {
     withKey: "Zaloguj się kluczem",
     name: "Nazwa użytkownika",
     password: "Hasło",
+    show: "Pokaż znaki",
     code: "Kod",
     codeNote: "Wpisz sześć cyfr z aplikacji uwierzytelniającej lub jeden z kodów odzyskiwania.",
     passwordErrors: {

@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Entrar com a chave",
     name: "Nome",
     password: "Senha",
+    show: "Mostrar os caracteres",
     code: "Código",
     codeNote: "Digite os seis dígitos do seu aplicativo autenticador ou um dos seus códigos de recuperação.",
     passwordErrors: {

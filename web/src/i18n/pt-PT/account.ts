@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "Iniciar sessão com a chave",
     name: "Nome",
     password: "Palavra-passe",
+    show: "Mostrar os caracteres",
     code: "Código",
     codeNote: "Introduza os seis dígitos da sua aplicação de autenticação ou um dos seus códigos de recuperação.",
     passwordErrors: {

@@ -33,6 +33,7 @@ export const texts: AccountTexts = {
     withKey: "Conectează-te cu cheia",
     name: "Nume",
     password: "Parolă",
+    show: "Arată caracterele",
     code: "Cod",
     codeNote: "Introdu cele șase cifre afișate de aplicația de autentificare sau unul dintre codurile tale de recuperare.",
     passwordErrors: {

@@ -28,6 +28,7 @@ export const texts: AccountTexts = {
     withKey: "Войти по ключу",
     name: "Имя",
     password: "Пароль",
+    show: "Показать символы",
     code: "Код",
     codeNote: "Введите шесть цифр из приложения-аутентификатора или один из кодов восстановления.",
     passwordErrors: {

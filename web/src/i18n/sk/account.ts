@@ -28,6 +28,7 @@ export const texts: AccountTexts = {
     withKey: "Prihlásiť sa kľúčom",
     name: "Meno",
     password: "Heslo",
+    show: "Zobraziť znaky",
     code: "Kód",
     codeNote: "Zadajte šesť číslic z overovacej aplikácie alebo jeden z obnovovacích kódov.",
     passwordErrors: {

@@ -35,6 +35,7 @@ export const texts: AccountTexts = {
     withKey: "Prijava s ključem",
     name: "Ime",
     password: "Geslo",
+    show: "Pokaži znake",
     code: "Koda",
     codeNote: "Vnesite šest števk iz aplikacije za preverjanje pristnosti ali eno od obnovitvenih kod.",
     passwordErrors: {

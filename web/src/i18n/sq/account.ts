@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Hyr me çelësin",
     name: "Emri",
     password: "Fjalëkalimi",
+    show: "Shfaq shenjat",
     code: "Kodi",
     codeNote: "Shkruaj gjashtë shifrat që tregon aplikacioni yt i vërtetimit ose një nga kodet e rikuperimit.",
     passwordErrors: {

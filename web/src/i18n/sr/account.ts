@@ -28,6 +28,7 @@ export const texts: AccountTexts = {
     withKey: "Пријави се помоћу кључа",
     name: "Име",
     password: "Лозинка",
+    show: "Прикажи знакове",
     code: "Кôд",
     codeNote: "Унесите шест цифара из апликације за потврду идентитета или један од кодова за опоравак.",
     passwordErrors: {

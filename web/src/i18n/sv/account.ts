@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Logga in med nyckeln",
     name: "Namn",
     password: "Lösenord",
+    show: "Visa tecknen",
     code: "Kod",
     codeNote: "Ange de sex siffrorna från din autentiseringsapp eller en av dina återställningskoder.",
     passwordErrors: {

@@ -23,6 +23,7 @@ export const texts: AccountTexts = {
     withKey: "Ingia kwa ufunguo",
     name: "Jina",
     password: "Nenosiri",
+    show: "Onyesha herufi",
     code: "Msimbo",
     codeNote: "Weka tarakimu sita zinazoonyeshwa na programu yako ya uthibitishaji, au mmoja wa misimbo yako ya kurejesha akaunti.",
     passwordErrors: {

@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "เข้าสู่ระบบด้วยคีย์",
     name: "ชื่อ",
     password: "รหัสผ่าน",
+    show: "แสดงตัวอักษร",
     code: "รหัส",
     codeNote: "ป้อนตัวเลขหกหลักจากแอปยืนยันตัวตน หรือรหัสกู้คืนรหัสหนึ่งของคุณ",
     passwordErrors: {

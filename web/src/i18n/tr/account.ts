@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "Anahtarla oturum aç",
     name: "Ad",
     password: "Parola",
+    show: "Karakterleri göster",
     code: "Kod",
     codeNote: "Kimlik doğrulama uygulamanızın gösterdiği altı rakamı veya kurtarma kodlarınızdan birini girin.",
     passwordErrors: {

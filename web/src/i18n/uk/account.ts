@@ -28,6 +28,7 @@ export const texts: AccountTexts = {
     withKey: "Увійти з ключем",
     name: "Ім’я",
     password: "Пароль",
+    show: "Показати символи",
     code: "Код",
     codeNote: "Введіть шість цифр із застосунку для автентифікації або один із кодів відновлення.",
     passwordErrors: {

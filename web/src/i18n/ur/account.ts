@@ -27,6 +27,7 @@ export const texts: AccountTexts = {
     withKey: "کلید سے لاگ اِن کریں",
     name: "نام",
     password: "پاس ورڈ",
+    show: "حروف دکھائیں",
     code: "کوڈ",
     codeNote: "اپنی تصدیقی ایپ کے چھ ہندسے درج کریں، یا اپنا کوئی ریکوری کوڈ۔",
     passwordErrors: {

@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "Kalit bilan kirish",
     name: "Foydalanuvchi nomi",
     password: "Parol",
+    show: "Belgilarni koʻrsatish",
     code: "Kod",
     codeNote: "Autentifikator ilovasi koʻrsatgan olti raqamni yoki tiklash kodlaringizdan birini kiriting.",
     passwordErrors: {

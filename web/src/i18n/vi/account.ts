@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "Đăng nhập bằng khóa",
     name: "Tên",
     password: "Mật khẩu",
+    show: "Hiện ký tự",
     code: "Mã",
     codeNote: "Nhập sáu chữ số trong ứng dụng xác thực hoặc một mã khôi phục của bạn.",
     passwordErrors: {

@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "用金鑰登入",
     name: "名稱",
     password: "密碼",
+    show: "顯示字元",
     code: "驗證碼",
     codeNote: "請輸入驗證器應用程式顯示的六位數字，或任一組復原碼。",
     passwordErrors: {

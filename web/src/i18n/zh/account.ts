@@ -20,6 +20,7 @@ export const texts: AccountTexts = {
     withKey: "用密钥登录",
     name: "用户名",
     password: "密码",
+    show: "显示字符",
     code: "验证码",
     codeNote: "请输入验证器应用显示的六位数字，或任意一个恢复码。",
     passwordErrors: {

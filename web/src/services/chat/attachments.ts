@@ -14,6 +14,11 @@ export function joinContent(text: string, files: readonly Attachment[]): string 
   return [text, ...parts].filter((part) => part !== "").join("\n\n");
 }
 
+/** Return a piece of a message with the name of a file in place of each of its marks. */
+export function inPlainWords(piece: string): string {
+  return piece.replace(/<file name="([^"\n]*)">\s?/g, "$1: ").replace(/\s<\/file>/g, "");
+}
+
 /** Split the result of `joinContent`. A person may write a message in the same form: the page only folds it. */
 export function splitContent(content: string): { text: string; files: Attachment[] } {
   const files: Attachment[] = [];

@@ -1,4 +1,5 @@
 import type { ConversationTree, Outline } from "../api/types";
+import { inPlainWords } from "./attachments";
 
 /** Row of the drawn tree. */
 export interface TreeRow {
@@ -28,9 +29,9 @@ export function rowsOf({ head_id, messages }: Pick<ConversationTree, "head_id" |
   return rows;
 }
 
-/** Strip the Markdown marks from the beginning of a message. */
+/** Strip the marks of Markdown and of files from the beginning of a message. */
 export function plain(markdown: string): string {
-  return markdown.replace(/(^|\s)#{1,6}\s+/g, "$1").replace(/\*\*|~~|`+/g, "").trim();
+  return inPlainWords(markdown).replace(/(^|\s)#{1,6}\s+/g, "$1").replace(/\*\*|~~|`+/g, "").trim();
 }
 
 function pathTo(head: string | null, messages: readonly Outline[]): Set<string> {

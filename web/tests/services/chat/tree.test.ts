@@ -13,6 +13,7 @@ function outline(...edges: [id: string, parent: string | null][]): Outline[] {
 it("strips Markdown marks, and keeps what only looks like one", () => {
   expect(plain("# Tides The **Moon** pulls `x_1` ## How")).toBe("Tides The Moon pulls x_1 How");
   expect(plain("a > b is C# and 2*3*4")).toBe("a > b is C# and 2*3*4");
+  expect(plain(`When? <file name="c.csv"> name,qty </file>`)).toBe("When? c.csv: name,qty");
 });
 
 describe("the tree of a conversation", () => {

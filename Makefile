@@ -174,6 +174,7 @@ bench-search-databases: setup .make/dev ## compare searches and writes in bulk o
 	@scripts/with-postgres $(BIN)/python -m bench.search_databases $(ARGS)
 
 bench-adapters: ## compare restoring from Redis with LMCache and redis-py; JSON and table in bench/results
+bench-agent-turns: ## compare streams with tools, and turns after a compaction, with those without; JSON and table in bench/results, ten minutes
 bench-agents: ## measure how much of the prompts of Claude Code and aider comes from a tier; JSON and tables in bench/results, ten minutes
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
 bench-attention: ## measure attention of the native step as a share of what the machine can do; JSON and table in bench/results

@@ -14,10 +14,10 @@ const PAGE = 40;
 /** Server of one long chat, which sends pages of it. */
 class PagedApi extends FakeApi {
   path: Message[] = messagesOf(COUNT);
-  pages: MessagePage[] = [];
+  read: MessagePage[] = [];
 
   override conversation(_id?: string, page: MessagePage = {}): Promise<ConversationWithMessages> {
-    this.pages.push(page);
+    this.read.push(page);
     const { from, to, limit = 500 } = page;
     const at = this.path.findIndex(({ id }) => id === (from || to));
     if ((from || to) && at < 0) return Promise.reject(new ApiError(404, { message: "There is no such message" }));
@@ -63,7 +63,7 @@ beforeEach(async () => {
 describe("a long chat", () => {
   it("opens with its end alone", () => {
     expect(ids()).toEqual(range(COUNT - PAGE, COUNT));
-    expect(api.pages).toEqual([{ limit: PAGE }]);
+    expect(api.read).toEqual([{ limit: PAGE }]);
     expect(chat.pages.earlier).toBe(true);
   });
 
@@ -110,7 +110,7 @@ describe("a long chat", () => {
     await chat.pages.reach("m100");
     await chat.pages.reach("m110");
     expect(chat.pages.around).toBe("m110");
-    expect(api.pages).toHaveLength(3);
+    expect(api.read).toHaveLength(3);
     await chat.pages.reach("m20");
     expect(ids().slice(0, chat.pages.gap)).toEqual(range(1, 40));
     await chat.pages.reach(`m${COUNT - 1}`);
@@ -150,7 +150,7 @@ describe("a long chat", () => {
     api.path = [...api.path, ...messagesOf(COUNT + 2).slice(COUNT)];
     await chat.refresh();
     expect(ids()).toEqual(range(COUNT - 2 * PAGE, COUNT + 2));
-    expect(api.pages.at(-1)).toEqual({ limit: 2 * PAGE });
+    expect(api.read.at(-1)).toEqual({ limit: 2 * PAGE });
   });
 
   it("keeps what is loaded around a message when it is refreshed", async () => {

@@ -51,7 +51,7 @@ export class FakeApi extends ApiClient {
   chats: Conversation[] = [];
   storedFolders: Folder[] = [];
   /** Places of the pages that were read. */
-  pages: [offset: number, limit: number][] = [];
+  listPages: [offset: number, limit: number][] = [];
 
   override health(): Promise<Health> {
     return Promise.resolve({ status: this.status, version: "0", model: null, starting: null, reason: null, reason_code: null, tiers: null, workers: null, replicas: null, unindexed: null, suggested_model: null });
@@ -63,7 +63,7 @@ export class FakeApi extends ApiClient {
 
   override conversations(wanted: ChatFilter, offset: number, limit: number): Promise<ChatPage> {
     // The two pages of the recent chats are no pages of the list.
-    if (wanted.pinned === undefined) this.pages.push([offset, limit]);
+    if (wanted.pinned === undefined) this.listPages.push([offset, limit]);
     const all = this.chatsOf(wanted);
     return Promise.resolve({ data: all.slice(offset, offset + limit), total: all.length, next_cursor: null });
   }

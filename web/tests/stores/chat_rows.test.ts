@@ -19,11 +19,11 @@ beforeEach(async () => {
 });
 
 it("reads the rows near the seen ones, each page once", async () => {
-  expect([conversations.total, conversations.known.length, api.pages]).toEqual([LENGTH, 100, [[0, 100]]]);
+  expect([conversations.total, conversations.known.length, api.listPages]).toEqual([LENGTH, 100, [[0, 100]]]);
   await conversations.see(90, 130);
   await Promise.all([conversations.see(4_990, 5_010), conversations.see(4_980, 5_000)]);
   await conversations.see(0, 200);
-  expect(api.pages).toEqual([[0, 100], [100, 100], [4_900, 100]]);
+  expect(api.listPages).toEqual([[0, 100], [100, 100], [4_900, 100]]);
   expect(at(99, 102)).toEqual([4_900, 4_899, 4_898]);
   expect(at(4_998, 5_000)).toEqual([1, 0]);
 });
@@ -37,9 +37,9 @@ it("keeps a bounded number of rows, those near the seen ones", async () => {
 
 it("rereads what is seen, and not what was seen before", async () => {
   await conversations.see(2_950, 3_050);
-  api.pages = [];
+  api.listPages = [];
   await conversations.load();
-  expect(api.pages).toEqual([[2_900, 200]]);
+  expect(api.listPages).toEqual([[2_900, 200]]);
   expect([conversations.total, conversations.known.length]).toEqual([LENGTH, 200]);
 });
 
@@ -54,24 +54,24 @@ it("rereads everything seen when a page shows that the list has changed", async 
 
 it("moves a chat of another place to the top with one request at most", async () => {
   vi.useFakeTimers();
-  api.pages = [];
+  api.listPages = [];
   api.chats = api.chats.map((each) => (each.id === "c10" ? chat(10, { updated_at: 9_999, version: 2 }) : each));
   conversations.put(chat(10, { updated_at: 9_999, version: 2 }));
   conversations.put(chat(10, { updated_at: 9_999, version: 2, unread: true }));
   expect(at(0, 2)).toEqual([9_999, 4_999]);
   await vi.advanceTimersByTimeAsync(1_000);
-  expect([api.pages, conversations.total, conversations.known.length]).toEqual([[[0, 100]], LENGTH, 100]);
+  expect([api.listPages, conversations.total, conversations.known.length]).toEqual([[[0, 100]], LENGTH, 100]);
 });
 
 it("needs no request for a change of a row that stays, moves to the top, or goes", async () => {
   vi.useFakeTimers();
-  api.pages = [];
+  api.listPages = [];
   conversations.put(chat(4_990, { title: "Renamed" }));
   conversations.put(chat(4_980, { updated_at: 9_999 }));
   conversations.drop("c4999");
   expect([conversations.total, at(0, 2), conversations.find("c4990")?.title]).toEqual([LENGTH - 1, [9_999, 4_998], "Renamed"]);
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(api.pages).toEqual([]);
+  expect(api.listPages).toEqual([]);
 });
 
 it("leaves a gap for a chat that moves to where nothing was read", async () => {

@@ -100,7 +100,7 @@ describe("a refresh", () => {
     const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
     for (let change = 0; change < 100; change++) refresh.rereadChats();
     await settled();
-    expect(api.pages).toHaveLength(2);
+    expect(api.listPages).toHaveLength(2);
   });
 
   it("happens when the server becomes reachable, and when the person returns", async () => {
@@ -108,17 +108,17 @@ describe("a refresh", () => {
     const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
     follow(refresh.start());
     dispatchEvent(new Event("focus"));
-    expect(api.pages).toHaveLength(0);
+    expect(api.listPages).toHaveLength(0);
     await health.poll();
     flushSync();
-    expect(api.pages).toHaveLength(1);
+    expect(api.listPages).toHaveLength(1);
     await settled();
     dispatchEvent(new Event("focus"));
-    expect(api.pages).toHaveLength(2);
+    expect(api.listPages).toHaveLength(2);
     await settled();
     stops.splice(0).forEach((stop) => stop());
     dispatchEvent(new Event("focus"));
-    expect(api.pages).toHaveLength(2);
+    expect(api.listPages).toHaveLength(2);
   });
 
   it("rereads the open chat only if its version in the list is another one", async () => {
@@ -131,7 +131,7 @@ describe("a refresh", () => {
     const refresh = new Refresh(health, session, new Conversations(api), chat, new Drafts(api), new Tabs());
     refresh.rereadChats();
     await settled();
-    expect(api.pages).toHaveLength(1);
+    expect(api.listPages).toHaveLength(1);
     expect(read).toHaveBeenCalledOnce();
     api.chats = [{ ...open, version: open.version + 1 }];
     refresh.rereadChats();

@@ -103,13 +103,13 @@ describe("the organized list", () => {
   it("changes many chats in several requests, and says which still existed", async () => {
     const request = vi.spyOn(api, "changeConversations").mockImplementation((ids) => Promise.resolve({ changed: ids.slice(1), missing: [ids[0]!] }));
     const ids = Array.from({ length: 502 }, (_, index) => `${index}`);
-    const [before, changed] = [api.pages.length, await organizer.change(ids, { archived: true })];
+    const [before, changed] = [api.listPages.length, await organizer.change(ids, { archived: true })];
     expect(changed).toEqual(ids.filter((id) => id !== "0" && id !== "500"));
     expect(request.mock.calls.map(([given, changes]) => [given.length, changes])).toEqual([
       [500, { archived: true }],
       [2, { archived: true }],
     ]);
-    expect(api.pages).toHaveLength(before + 1);
+    expect(api.listPages).toHaveLength(before + 1);
   });
 
   it("keeps a selection until another list is shown", async () => {

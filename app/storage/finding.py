@@ -1,11 +1,13 @@
 """Finding of a text in one conversation: in the questions, the answers and their reasoning on a path.
 
+An answer is looked through as it is written, and without the marks of Markdown within a line, as a person reads it.
 Texts are compared as the search compares words (`app.storage.search_words`), but as they are written: a text is found
 within words and with its punctuation. Each white space counts as one space.
 """
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,9 +28,11 @@ _IGNORED: Final = re.compile(
     "\u1dc0-\u1dff\u200d\u2060\u20d0-\u20f0\ufe00-\ufe0f\ufe20-\ufe2f\ufeff]+"
 )
 """Accents, tones and points of the widely used scripts, and characters that are invisible within a word."""
+_LINK: Final = re.compile(r"\[([^\[\]]{1,256})\]\([^()\s]{1,1024}\)")
+_MARKS: Final = re.compile(r"[*`]+|__|~~")
 
 _TEXTS: Final = f"""
-    {PATH} SELECT message.id, content, reasoning FROM path JOIN message USING (id)
+    {PATH} SELECT message.id, role, content, reasoning FROM path JOIN message USING (id)
     WHERE role <> 'system' ORDER BY depth DESC
 """
 
@@ -62,7 +66,10 @@ class FindingStore:
         def find(connection: Connection) -> list[FoundIn]:
             found = list[FoundIn]()
             for row in connection.iterate(_TEXTS, (message_id, self._tenant)):
-                count = sum(folded(each).count(sought) for each in (row["reasoning"], row["content"]) if each)
+                text = folded(row["content"])
+                count = folded(row["reasoning"] or "").count(sought) + text.count(sought)
+                if row["role"] == "assistant":
+                    count += max(0, _unmarked(text).count(sought) - text.count(sought))
                 if count > 0:
                     found.append(FoundIn(row["id"], count))
                 if len(found) == MOST_FOUND:
@@ -85,8 +92,16 @@ def folded(text: str) -> str:
 
     The work is done in pieces, between which the interpreter lets other threads run.
     """
-    pieces = (text[at : at + PIECE_CHARACTERS] for at in range(0, len(text), PIECE_CHARACTERS))
-    return "".join(map(_folded_piece, pieces))
+    return "".join(map(_folded_piece, _pieces(text)))
+
+
+def _unmarked(text: str) -> str:
+    """Return a text without emphasis, marks of code and the addresses of links."""
+    return "".join(_MARKS.sub("", _LINK.sub(r"\1", piece)) for piece in _pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    return (text[at : at + PIECE_CHARACTERS] for at in range(0, len(text), PIECE_CHARACTERS))
 
 
 def _folded_piece(piece: str) -> str:

@@ -102,6 +102,48 @@ async def test_whole_long_chat_is_printed_and_unloaded_again(chat: ChatPage) -> 
     await expect(chat.answers.last).to_contain_text("Message 399 of the log.")
 
 
+MARKED = """() => {
+    const [range] = CSS.highlights.get("found-current") ?? [];
+    const box = range?.getBoundingClientRect();
+    const isShown = box !== undefined && box.top >= 0 && box.bottom <= innerHeight;
+    return isShown && range.startContainer.parentElement.closest("[data-message]").innerText;
+}"""
+"""The text of the message with the marked place, if that is on the screen."""
+
+
+async def test_early_text_is_found_marked_and_edited(chat: ChatPage) -> None:
+    file = long_chat("A searched log", MESSAGES)
+    messages = file["conversations"][0]["messages"]
+    messages[20]["content"] = "Where did the **alba**tross go?"
+    messages[21] |= {"reasoning": "The albatross is a bird.", "content": "Home."}
+    messages[350]["content"] = '<file name="birds.txt">\nOne Albatross\n</file>'
+    conversation = await chat.open_imported(file)
+    await chat.page.request.patch(f"/api/conversations/{conversation}", data={"params": {"max_tokens": 2}})
+    await expect(chat.answers.last).to_contain_text(f"Message {MESSAGES - 1} of the log.")
+
+    await chat.page.keyboard.press("Control+f")
+    bar = chat.page.get_by_role("search", name="Find in this chat")
+    field = bar.get_by_role("textbox")
+    await expect(field).to_be_focused()
+    await field.fill("ÁLBATROSS")
+    await expect(bar.get_by_role("status")).to_have_text("2 of 2")
+    await chat.page.wait_for_function(f"text => ({MARKED})()?.includes?.(text)", arg="One Albatross")
+    await field.press("Enter")
+    await expect(bar.get_by_role("status")).to_have_text("1 of 2")
+    await chat.page.wait_for_function(f"text => ({MARKED})()?.includes?.(text)", arg="The albatross is a bird.")
+    await bar.get_by_role("button", name="Next match").click()
+    await expect(bar.get_by_role("status")).to_have_text("2 of 2")
+
+    await field.fill("nothing of that")
+    await expect(bar.get_by_role("status")).to_have_text("Not found")
+    await field.fill("Message 31 of")
+    await chat.page.wait_for_function(f"text => ({MARKED})()?.includes?.(text)", arg="Message 31 of the log.")
+    await field.press("Escape")
+    await expect(bar).to_have_count(0)
+    await expect(chat.composer).to_be_focused()
+    assert not await chat.page.evaluate("CSS.highlights.has('found')")
+
+
 @LARGE
 async def test_chat_of_10_000_turns_opens_as_fast_as_a_short_one(chat: ChatPage) -> None:
     conversation = await chat.take_in(long_chat("A log without an end", 2 * TURNS))

@@ -186,7 +186,7 @@ async def test_sending_and_settings_wait_until_chat_is_loaded(chat: ChatPage) ->
         await answer.wait()
         await route.continue_()
 
-    await chat.page.route(f"**/api/conversations/{conversation}", later)
+    await chat.page.route(f"**/api/conversations/{conversation}?*", later)
     await chat.page.goto(f"/c/{conversation}")
     await asked.wait()
     await chat.composer.fill("Hello")

@@ -55,7 +55,7 @@ async def test_hostile_markdown_from_model_runs_no_code(chat: ChatPage) -> None:
         body["messages"][-1]["content"] = HOSTILE
         await route.fulfill(response=response, json=body)
 
-    await chat.page.route(f"**/api/conversations/{conversation}", hostile)
+    await chat.page.route(f"**/api/conversations/{conversation}?*", hostile)
     await chat.page.reload()
 
     answer = chat.answers.last

@@ -67,7 +67,7 @@ async def test_failed_answer_shows_reason_and_can_be_retried(chat: ChatPage) -> 
             answer |= {"status": "failed", "content": "Half an", "error": error}
         await route.fulfill(response=response, json=body)
 
-    await chat.page.route(f"**/api/conversations/{conversation}", as_failed)
+    await chat.page.route(f"**/api/conversations/{conversation}?*", as_failed)
     await chat.page.reload()
     alert = chat.page.get_by_role("alert").filter(has_text="The device ran out of memory.")
     await expect(alert).to_be_visible()

@@ -12,6 +12,7 @@ import { ChatTiers } from "./stores/chat_tiers.svelte";
 import { ContextUse } from "./stores/context_use.svelte";
 import { Conversations } from "./stores/conversations.svelte";
 import { Drafts } from "./stores/drafts.svelte";
+import { FindInChat } from "./stores/find.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Layout } from "./stores/layout.svelte";
 import { Notices } from "./stores/notices.svelte";
@@ -41,6 +42,7 @@ export interface Ebb {
   chatTiers: ChatTiers;
   contextUse: ContextUse;
   drafts: Drafts;
+  find: FindInChat;
   layout: Layout;
   notices: Notices;
   organizer: Organizer;
@@ -100,6 +102,7 @@ export function createEbb(): Ebb {
     chatTiers,
     contextUse: new ContextUse(chat, health),
     drafts,
+    find: new FindInChat(api),
     layout: new Layout(chat),
     notices: new Notices(),
     organizer,

@@ -18,7 +18,7 @@ const data = JSON.parse(readFileSync(join(ROOT, "web/node_modules/@mdn/browser-c
 const DEFINED = /(?:^\s*(?:(?:async|get|override|private|static|export|function)\s+)*|\b(?:const|let|function)\s+|readonly\s+|[{,(]\s*)(\w+)\??\s*(?:[:=]|(?:<[^>()]*>)?\([^()]*(?:\([^()]*\)[^()]*)*\)[^;{]*\{)/gm;
 
 /** Functions of libraries, and those that the page uses only where the browser has them. */
-const ALLOWED: ReadonlySet<string> = new Set(["destroy", "requestIdleCallback"]);
+const ALLOWED: ReadonlySet<string> = new Set(["destroy", "requestIdleCallback", "highlights", "CSS.highlights"]);
 
 /** Compare version numbers such as 17.4. */
 function isLater(version: string, than: string): boolean {

@@ -53,6 +53,15 @@ async def test_text_is_found_as_it_is_written(
     assert await found(http, conversation, query) == expected
 
 
+async def test_answer_is_found_as_it_is_read(http: aiohttp.ClientSession, api: Api) -> None:
+    answer = "The **alba**tross, `a_b` and [the *rule*](https://example.org/x) of tides, tides."
+    conversation = await chat_of(api, "The **alba**tross", answer)
+    for query, count in (("albatross", 1), ("the rule of", 1), ("**alba**", 1), ("a_b and", 1), ("example.org", 1)):
+        assert (1, count) in await found(http, conversation, query), query
+    assert await found(http, conversation, "the albatross") == [(1, 1)]
+    assert await found(http, conversation, "tides") == [(1, 2)]
+
+
 async def test_only_the_shown_path_is_looked_through(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     await said(http, conversation, "one tide")

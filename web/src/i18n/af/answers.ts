@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Vee hierdie lêer uit jou lêers uit? Kletse wat dit bevat, bly soos hulle is.",
   },
 
+  find: {
+    title: "Soek in hierdie gesprek",
+    next: "Volgende treffer",
+    previous: "Vorige treffer",
+    at: (at, total) => `${at} van ${total}`,
+    none: "Nie gevind nie",
+  },
+
   queue: {
     title: "Boodskap in die tou",
     waiting: "In die tou. Word gestuur wanneer die antwoord klaar is.",

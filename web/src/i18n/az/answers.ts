@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "Bu fayl fayllarınızdan silinsin? Onun olduğu söhbətlər dəyişməz qalır.",
   },
 
+  find: {
+    title: "Bu söhbətdə tap",
+    next: "Növbəti uyğunluq",
+    previous: "Əvvəlki uyğunluq",
+    at: (at, total) => `${at} / ${total}`,
+    none: "Tapılmadı",
+  },
+
   queue: {
     title: "Növbədəki mesaj",
     waiting: "Növbədədir. Cavab tamamlananda göndəriləcək.",

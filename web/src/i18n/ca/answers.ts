@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Vols suprimir aquest fitxer dels teus fitxers? Els xats que el contenen no canvien.",
   },
 
+  find: {
+    title: "Cerca en aquest xat",
+    next: "Coincidència següent",
+    previous: "Coincidència anterior",
+    at: (at, total) => `${at} de ${total}`,
+    none: "No s'ha trobat",
+  },
+
   queue: {
     title: "Missatge a la cua",
     waiting: "A la cua. S’enviarà quan s’acabi la resposta.",

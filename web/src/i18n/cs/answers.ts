@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Smazat tento soubor z vašich souborů? Chaty, které ho obsahují, zůstanou beze změny.",
   },
 
+  find: {
+    title: "Najít v tomto chatu",
+    next: "Další výskyt",
+    previous: "Předchozí výskyt",
+    at: (at, total) => `${at} z ${total}`,
+    none: "Nenalezeno",
+  },
+
   queue: {
     title: "Zpráva ve frontě",
     waiting: "Ve frontě. Odešle se po dokončení odpovědi.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Slet filen fra dine filer? Chats, der indeholder den, forbliver, som de er.",
   },
 
+  find: {
+    title: "Find i denne chat",
+    next: "Næste forekomst",
+    previous: "Forrige forekomst",
+    at: (at, total) => `${at} af ${total}`,
+    none: "Ikke fundet",
+  },
+
   queue: {
     title: "Besked i kø",
     waiting: "I kø. Sendes, når svaret er færdigt.",

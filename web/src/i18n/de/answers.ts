@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Diese Datei aus deinen Dateien löschen? Chats, die sie enthalten, bleiben, wie sie sind.",
   },
 
+  find: {
+    title: "In diesem Chat suchen",
+    next: "Nächster Treffer",
+    previous: "Voriger Treffer",
+    at: (at, total) => `${at} von ${total}`,
+    none: "Nicht gefunden",
+  },
+
   queue: {
     title: "Nachricht in der Warteschlange",
     waiting: "Wird gesendet, sobald die Antwort fertig ist.",

@@ -49,6 +49,14 @@ export const texts = {
     confirm: "Delete this file from your files? Chats that contain it stay as they are.",
   },
 
+  find: {
+    title: "Find in this chat",
+    next: "Next match",
+    previous: "Previous match",
+    at: (at: string, total: string) => `${at} of ${total}`,
+    none: "Not found",
+  },
+
   queue: {
     title: "Queued message",
     waiting: "Queued. Sent when the answer is complete.",

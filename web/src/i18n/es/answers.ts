@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "¿Eliminar este archivo de tus archivos? Los chats que lo contienen no cambian.",
   },
 
+  find: {
+    title: "Buscar en este chat",
+    next: "Coincidencia siguiente",
+    previous: "Coincidencia anterior",
+    at: (at, total) => `${at} de ${total}`,
+    none: "No se encontró",
+  },
+
   queue: {
     title: "Mensaje en cola",
     waiting: "En cola. Se enviará cuando termine la respuesta.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Kas kustutada see fail sinu failide hulgast? Vestlused, milles see sisaldub, jäävad muutmata.",
   },
 
+  find: {
+    title: "Otsi sellest vestlusest",
+    next: "Järgmine vaste",
+    previous: "Eelmine vaste",
+    at: (at, total) => `${at} / ${total}`,
+    none: "Ei leitud",
+  },
+
   queue: {
     title: "Järjekorras olev sõnum",
     waiting: "Järjekorras. Saadetakse, kui vastus on valmis.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Fitxategi hau zure fitxategietatik ezabatu nahi duzu? Fitxategia duten txatak ez dira aldatuko.",
   },
 
+  find: {
+    title: "Bilatu txat honetan",
+    next: "Hurrengo emaitza",
+    previous: "Aurreko emaitza",
+    at: (at, total) => `${at} / ${total}`,
+    none: "Ez da aurkitu",
+  },
+
   queue: {
     title: "Ilarako mezua",
     waiting: "Ilaran. Erantzuna osatzean bidaliko da.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Poistetaanko tämä tiedosto omista tiedostoistasi? Keskustelut, joissa se on, pysyvät ennallaan.",
   },
 
+  find: {
+    title: "Etsi tästä keskustelusta",
+    next: "Seuraava osuma",
+    previous: "Edellinen osuma",
+    at: (at, total) => `${at} / ${total}`,
+    none: "Ei löytynyt",
+  },
+
   queue: {
     title: "Viesti jonossa",
     waiting: "Jonossa. Lähetetään, kun vastaus on valmis.",

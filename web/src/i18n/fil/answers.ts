@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "I-delete ang file na ito mula sa mga file mo? Hindi magbabago ang mga chat na mayroon nito.",
   },
 
+  find: {
+    title: "Maghanap sa chat na ito",
+    next: "Susunod na tugma",
+    previous: "Naunang tugma",
+    at: (at, total) => `${at} sa ${total}`,
+    none: "Walang nakita",
+  },
+
   queue: {
     title: "Nakapilang mensahe",
     waiting: "Nakapila. Ipapadala kapag kumpleto na ang sagot.",

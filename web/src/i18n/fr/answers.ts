@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Supprimer ce fichier de vos fichiers ? Les conversations qui le contiennent restent inchangées.",
   },
 
+  find: {
+    title: "Rechercher dans ce chat",
+    next: "Résultat suivant",
+    previous: "Résultat précédent",
+    at: (at, total) => `${at} sur ${total}`,
+    none: "Introuvable",
+  },
+
   queue: {
     title: "Message en attente",
     waiting: "En attente. Envoi quand la réponse sera terminée.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Eliminar este ficheiro dos teus ficheiros? Os chats que o conteñen non cambian.",
   },
 
+  find: {
+    title: "Buscar neste chat",
+    next: "Coincidencia seguinte",
+    previous: "Coincidencia anterior",
+    at: (at, total) => `${at} de ${total}`,
+    none: "Non se atopou",
+  },
+
   queue: {
     title: "Mensaxe na cola",
     waiting: "Na cola. Enviarase cando remate a resposta.",

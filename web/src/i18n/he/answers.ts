@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "למחוק את הקובץ הזה מהקבצים שלך? צ׳אטים שמכילים אותו יישארו כמו שהם.",
   },
 
+  find: {
+    title: "חיפוש בשיחה הזו",
+    next: "ההתאמה הבאה",
+    previous: "ההתאמה הקודמת",
+    at: (at, total) => `${at} מתוך ${total}`,
+    none: "לא נמצא",
+  },
+
   queue: {
     title: "הודעה בתור",
     waiting: "בתור. תישלח כשהתשובה תושלם.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Izbrisati ovu datoteku iz vaših datoteka? Razgovori koji je sadrže ostaju kakvi jesu.",
   },
 
+  find: {
+    title: "Pronađi u ovom razgovoru",
+    next: "Sljedeći pogodak",
+    previous: "Prethodni pogodak",
+    at: (at, total) => `${at} od ${total}`,
+    none: "Nije pronađeno",
+  },
+
   queue: {
     title: "Poruka u redu čekanja",
     waiting: "U redu čekanja. Šalje se kad odgovor bude gotov.",

@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "Törlöd ezt a fájlt a fájljaid közül? Az ezt tartalmazó csevegések nem változnak.",
   },
 
+  find: {
+    title: "Keresés ebben a csevegésben",
+    next: "Következő találat",
+    previous: "Előző találat",
+    at: (at, total) => `${at} / ${total}`,
+    none: "Nincs találat",
+  },
+
   queue: {
     title: "Sorban álló üzenet",
     waiting: "Sorban áll. A válasz elkészültekor elküldjük.",

@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "Hapus file ini dari file Anda? Obrolan yang berisi file ini tidak berubah.",
   },
 
+  find: {
+    title: "Cari di obrolan ini",
+    next: "Hasil berikutnya",
+    previous: "Hasil sebelumnya",
+    at: (at, total) => `${at} dari ${total}`,
+    none: "Tidak ditemukan",
+  },
+
   queue: {
     title: "Pesan dalam antrean",
     waiting: "Dalam antrean. Dikirim setelah jawaban selesai.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Eyða þessari skrá úr skránum þínum? Spjöll sem innihalda hana haldast óbreytt.",
   },
 
+  find: {
+    title: "Finna í þessu spjalli",
+    next: "Næsta niðurstaða",
+    previous: "Fyrri niðurstaða",
+    at: (at, total) => `${at} af ${total}`,
+    none: "Fannst ekki",
+  },
+
   queue: {
     title: "Skilaboð í biðröð",
     waiting: "Í biðröð. Sent þegar svarið er tilbúið.",

@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "Eliminare questo file dai tuoi file? Le chat che lo contengono restano come sono.",
   },
 
+  find: {
+    title: "Trova in questa chat",
+    next: "Corrispondenza successiva",
+    previous: "Corrispondenza precedente",
+    at: (at, total) => `${at} di ${total}`,
+    none: "Nessun risultato",
+  },
+
   queue: {
     title: "Messaggio in coda",
     waiting: "In coda. Sarà inviato quando la risposta è completa.",

@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "このファイルをマイファイルから削除しますか？ このファイルを含むチャットは変わりません。",
   },
 
+  find: {
+    title: "このチャット内を検索",
+    next: "次の一致",
+    previous: "前の一致",
+    at: (at, total) => `${total} 件中 ${at} 件目`,
+    none: "見つかりません",
+  },
+
   queue: {
     title: "送信待ちのメッセージ",
     waiting: "送信待ちです。回答が完了したら送信します。",

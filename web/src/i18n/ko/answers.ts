@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "내 파일에서 이 파일을 삭제할까요? 이 파일이 들어 있는 채팅은 그대로입니다.",
   },
 
+  find: {
+    title: "이 채팅에서 찾기",
+    next: "다음 결과",
+    previous: "이전 결과",
+    at: (at, total) => `${total}개 중 ${at}번째`,
+    none: "찾을 수 없음",
+  },
+
   queue: {
     title: "대기 중인 메시지",
     waiting: "대기 중입니다. 답변이 끝나면 보냅니다.",

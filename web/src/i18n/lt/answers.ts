@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Ištrinti šį failą iš jūsų failų? Pokalbiai, kuriuose jis yra, nepasikeis.",
   },
 
+  find: {
+    title: "Rasti šiame pokalbyje",
+    next: "Kitas atitikmuo",
+    previous: "Ankstesnis atitikmuo",
+    at: (at, total) => `${at} iš ${total}`,
+    none: "Nerasta",
+  },
+
   queue: {
     title: "Žinutė eilėje",
     waiting: "Eilėje. Bus išsiųsta, kai atsakymas bus baigtas.",

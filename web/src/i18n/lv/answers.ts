@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Vai dzēst šo failu no jūsu failiem? Tērzēšanas, kurās tas ir, nemainās.",
   },
 
+  find: {
+    title: "Atrast šajā sarunā",
+    next: "Nākamā atbilstība",
+    previous: "Iepriekšējā atbilstība",
+    at: (at, total) => `${at} no ${total}`,
+    none: "Nav atrasts",
+  },
+
   queue: {
     title: "Ziņa rindā",
     waiting: "Rindā. Tiks nosūtīta, kad atbilde būs gatava.",

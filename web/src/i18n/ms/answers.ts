@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "Padam fail ini daripada fail anda? Sembang yang mengandunginya tidak berubah.",
   },
 
+  find: {
+    title: "Cari dalam sembang ini",
+    next: "Padanan seterusnya",
+    previous: "Padanan sebelumnya",
+    at: (at, total) => `${at} daripada ${total}`,
+    none: "Tidak dijumpai",
+  },
+
   queue: {
     title: "Mesej dalam giliran",
     waiting: "Dalam giliran. Dihantar selepas jawapan selesai.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Slette filen fra filene dine? Chatter som inneholder den, forblir som de er.",
   },
 
+  find: {
+    title: "Finn i denne samtalen",
+    next: "Neste treff",
+    previous: "Forrige treff",
+    at: (at, total) => `${at} av ${total}`,
+    none: "Ikke funnet",
+  },
+
   queue: {
     title: "Melding i kø",
     waiting: "I kø. Sendes når svaret er ferdig.",

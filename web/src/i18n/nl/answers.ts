@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Dit bestand uit je bestanden verwijderen? Chats waarin het voorkomt, blijven zoals ze zijn.",
   },
 
+  find: {
+    title: "Zoeken in deze chat",
+    next: "Volgende resultaat",
+    previous: "Vorige resultaat",
+    at: (at, total) => `${at} van ${total}`,
+    none: "Niet gevonden",
+  },
+
   queue: {
     title: "Bericht in de wachtrij",
     waiting: "In de wachtrij. Wordt verzonden zodra het antwoord klaar is.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Usunąć ten plik z twoich plików? Czaty, które go zawierają, pozostaną bez zmian.",
   },
 
+  find: {
+    title: "Znajdź w tym czacie",
+    next: "Następne trafienie",
+    previous: "Poprzednie trafienie",
+    at: (at, total) => `${at} z ${total}`,
+    none: "Nie znaleziono",
+  },
+
   queue: {
     title: "Wiadomość w kolejce",
     waiting: "W kolejce. Zostanie wysłana, gdy odpowiedź będzie gotowa.",

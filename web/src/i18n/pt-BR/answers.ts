@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Excluir este arquivo dos seus arquivos? As conversas que o contêm não mudam.",
   },
 
+  find: {
+    title: "Localizar neste chat",
+    next: "Próxima ocorrência",
+    previous: "Ocorrência anterior",
+    at: (at, total) => `${at} de ${total}`,
+    none: "Não encontrado",
+  },
+
   queue: {
     title: "Mensagem na fila",
     waiting: "Na fila. Será enviada quando a resposta terminar.",

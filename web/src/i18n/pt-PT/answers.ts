@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Eliminar este ficheiro dos seus ficheiros? As conversas que o contêm não mudam.",
   },
 
+  find: {
+    title: "Localizar nesta conversa",
+    next: "Ocorrência seguinte",
+    previous: "Ocorrência anterior",
+    at: (at, total) => `${at} de ${total}`,
+    none: "Não encontrado",
+  },
+
   queue: {
     title: "Mensagem na fila",
     waiting: "Na fila. Será enviada quando a resposta terminar.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Ștergi acest fișier din fișierele tale? Chaturile care îl conțin nu se schimbă.",
   },
 
+  find: {
+    title: "Caută în acest chat",
+    next: "Următoarea potrivire",
+    previous: "Potrivirea anterioară",
+    at: (at, total) => `${at} din ${total}`,
+    none: "Nu s-a găsit",
+  },
+
   queue: {
     title: "Mesaj în coadă",
     waiting: "În coadă. Se trimite când răspunsul este complet.",

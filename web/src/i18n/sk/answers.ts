@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Odstrániť tento súbor z vašich súborov? Chaty, ktoré ho obsahujú, zostanú bez zmeny.",
   },
 
+  find: {
+    title: "Nájsť v tomto chate",
+    next: "Ďalší výskyt",
+    previous: "Predchádzajúci výskyt",
+    at: (at, total) => `${at} z ${total}`,
+    none: "Nenašlo sa",
+  },
+
   queue: {
     title: "Správa vo fronte",
     waiting: "Vo fronte. Odošle sa po dokončení odpovede.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Želite to datoteko izbrisati iz svojih datotek? Klepeti, ki jo vsebujejo, ostanejo nespremenjeni.",
   },
 
+  find: {
+    title: "Najdi v tem klepetu",
+    next: "Naslednji zadetek",
+    previous: "Prejšnji zadetek",
+    at: (at, total) => `${at} od ${total}`,
+    none: "Ni najdeno",
+  },
+
   queue: {
     title: "Sporočilo v čakalni vrsti",
     waiting: "V čakalni vrsti. Poslano bo, ko bo odgovor končan.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Të fshihet ky skedar nga skedarët e tu? Bisedat që e përmbajnë mbeten siç janë.",
   },
 
+  find: {
+    title: "Gjej në këtë bisedë",
+    next: "Përputhja tjetër",
+    previous: "Përputhja e mëparshme",
+    at: (at, total) => `${at} nga ${total}`,
+    none: "Nuk u gjet",
+  },
+
   queue: {
     title: "Mesazh në radhë",
     waiting: "Në radhë. Dërgohet kur të përfundojë përgjigjja.",

@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Radera filen från dina filer? Chattar som innehåller den ändras inte.",
   },
 
+  find: {
+    title: "Sök i den här chatten",
+    next: "Nästa träff",
+    previous: "Föregående träff",
+    at: (at, total) => `${at} av ${total}`,
+    none: "Hittades inte",
+  },
+
   queue: {
     title: "Meddelande i kö",
     waiting: "I kö. Skickas när svaret är klart.",

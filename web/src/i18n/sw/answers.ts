@@ -54,6 +54,14 @@ export const texts: AnswerTexts = {
     confirm: "Ungependa kufuta faili hii katika faili zako? Magumzo yaliyo nayo yatabaki yalivyo.",
   },
 
+  find: {
+    title: "Tafuta katika gumzo hili",
+    next: "Tokeo linalofuata",
+    previous: "Tokeo lililotangulia",
+    at: (at, total) => `${at} kati ya ${total}`,
+    none: "Haikupatikana",
+  },
+
   queue: {
     title: "Ujumbe ulio kwenye foleni",
     waiting: "Uko kwenye foleni. Utatumwa jibu likikamilika.",

@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "Bu dosya, dosyalarınızdan silinsin mi? Dosyayı içeren sohbetler olduğu gibi kalır.",
   },
 
+  find: {
+    title: "Bu sohbette bul",
+    next: "Sonraki eşleşme",
+    previous: "Önceki eşleşme",
+    at: (at, total) => `${at} / ${total}`,
+    none: "Bulunamadı",
+  },
+
   queue: {
     title: "Sıradaki mesaj",
     waiting: "Sırada. Yanıt tamamlanınca gönderilecek.",

@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "Bu fayl fayllaringizdan oʻchirilsinmi? U bor chatlar oʻzgarishsiz qoladi.",
   },
 
+  find: {
+    title: "Shu suhbatdan topish",
+    next: "Keyingi moslik",
+    previous: "Oldingi moslik",
+    at: (at, total) => `${at} / ${total}`,
+    none: "Topilmadi",
+  },
+
   queue: {
     title: "Navbatdagi xabar",
     waiting: "Navbatda. Javob tugagach yuboriladi.",

@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "Xóa tệp này khỏi tệp của bạn? Các đoạn chat chứa tệp vẫn giữ nguyên.",
   },
 
+  find: {
+    title: "Tìm trong cuộc trò chuyện này",
+    next: "Kết quả tiếp theo",
+    previous: "Kết quả trước đó",
+    at: (at, total) => `${at} trên ${total}`,
+    none: "Không tìm thấy",
+  },
+
   queue: {
     title: "Tin nhắn đang chờ",
     waiting: "Đang chờ. Sẽ gửi khi câu trả lời hoàn tất.",

@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "要從我的檔案中刪除此檔案嗎？包含它的對話不受影響。",
   },
 
+  find: {
+    title: "在此對話中尋找",
+    next: "下一個相符項目",
+    previous: "上一個相符項目",
+    at: (at, total) => `第 ${at} 個，共 ${total} 個`,
+    none: "找不到",
+  },
+
   queue: {
     title: "佇列中的訊息",
     waiting: "已排入佇列，回答完成後傳送。",

@@ -51,6 +51,14 @@ export const texts: AnswerTexts = {
     confirm: "要从我的文件中删除此文件吗？包含它的对话不受影响。",
   },
 
+  find: {
+    title: "在此对话中查找",
+    next: "下一个匹配",
+    previous: "上一个匹配",
+    at: (at, total) => `第 ${at} 个，共 ${total} 个`,
+    none: "未找到",
+  },
+
   queue: {
     title: "排队中的消息",
     waiting: "已排队，回答完成后发送。",

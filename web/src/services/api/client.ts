@@ -17,6 +17,7 @@ import type {
   Folder,
   FolderFields,
   Folders,
+  FoundOnPath,
   Health,
   Imported,
   ImportPreview,
@@ -224,6 +225,11 @@ export class ApiClient extends AccountClient {
   /** Search the titles and messages that contain all words of `query`. */
   search(query: string, filters: SearchParameters, signal: AbortSignal): Promise<SearchResponse> {
     return this.json("get", "/api/search", { query: { ...filters, q: query }, signal });
+  }
+
+  /** Find the messages of a chat's path that have a text, the oldest first. */
+  async find(id: string, q: string, signal: AbortSignal): Promise<FoundOnPath[]> {
+    return (await this.json("get", "/api/conversations/{id}/find", { path: { id }, query: { q }, signal })).messages;
   }
 
   /** Read the unsent text of a chat; null: of the empty page. */

@@ -25,6 +25,8 @@ export type Message = Schemas["Message"];
 /** The part of a chat's messages to read. */
 export type MessagePage = NonNullable<paths["/api/conversations/{id}"]["get"]["parameters"]["query"]>;
 export type ConversationWithMessages = Schemas["ConversationWithMessages"];
+/** A message of a chat that has a text, and how often. */
+export type FoundOnPath = Schemas["FoundOnPath"];
 export type ConversationChanges = Schemas["ConversationFields"];
 export type NewChat = Schemas["NewChat"];
 export type Outline = Schemas["Outline"];

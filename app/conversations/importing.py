@@ -12,7 +12,7 @@ from typing import Any
 from app.conversations.json_reader import JsonReader, encoding_of, text_of
 from app.domain.bounds import MAX_FOLDERS, MAX_IMPORTED
 from app.domain.folder import FolderLevel
-from app.domain.ids import new_id
+from app.domain.ids import new_id, new_ids
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord, message_id_of, response_id_of
 from app.domain.tool_use import tool_use_of
@@ -125,7 +125,7 @@ def _checked_message(value: Any, at: tuple[str | int, ...]) -> MessageFields:
 
 def _imported(given: ImportedFields, field: str, on_message: Callable[[], None]) -> Imported:
     ordered = _in_order(given.messages, f"{field}.messages")
-    ids = {message.id: new_id("msg") for message in ordered}
+    ids = dict(zip((message.id for message in ordered), new_ids("msg", len(ordered)), strict=True))
     if given.head_id is not None and given.head_id not in ids:
         raise InvalidRequestError("The head must be a message of this conversation", param=f"{field}.head_id")
     if given.head_id is None and ids and given.source != "response":

@@ -231,7 +231,7 @@ async def test_search_is_narrowed_by_filters(chat: ChatPage) -> None:
     await expect(results.get_by_role("link")).to_have_count(2)
     await results.get_by_text("Filters", exact=True).click()
     await results.get_by_label("Archive").select_option("Without archived chats")
-    await expect(results.get_by_role("link")).to_have_text(["Filtered windlass"])
+    await expect(results.get_by_role("link")).to_contain_text(["Filtered windlass"])
     await results.get_by_label("When").select_option("Between two days…")
     await results.get_by_label("Last day").fill("2026-01-31")
     await expect(results).to_contain_text("Nothing found.")
@@ -246,7 +246,7 @@ async def test_mistyped_search_says_what_it_found_instead(chat: ChatPage) -> Non
     await chat.page.get_by_label("Search chats").fill("fairlaed")
     results = chat.page.get_by_role("navigation", name="Found")
     await expect(results).to_contain_text("Also found: fairlead")
-    await expect(results.get_by_role("link")).to_have_text(["Fairlead care"])
+    await expect(results.get_by_role("link")).to_contain_text(["Fairlead care"])
 
 
 async def test_each_chat_has_address_and_back_button_returns(chat: ChatPage) -> None:

@@ -117,7 +117,7 @@ def _seconds(value: Any) -> float | None:
     for _ in range(3):
         if value <= LATEST_TIME:
             return float(value)
-        value //= 1000
+        value /= 1000
     return None
 
 

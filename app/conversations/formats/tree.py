@@ -13,7 +13,7 @@ from typing import Final, Literal
 from app.conversations.formats.checked import Checked, LeftOut, wrong
 from app.conversations.formats.message_parts import ATTACHMENT
 from app.domain.bounds import MAX_RATING_NOTE, MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
-from app.domain.ids import new_id
+from app.domain.ids import new_id, new_ids
 from app.domain.records import Conversation, Message, MessageStatus, Rating
 from app.domain.tags import tag_name
 from app.storage.imports import Imported
@@ -155,7 +155,7 @@ def imported_from(chat: ForeignChat, place: str, room: int, on_message: Callable
         raise wrong(place, problem, code="body_too_complex")
     title = " ".join(chat.title.split())[:MAX_TITLE_LENGTH]
     conversation_id = new_id("conv")
-    ids = {turn: new_id("msg") for turn in kept}
+    ids = dict(zip(kept, new_ids("msg", len(kept)), strict=True))
     messages = list[Message]()
     for turn in kept:
         on_message()

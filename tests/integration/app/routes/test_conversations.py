@@ -60,7 +60,7 @@ async def test_message_stream_begins_with_run_and_ends_with_done(
 
 async def test_conversation_is_titled_before_its_first_message(http: aiohttp.ClientSession) -> None:
     titled = await created(http, first_message='When?\n\n<file name="tides.txt">\nHigh')
-    assert (titled["title"], titled["title_source"]) == ("When? tides.txt", "first_message")
+    assert (titled["title"], titled["title_source"]) == ("When?", "first_message")
     named = await created(http, title="Sea", first_message="When?")
     assert (named["title"], named["title_source"]) == ("Sea", "user")
     assert (await created(http, first_message=" "))["title"] is None

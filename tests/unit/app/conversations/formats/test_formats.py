@@ -300,3 +300,11 @@ def test_open_webui_keeps_branches_and_reasoning() -> None:
     assert chat.left_out == {"media": 1, "tools": 1}
     alone = only({"title": "Old", "history": inner["history"], "timestamp": 1_700_000_000_000})
     assert alone.imported.conversation.created_at == 1_700_000_000
+
+
+def test_answers_of_one_time_keep_the_order_of_the_file() -> None:
+    nodes = {"0": Node(None, "user", "When?", created_at=1.0)}
+    nodes |= {str(number): Node("0", "assistant", f"answer {number}", created_at=1.0) for number in range(1, 9)}
+    chat = ForeignChat(nodes=nodes, head="8", title="Tides", source="a", created_at=1.0, updated_at=1.0)
+    messages = sorted(imported_from(chat, "", 1_000).messages, key=lambda each: (each.created_at, each.id))
+    assert [each.content for each in messages] == ["When?", *(f"answer {number}" for number in range(1, 9))]

@@ -22,7 +22,7 @@ def test_chat_keeps_prompt_branches_reasoning_and_files() -> None:
     chat = only(llama_cpp(1))
     conversation = chat.imported.conversation
     assert (chat.imported.source, conversation.title, conversation.pinned) == ("llama-cpp:c1", "Chat 1", True)
-    assert (conversation.system_prompt, conversation.updated_at) == ("Be brief.", 1_751_809_805.0)
+    assert (conversation.system_prompt, conversation.updated_at) == ("Be brief.", 1_751_809_805.123)
     assert conversation.created_at == 1_751_809_801.0
     assert shown(chat) == [
         ("user", 'word2\n\n<file name="a.txt">\nword1\n</file>'),

@@ -48,6 +48,11 @@ class ChatPage:
             "button", name=f"More actions for {title}", exact=True
         )
 
+    async def go_to_oldest_chats(self) -> None:
+        """Move to the end of the list, of which only the part that is seen is drawn. Imported chats may be old."""
+        await self.chats.first.focus()
+        await self.page.keyboard.press("End")
+
     async def choose(self, title: str, item: str) -> None:
         """Choose `item` in the menu of the chat `title` in the list."""
         await self.chats.get_by_text(title, exact=True).hover()

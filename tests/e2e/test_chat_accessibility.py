@@ -77,6 +77,7 @@ async def test_narrow_screen_has_no_violations_and_no_overflow(new_page: NewPage
     await chat.page.goto("/")
     await chat.button("Open the list of chats").tap()
     assert await violations(chat, ALL) == []
+    await chat.go_to_oldest_chats()
     await chat.chats.get_by_text("Tides and tables", exact=True).first.tap()
     await expect(chat.page.locator(".katex").first).to_be_visible()
     assert not await chat.page.evaluate("document.documentElement.scrollWidth > window.innerWidth")

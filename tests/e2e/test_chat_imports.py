@@ -114,6 +114,7 @@ async def test_dropped_export_is_previewed_and_opened(chat: ChatPage, tmp_path: 
     await expect(chat.page.get_by_text("1 chat was imported.")).to_be_visible()
     await expect(chat.page.get_by_role("list", name="Files of this message")).to_have_count(0)
 
+    await chat.go_to_oldest_chats()
     await chat.chats.get_by_text(f"Tides of {application}", exact=True).click()
     await expect(chat.questions).to_have_text([QUESTION])
     await expect(chat.answers.get_by_text(SECOND)).to_be_visible()

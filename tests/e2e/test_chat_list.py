@@ -230,7 +230,7 @@ async def test_search_is_narrowed_by_filters(chat: ChatPage) -> None:
     results = chat.page.get_by_role("navigation", name="Found")
     await expect(results.get_by_role("link")).to_have_count(2)
     await results.get_by_text("Filters", exact=True).click()
-    await results.get_by_label("Archive").select_option("Without archived chats")
+    await results.get_by_role("combobox", name="Archive").select_option("Without archived chats")
     await expect(results.get_by_role("link")).to_contain_text(["Filtered windlass"])
     await results.get_by_label("When").select_option("Between two days…")
     await results.get_by_label("Last day").fill("2026-01-31")

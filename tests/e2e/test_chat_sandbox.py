@@ -194,12 +194,12 @@ async def test_html_and_svg_are_previewed_on_a_click(chat: ChatPage) -> None:
     await expect(preview.get_by_role("button", name="clicked")).to_be_visible()
     frame = chat.page.locator("iframe[title='Preview of HTML']")
     # The box fits what is in it, and the enlarged one is the same with its state.
-    await chat.page.wait_for_function("document.querySelector('iframe').offsetHeight < 200")
+    await chat.page.wait_for_function("() => document.querySelector('iframe').offsetHeight < 200")
     await chat.button("Enlarge").click()
     await expect(preview.get_by_role("button", name="clicked")).to_be_visible()
     assert await frame.evaluate("frame => frame.offsetHeight") > 500
     await chat.button("Close").click()
-    await chat.page.wait_for_function("document.querySelector('iframe').offsetHeight < 200")
+    await chat.page.wait_for_function("() => document.querySelector('iframe').offsetHeight < 200")
     await expect(preview.get_by_role("button", name="clicked")).to_be_visible()
 
     await chat.button("Preview").click()

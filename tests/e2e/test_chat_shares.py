@@ -12,6 +12,7 @@ from tests.e2e.showcase import showcase
 async def test_link_is_read_without_scripts_until_deleted(chat: ChatPage, new_page: NewPage) -> None:
     await chat.take_in({**showcase("Tides to share"), "exported_at": 1.0})
     await chat.page.goto("/")
+    await chat.go_to_oldest_chats()
     await chat.choose("Tides to share", "Share…")
     dialog = chat.page.get_by_role("dialog")
     await dialog.get_by_label("Expires after").select_option("7 days")

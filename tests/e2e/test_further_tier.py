@@ -35,7 +35,7 @@ async def test_page_shows_further_tier(browser: Browser, shallow_model: Path, tm
             await expect(receipt.locator(".bar .depth-4")).to_have_count(1)
             await page.goto("/live")
             card = page.get_by_role("region", name="Disk")
-            await expect(card).to_contain_text("Breaker")
+            await expect(card).to_contain_text("Connection")
             await expect(page.get_by_role("img", name=re.compile("^Disk, in and out:"))).to_be_visible()
             await context.close()
     assert faults == []

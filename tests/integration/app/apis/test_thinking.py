@@ -156,8 +156,12 @@ async def test_message_has_its_thinking_in_a_block(claude: AsyncAnthropic) -> No
         assert quick.usage.output_tokens < answer.usage.output_tokens
     cut = await claude.messages.create(model=MODEL, max_tokens=3, messages=HI, thinking=ADAPTIVE)
     assert ([block.type for block in cut.content], cut.stop_reason) == (["thinking"], "max_tokens")
+    between: Any = {"type": "between_tools"}
+    often: Any = {"type": "often"}
+    silent = await claude.messages.create(model=MODEL, max_tokens=99, messages=HI, thinking=between)
+    assert [block.type for block in silent.content] == ["text"]
     with pytest.raises(anthropic.BadRequestError, match=r"thinking\.type"):
-        await claude.messages.create(model=MODEL, max_tokens=9, messages=HI, thinking={"type": "between_tools"})
+        await claude.messages.create(model=MODEL, max_tokens=9, messages=HI, thinking=often)
 
 
 BUDGETS: list[tuple[str, dict[str, Any]]] = [

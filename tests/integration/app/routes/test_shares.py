@@ -124,7 +124,7 @@ async def test_hostile_messages_stay_text_on_the_page(http: aiohttp.ClientSessio
     _, text, _ = await page_of(api, (await shared(http, conversation))["path"])
     assert not re.search(r"<(script|img|iframe|b)\b", text)
     assert not re.search(r'href=(?!"https://)', text)
-    assert '<td class="right">y</td>' in text
+    assert '<td dir="auto" class="right">y</td>' in text
     assert "style=" not in text
     assert "<summary>a.html</summary>" in text
     [link] = re.findall(r"<a [^>]*>b</a>", text)
@@ -143,9 +143,9 @@ async def test_answer_on_the_page_means_what_it_does_in_the_chat(http: aiohttp.C
         "<mfrac><mrow><mi>a</mi></mrow><mrow><mi>b</mi></mrow></mfrac>",
         '<p><math display="block">',
         "<summary>More <strong>about</strong> it</summary>",
-        "<td>cell</td>",
+        '<td dir="auto">cell</td>',
         'Said.<sup><a class="footnote-ref" id="fnref-1-1-1" href="#fn-1-1">1</a></sup>',
-        '<div class="footnote" id="fn-1-1"><b class="footnote-number">1.</b>\n<p>A <em>note</em>.',
+        '<div class="footnote" id="fn-1-1"><b class="footnote-number">1.</b>\n<p dir="auto">A <em>note</em>.',
         '<a href="https://example.org/c.png" rel="noopener noreferrer nofollow">chart</a>',
     ):
         assert shown in text

@@ -113,12 +113,12 @@ def _seconds(value: Any) -> float | None:
         value = _number(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         return None
-    # Some applications write milliseconds, and some nanoseconds.
-    for _ in range(3):
-        if value <= LATEST_TIME:
-            return float(value)
+    # Some applications write milliseconds, and some microseconds. A larger whole number may be beyond all floats.
+    if value > LATEST_TIME * 1e6:
+        return None
+    while value > LATEST_TIME:
         value /= 1000
-    return None
+    return float(value)
 
 
 def _number(text: str) -> float | None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.conversations.formats.checked import Checked
 from app.conversations.formats.tree import ForeignChat, Node, imported_from
 from app.conversations.imported_files import ReadChat, read_any
 from app.domain.records import Message
@@ -308,3 +309,17 @@ def test_answers_of_one_time_keep_the_order_of_the_file() -> None:
     chat = ForeignChat(nodes=nodes, head="8", title="Tides", source="a", created_at=1.0, updated_at=1.0)
     messages = sorted(imported_from(chat, "", 1_000).messages, key=lambda each: (each.created_at, each.id))
     assert [each.content for each in messages] == ["When?", *(f"answer {number}" for number in range(1, 9))]
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [(1_700_000_000, 1.7e9), (1_700_000_000_250, 1_700_000_000.25), (1_700_000_000_250_000, 1_700_000_000.25)],
+)
+def test_times_keep_their_fractions(given: int, seconds: float) -> None:
+    assert Checked({"at": given}).seconds("at") == seconds
+
+
+def test_number_beyond_all_times_is_left_out() -> None:
+    checked = Checked({"at": 10**400})
+    assert checked.seconds("at") is None
+    assert checked.left_out == {"other": 1}

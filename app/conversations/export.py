@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -132,7 +132,7 @@ def markdown_beginning(conversation: Conversation) -> str:
 
 def markdown_messages(messages: Sequence[Message]) -> str:
     """Format messages as Markdown, each after an empty line and under its speaker. Files are blocks of code."""
-    return "".join("\n\n" + f"## {_SPEAKERS[each.role]}\n\n{_in_markdown(each)}".rstrip() for each in messages)
+    return "".join("\n\n" + f"## {_SPEAKERS[each.role]}\n\n{_with_files(each, _fenced)}".rstrip() for each in messages)
 
 
 def text_beginning(conversation: Conversation) -> str:
@@ -143,14 +143,15 @@ def text_beginning(conversation: Conversation) -> str:
 
 def text_messages(messages: Sequence[Message]) -> str:
     """Format messages as text, each after its speaker, and files after their names. All else stays as written."""
-    return "".join("\n\n" + f"{_SPEAKERS[each.role]}:\n{_in_text(each)}".rstrip() for each in messages)
+    return "".join("\n\n" + f"{_SPEAKERS[each.role]}:\n{_with_files(each, _named)}".rstrip() for each in messages)
 
 
-def _in_markdown(message: Message) -> str:
+def _with_files(message: Message, shown: Callable[[AttachedFile], str]) -> str:
+    """Return the text of a message. shown: formats a file of a question."""
     if message.role != "user":
         return message.content
     typed, files = split_files(message.content)
-    return "\n\n".join(filter(None, (typed, *(_fenced(file) for file in files))))
+    return "\n\n".join(filter(None, (typed, *map(shown, files))))
 
 
 def _fenced(file: AttachedFile) -> str:
@@ -160,11 +161,9 @@ def _fenced(file: AttachedFile) -> str:
     return f"**{_one_line(file.name)}**\n\n{fence}\n{file.text}\n{fence}"
 
 
-def _in_text(message: Message) -> str:
-    if message.role != "user":
-        return message.content
-    typed, files = split_files(message.content)
-    return "\n\n".join(filter(None, (typed, *(f"{_one_line(file.name)}:\n{file.text}" for file in files))))
+def _named(file: AttachedFile) -> str:
+    """Format a file as text after its name."""
+    return f"{_one_line(file.name)}:\n{file.text}"
 
 
 def _one_line(text: str) -> str:

@@ -193,7 +193,7 @@ async def test_html_and_svg_are_previewed_on_a_click(chat: ChatPage) -> None:
     await preview.get_by_role("button", name="Click").click()
     await expect(preview.get_by_role("button", name="clicked")).to_be_visible()
     frame = chat.page.locator("iframe[title='Preview of HTML']")
-    # The box fits what is in it, and the enlarged one is the same with its state.
+    # The frame is as tall as its content, and keeps its state when it is enlarged.
     await chat.page.wait_for_function("() => document.querySelector('iframe').offsetHeight < 200")
     await chat.button("Enlarge").click()
     await expect(preview.get_by_role("button", name="clicked")).to_be_visible()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, Tag
 
@@ -25,14 +25,15 @@ def _think_kind(value: object) -> str | None:
     return "<switch>" if isinstance(value, bool) else "<level>" if value in LEVELS else None
 
 
-LEVELS: Final = ("low", "medium", "high", "max")
+Level = Literal["low", "medium", "high", "max"]
+LEVELS: Final = get_args(Level)
 AnswerForm = Annotated[
     Annotated[Literal["json"], Tag("<word>")]
     | Annotated[dict[str, Any], AfterValidator(note_unenforced), Tag("<schema>")],
     by_kind(_form_kind, "'json' or a JSON Schema, which is an object"),
 ]
 Think = Annotated[
-    Annotated[bool, Tag("<switch>")] | Annotated[Literal["low", "medium", "high", "max"], Tag("<level>")],
+    Annotated[bool, Tag("<switch>")] | Annotated[Level, Tag("<level>")],
     by_kind(_think_kind, "true, false, 'low', 'medium', 'high' or 'max'"),
 ]
 

@@ -128,7 +128,7 @@ export class Conversations {
     this.seen = { from, to };
     const { reading } = this;
     for (let offset = Math.floor(from / PAGE) * PAGE; offset < Math.min(to, this.total); offset += PAGE) {
-      if (!this.rows.lacks(Math.max(from, offset), Math.min(to, offset + PAGE)) ) continue;
+      if (!this.rows.lacks(Math.max(from, offset), Math.min(to, offset + PAGE))) continue;
       const page = reading.get(offset) ?? this.readPage(offset).catch(() => undefined);
       reading.set(offset, page);
       await page;

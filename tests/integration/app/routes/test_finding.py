@@ -1,4 +1,4 @@
-"""Finding of a text in one conversation: what is found, in which order, and what is refused."""
+"""Finding of a text in one conversation: the messages that have it, their order, and refused queries."""
 
 import aiohttp
 import pytest

@@ -1,4 +1,4 @@
-r"""Chemistry on shared pages: what is read of `\ce{…}`, and what stays as it is."""
+r"""Chemistry on shared pages: formulas of `\ce{…}` that become TeX, and others that stay as they are."""
 
 import pytest
 

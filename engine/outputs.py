@@ -239,6 +239,10 @@ class RequestOutput:
         """Text before which the answer was cut, or "" if that text is unknown; None if the model ended the answer."""
         return self.stop_string if self.finish_reason == "stop" else ""
 
+    def with_text(self, text: str) -> "RequestOutput":
+        """Return the output with another text, and itself if its text is the same: that is most outputs of a stream."""
+        return self if text == self.text else replace(self, text=text)
+
 
 def joined(outputs: Sequence[RequestOutput]) -> RequestOutput:
     """Merge consecutive outputs of one request, at least one, into a single output."""

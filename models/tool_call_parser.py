@@ -106,6 +106,7 @@ class ToolCallParser:
         self._written = list[str]()
         self._marks = marks
         self._read_after = read
+        self._initials = frozenset((BREAK, *(mark[0] for mark in (*marks.starts, *marks.frames) if mark)))
         self._parallel = parallel
         self._num_calls = 0
         self._reader: CallReader | None = None
@@ -120,6 +121,9 @@ class ToolCallParser:
 
     def push(self, text: str) -> list[AnswerEvent]:
         """Add a piece of the answer, with control tokens by name, and return the events that it completes."""
+        if self._is_free(text):
+            self._note(text)
+            return [TextPiece(text)]
         parts = (text[at : at + _PART] for at in range(0, len(text), _PART))
         return self._counted(event for part in parts for event in self._read(part))
 
@@ -149,6 +153,11 @@ class ToolCallParser:
         """Parse a complete answer. cut_before: as in `finish`; only_complete: as in the constructor."""
         self._only_complete |= only_complete
         return parsed_of([*self.push(text), *self.finish(cut_before)])
+
+    def _is_free(self, text: str) -> bool:
+        """Return whether a text is shown as it is, as most pieces of a stream are. False if that is not certain."""
+        is_between = self._reader is not None or self._after_call or self._bare or self._due or self._held
+        return not is_between and text != "" and self._initials.isdisjoint(text)
 
     def _read(self, text: str) -> Iterator[AnswerEvent]:
         """Add text and yield the events that it completes."""

@@ -6,7 +6,6 @@ order.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Final, Literal, NotRequired, TypedDict, Unpack
 
 from app.apis.call_arguments import arguments_object
@@ -193,7 +192,7 @@ class ToolUseShape(MessageShape):
     def step(self, output: RequestOutput) -> bytes:
         """Return the events of a step. Text that is, or may become, part of a call is held back."""
         events = self._parser.push(output.text)
-        return super().step(replace(output, text="")) + self._blocks(events)
+        return super().step(output.with_text("")) + self._blocks(events)
 
     def ending(self, last: RequestOutput) -> bytes:
         """Return the text that was held back, the end of a cut call, and the end of the answer."""
@@ -204,7 +203,7 @@ class ToolUseShape(MessageShape):
         self._num_calls += len(parsed.calls)
         self._all_complete &= not self._parser.has_incomplete
         blocks = [_text_block(part) if isinstance(part, str) else self._whole_call(part) for part in parsed.parts]
-        return [*super()._content(replace(answer, text="")), *blocks]
+        return [*super()._content(answer.with_text("")), *blocks]
 
     def _whole_call(self, call: ToolCall) -> dict[str, Any]:
         return {**_tool_use_block(call.name), "input": arguments_object(call)}

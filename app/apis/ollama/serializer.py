@@ -7,7 +7,6 @@ has the figures instead of a text.
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -141,7 +140,7 @@ class OllamaToolShape(OllamaChatShape):
     def step(self, output: RequestOutput) -> bytes:
         """Return the lines of a step. Text that is, or may become, part of a call is held back."""
         events = self._parser.push(output.text)
-        return super().step(replace(output, text=text_of(events))) + self._call_lines(events)
+        return super().step(output.with_text(text_of(events))) + self._call_lines(events)
 
     def ending(self, last: RequestOutput) -> bytes:
         """Return the text that was held back, the calls, and the last line."""
@@ -152,7 +151,7 @@ class OllamaToolShape(OllamaChatShape):
     def whole(self, answer: RequestOutput) -> dict[str, Any]:
         """Return the response body."""
         parsed = self._parser.whole(answer.text, answer.cut_before)
-        return self._with_calls(super().whole(replace(answer, text=parsed.text)), parsed.calls)
+        return self._with_calls(super().whole(answer.with_text(parsed.text)), parsed.calls)
 
     def _call_lines(self, events: Iterable[AnswerEvent]) -> bytes:
         """Return a line for each call that ends among `events`."""

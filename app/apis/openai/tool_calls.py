@@ -1,7 +1,6 @@
 """Serializer for chat completions that may call tools."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from app.apis.openai.logprobs import ChatLogprobs
@@ -43,7 +42,7 @@ class ToolCallShape(ChatShape):
     def step(self, output: RequestOutput) -> bytes:
         """Return the chunks of a step. Text that is, or may become, part of a call is held back."""
         events = self._parser.push(output.text)
-        return super().step(replace(output, text=text_of(events))) + self._call_chunks(events)
+        return super().step(output.with_text(text_of(events))) + self._call_chunks(events)
 
     def reason(self, last: RequestOutput) -> bytes:
         """Return the text that was held back, the calls, and the finish reason."""
@@ -56,7 +55,7 @@ class ToolCallShape(ChatShape):
         parsed = self._parser.whole(answer.text, answer.cut_before)
         calls = parsed.calls
         self._num_calls, self._all_complete = len(calls), all(call.is_complete for call in calls)
-        choice = super().choice(replace(answer, text=parsed.text))
+        choice = super().choice(answer.with_text(parsed.text))
         if calls:
             choice["message"] |= {
                 "content": parsed.text or None,

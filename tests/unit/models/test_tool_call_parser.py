@@ -77,6 +77,12 @@ def test_calls_are_removed_from_text() -> None:
     assert parsed(f"Let me look.{START}{CALLS}{END} Done.") == Parsed(("Let me look.", WEATHER, NOW, " Done."))
 
 
+def test_a_late_end_of_a_call_is_no_text() -> None:
+    late = f"{START}{CALLS}", " Done", "]end", "."
+    marks = START, "]end"
+    assert events_of(list(late), marks=marks) == events_of(["".join(late)], marks=marks)
+
+
 @settings(deadline=None)
 @given(
     text=st.sampled_from(ANSWERS) | st.lists(st.sampled_from(PIECES), max_size=12).map("".join),

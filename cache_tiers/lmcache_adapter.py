@@ -43,7 +43,6 @@ with warnings.catch_warnings(), numba_stand_in():
     from lmcache.v1.distributed.l2_adapters import config as adapters
     from lmcache.v1.distributed.l2_adapters.base import L2AdapterInterface
     from lmcache.v1.distributed.l2_adapters.factory import register_l2_adapter_factory
-    from lmcache.v1.distributed.storage_manager import StorageManager
     from lmcache.v1.memory_management import MemoryObj
     from lmcache.v1.platform import create_event_notifier
 
@@ -92,6 +91,12 @@ class HostMemory:
         self._lock = threading.Lock()
         self._num_evicted = 0
         self._num_lost = 0
+
+    @property
+    def num_slots(self) -> int:
+        """Number of blocks for which memory is allocated."""
+        used, _ = self._l1.get_memory_usage()
+        return int(used // self._slot_nbytes)
 
     @property
     def num_evicted(self) -> int:
@@ -292,12 +297,3 @@ def lower_adapter(lower: LowerTiers, host_memory: HostMemory) -> adapters.L2Adap
 def index_listener(eviction_index: EvictionIndex) -> L1ManagerListener:
     """Return a listener that keeps `eviction_index` in step with LMCache's L1."""
     return _IndexListener(eviction_index)
-
-
-def end_eviction(manager: StorageManager) -> None:
-    """Stop LMCache's own eviction loops, so that only this process's policies evict from host memory.
-
-    The loops would wake every second for nothing and delay shutdown by as long. LMCache offers no other switch.
-    """
-    for controller in (*manager._eviction_controllers, manager._l2_eviction_controller):
-        controller._stop_flag.set()

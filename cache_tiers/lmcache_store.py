@@ -1,4 +1,4 @@
-"""The tiers below the device, on LMCache. Only this module, `lmcache_adapter` and the plug-in for NPUs use LMCache.
+"""The tiers below the device, on LMCache, which only the three modules `lmcache_*` and the plug-in for NPUs use.
 
 LMCache's L1 manager owns the host memory: allocation, read and write locks. LMCache's storage manager moves blocks
 between L1 and the lower tiers, through one adapter, in the background. Both run in this process, without a server or a
@@ -9,7 +9,6 @@ a second. The reasons for this half of LMCache and against its older engine are 
 # mypy: disable-error-code="import-untyped"
 
 import itertools
-import time
 import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -25,18 +24,19 @@ from cache_tiers.cpu.growing_memory import GrowingMemory
 from cache_tiers.cpu.pool import map_pool, pool_bytes
 from cache_tiers.cpu.shared_pool import SharedPool
 from cache_tiers.cpu.slot_book import SlotBook
+from cache_tiers.leak_check import PIECE, LeakCheck, complete
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.lmcache_adapter import (
     PINS_MEMORY,
     SMALLEST_WINDOW,
     HostMemory,
     blocks_of,
-    end_eviction,
     host_memory_at,
     index_listener,
     lower_adapter,
     object_key,
 )
+from cache_tiers.lmcache_parts import is_writing, names_in, open_manager
 from cache_tiers.lower_tier import LowerTier, LowerTierOpener, LowerTierOptions, TierMiss
 from cache_tiers.lower_tiers import LowerTiers
 from cache_tiers.mailbox import Mailbox
@@ -303,28 +303,43 @@ class LMCacheStore:
         cpu = CPUTierStats(used, capacity, self._host_memory.num_evicted, self._host_memory.num_lost, held)
         return StoreStats(cpu, self._lower.stats())
 
-    def _holds_read_locks_at_rest(self) -> bool:
-        """Return whether LMCache holds read locks although it writes nothing.
+    def check(self) -> None:
+        """Raise AssertionError for what `leak_check` finds."""
+        complete(self.leak_check())
+
+    def leak_check(self) -> LeakCheck:
+        """See KVTierStore. LMCache's own checks hold its lock for as long as they walk over all blocks."""
+        self._book.check()
+        assert not self._prefetches, f"the results of {len(self._prefetches)} prefetches were never collected"
+        assert self._l1.get_staging_memory_usage() == 0, "LMCache holds write locks"
+        slots = self._host_memory.num_slots
+        num_blocks, locked = 0, list[api.ObjectKey]()
+        for visited, name in enumerate(names_in(self._l1), 1):
+            # LMCache's threads may have removed it.
+            num_blocks += self._l1.get_object_state(name) is not None
+            if self._is_read_locked(name):
+                locked.append(name)
+            if visited % PIECE == 0:
+                yield 0.0
+        if slots == self._host_memory.num_slots:
+            assert slots == num_blocks, "LMCache holds memory of blocks that it does not have"
+        yield from self._check_read_locks(locked)
+
+    def _check_read_locks(self, locked: Sequence[api.ObjectKey]) -> LeakCheck:
+        """Check that no block stays locked while nothing is written.
 
         LMCache locks the blocks of a write before it counts the write, on a thread of its own, so a single look may
         come in between.
         """
         for _ in range(_LOOKS_AT_LOCKS):
-            status = self._manager.report_status()
-            writing = status["store_controller"]
-            is_writing = self._rewriting or writing["in_flight_task_count"] or writing["pending_keys_count"]
-            if is_writing or not status["l1_manager"]["read_locked_count"]:
-                return False
-            time.sleep(_BETWEEN_LOOKS_SECONDS)
-        return True
+            if self._rewriting or is_writing(self._manager) or not any(map(self._is_read_locked, locked)):
+                return
+            yield _BETWEEN_LOOKS_SECONDS
+        raise AssertionError("LMCache holds read locks")
 
-    def check(self) -> None:
-        """See KVTierStore. Call this only with no prefetch, copy or write in flight."""
-        self._book.check()
-        assert not self._prefetches, f"the results of {len(self._prefetches)} prefetches were never collected"
-        assert self._manager.report_status()["l1_manager"]["write_locked_count"] == 0, "LMCache holds write locks"
-        assert not self._holds_read_locks_at_rest(), "LMCache holds read locks"
-        assert self._manager.memcheck(), "LMCache's allocator is inconsistent"
+    def _is_read_locked(self, name: api.ObjectKey) -> bool:
+        state = self._l1.get_object_state(name)
+        return state is not None and state.read_lock.is_locked()
 
     def flush(self, timeout: float) -> bool:
         """See KVTierStore. Also return False if a lower tier refused or lost a block while the caller waited."""
@@ -446,7 +461,8 @@ def open_store(
     eviction_index = EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners))
     l1.register_listener(index_listener(eviction_index))
     host_memory = HostMemory(l1, eviction_index, block_nbytes, tiers, growing)
-    manager = StorageManager(
+    manager = open_manager(
+        l1,
         config.StorageManagerConfig(
             l1_manager_config=l1.config,
             eviction_config=config.EvictionConfig("noop"),
@@ -455,9 +471,7 @@ def open_store(
             prefetch_policy="retain" if keep_in_cpu else "default",
             prefetch_max_in_flight=max(1, min(8, size // (2 * _max_window(size, block_nbytes) * block_nbytes))),
         ),
-        _l1_managers=(l1,),
     )
-    end_eviction(manager)
     return LMCacheStore(
         l1, manager, block_nbytes, tiers, host_memory, keeps_in_cpu=keep_in_cpu, shared_pool=shared_pool
     )

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.fetches import Fetches
+from cache_tiers.leak_check import LeakCheck
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.loads import LoadOutcome, Loads
 from cache_tiers.owners import Owners
@@ -245,10 +246,10 @@ class TierManager:
         times += [LATE_POLL_SECONDS] if self._fetches.num_late or self.is_erasing or self._ahead.num_unfinished else []
         return min((each for each in times if each is not None), default=None)
 
-    def check(self) -> None:
-        """Raise AssertionError if anything is still held while no load and no job is in flight."""
+    def leak_check(self) -> LeakCheck:
+        """Check that nothing is held while no load and no job is in flight."""
         self.loads.check()
         warming = self._warming.is_busy or self._ahead.is_busy
         if not (len(self.loads) or self._fetches.num_late or warming or self.stores.num_copying):
             self._fetches.check()
-            self.store.check()
+            yield from self.store.leak_check()

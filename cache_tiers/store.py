@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cache_tiers.block_key import BlockKey, Owner
+from cache_tiers.leak_check import LeakCheck
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.lower_tier import LowerTierStats, TierMiss
 from cache_tiers.tier import TierId
@@ -177,8 +178,8 @@ class KVTierStore(Protocol):
     def stats(self) -> StoreStats:
         """Return the current statistics. The call is cheap: it happens once a second and for every /metrics request."""
 
-    def check(self) -> None:
-        """Raise AssertionError if a lock or a reserved slot has no owner."""
+    def leak_check(self) -> LeakCheck:
+        """Check that each lock and each reserved slot has an owner, while no prefetch and no copy is in flight."""
 
     def flush(self, timeout: float) -> bool:
         """Block until the lower tiers have received and erased all they should. Return False after `timeout` seconds.

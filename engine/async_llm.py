@@ -98,6 +98,7 @@ class AsyncLLMEngine:
         self.gave_up = asyncio.Event()
         self.why_gave_up = ""
         self._checked = time.monotonic()
+        self._leak: str | None = None
         self._rebuilds = RestartBudget((0.0,) * MAX_REBUILDS, REBUILD_SECONDS)
         engine.core.on_doubt = self._wake.set
         self.prefixes = StoredPrefixes(
@@ -443,25 +444,33 @@ class AsyncLLMEngine:
     async def _rest(self) -> None:
         """Sleep until a request arrives, or until a tier may have results."""
         self._wake.clear()
+        # Blocks that wait for an unavailable tier may wait for days, so they do not count here.
+        if not self._engine.has_unfinished_requests() and self._engine.core.is_quiet:
+            await self._check_when_idle()
         delay = self._engine.core.next_poll_seconds()
         if delay is None and (self._engine.has_unfinished_requests() or self._stopping):
             delay = STALLED_POLL_SECONDS
-        # Blocks that wait for an unavailable tier may wait for days, so they do not count here.
-        if not self._engine.has_unfinished_requests() and self._engine.core.is_quiet:
-            self._check_when_idle()
         timer = asyncio.get_running_loop().call_later(delay, self._wake.set) if delay is not None else None
         await self._wake.wait()
         if timer is not None:
             timer.cancel()
 
-    def _check_when_idle(self) -> None:
+    async def _check_when_idle(self) -> None:
+        """Check for leaks, unless that was done recently. Drop the check as soon as there is something else to do."""
         if time.monotonic() - self._checked < CHECK_EVERY_SECONDS:
             return
-        self._checked = time.monotonic()
+        leak = None
         try:
-            self._engine.check()
-        except AssertionError:
-            logger.exception("the check of the block pool failed: blocks are leaking. Please report this defect")
+            for seconds in self._engine.leak_check():
+                await asyncio.sleep(seconds)
+                if self._wake.is_set():
+                    return
+        except AssertionError as error:
+            leak = str(error)
+            if leak != self._leak:
+                logger.exception("the check of the block pool failed: blocks are leaking. Please report this defect")
+        self._leak = leak
+        self._checked = time.monotonic()
 
     def _deliver(self, output: RequestOutput) -> None:
         stream = self._streams.get(output.request_id)

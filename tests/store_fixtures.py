@@ -61,3 +61,4 @@ def assert_nothing_leaked(store: LMCacheStore) -> None:
     """Wait for the last write to succeed or fail, and assert that no lock or slot is held."""
     until(lambda: store.stats().pending_writes == 0)
     store.check()
+    assert store._manager.memcheck(), "LMCache's allocator is inconsistent"

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from cache_tiers.block_key import BlockKey, Owner, block_key, owner_of
+from cache_tiers.leak_check import PIECE, LeakCheck, complete
 from cache_tiers.owners import Owners
 from cache_tiers.shares import MemoryShares
 from engine.kv.packed_ids import packed
@@ -50,6 +51,7 @@ class BlockPool:
         self._on_evict = on_evict
         self._num_evicted = 0
         self._num_lost = 0
+        self._num_unsaved = 0
 
     @property
     def num_blocks(self) -> int:
@@ -83,8 +85,8 @@ class BlockPool:
 
     @property
     def num_unsaved(self) -> int:
-        """Number of blocks that wait to be copied to the tier below. Takes time linear in the number of blocks."""
-        return sum(block.is_unsaved for block in self._blocks)
+        """Number of blocks that wait to be copied to the tier below."""
+        return self._num_unsaved
 
     @property
     def held(self) -> Mapping[Owner, int]:
@@ -117,11 +119,13 @@ class BlockPool:
         """Mark a published block in use as unsaved: until `mark_saved`, its owner's saved blocks are evicted first."""
         assert block.key is not None
         assert block.ref_count > 0
+        self._num_unsaved += not block.is_unsaved
         block.is_unsaved = True
 
     def mark_saved(self, key: BlockKey) -> None:
         """Mark the block of `key` as saved: it is being copied to the tier below, or is there."""
         block = self._by_key[key]
+        self._num_unsaved -= block.is_unsaved
         if block.ref_count == 0:
             self._leave_queue(block)
             block.is_unsaved = False
@@ -244,30 +248,58 @@ class BlockPool:
 
     def check(self) -> None:
         """Raise AssertionError if a block is both free and used, lost, found under a wrong key, or charged wrongly."""
-        queued = {owner: list(queue) for owner, queue in self._unused.items()}
-        empty = list(self._empty)
-        free = [*empty, *(block for blocks in queued.values() for block in blocks)]
-        assert len(free) == self._num_free, "the count of free blocks is wrong"
-        assert all(block.ref_count == 0 for block in free), "a free block still has references"
-        used = sum(block.ref_count > 0 for block in self._blocks)
-        assert len(free) + used == len(self._blocks), "a block is neither free nor used"
-        assert all(block.key == key for key, block in self._by_key.items()), "a key maps to the wrong block"
-        assert len(self._partials) == sum(b.partial_of is not None for b in self._blocks), (
-            "the index of partial blocks is incomplete"
-        )
-        assert len(self._by_key) == sum(b.key is not None for b in self._blocks), "a published block is not indexed"
-        assert all(block.key is None and block.owner is None for block in empty), "an empty block has a key or an owner"
-        assert all(queued.values()), "an owner has an empty queue"
-        assert all(b.key is not None and owner_of(b.key) == owner for owner in queued for b in queued[owner]), (
-            "a block is in another owner's queue"
-        )
-        unsaved = [block for block in self._blocks if block.is_unsaved]
-        assert all(block.key is not None for block in unsaved), "an unsaved block has no key"
-        assert all(sum(b.is_unsaved for b in queued[owner]) == self._unused[owner].num_unsaved for owner in queued), (
-            "a queue miscounts its unsaved blocks"
-        )
-        charged = Counter(block.owner for block in self._blocks if block.ref_count or block.key is not None)
-        assert dict(charged) == dict(self._shares.held), "an owner is charged for blocks that it does not hold"
+        complete(self.leak_check())
+
+    def leak_check(self) -> LeakCheck:
+        """Check as `check` does, in pieces."""
+        yield from self._check_blocks()
+        yield from self._check_queues()
+
+    def _check_blocks(self) -> LeakCheck:
+        used = published = partial = unsaved = 0
+        charged: Counter[Owner | None] = Counter()
+        for visited, block in enumerate(self._blocks, 1):
+            used += block.ref_count > 0
+            unsaved += block.is_unsaved
+            partial += block.partial_of is not None
+            if block.key is not None:
+                published += 1
+                assert self._by_key.get(block.key) is block, "a published block is not indexed"
+            else:
+                assert not block.is_unsaved, "an unsaved block has no key"
+            if block.ref_count or block.key is not None:
+                charged[block.owner] += 1
+            if visited % PIECE == 0:
+                yield 0.0
+        assert used == self.num_used, "a block is neither free nor used"
+        assert published == len(self._by_key), "a key maps to the wrong block"
+        assert partial == len(self._partials), "the index of partial blocks is incomplete"
+        assert unsaved == self._num_unsaved, "the count of unsaved blocks is wrong"
+        for visited, (owner, count) in enumerate(self._shares.held.items(), 1):
+            assert charged.pop(owner, 0) == count, "an owner is charged for blocks that it does not hold"
+            if visited % PIECE == 0:
+                yield 0.0
+        assert not charged, "an owner is not charged for blocks that it holds"
+
+    def _check_queues(self) -> LeakCheck:
+        free = 0
+        for block in self._empty:
+            assert block.ref_count == 0, "a free block still has references"
+            assert block.key is None and block.owner is None, "an empty block has a key or an owner"  # noqa: PT018
+            free += 1
+            if free % PIECE == 0:
+                yield 0.0
+        for owner, line in self._unused.items():
+            assert len(line), "an owner has an empty queue"
+            for place, block in enumerate(line):
+                assert block.ref_count == 0, "a free block still has references"
+                assert block.key is not None, "a block in a queue has no key"
+                assert owner_of(block.key) == owner, "a block is in another owner's queue"
+                assert block.is_unsaved == (place >= line.num_saved), "a queue miscounts its unsaved blocks"
+                free += 1
+                if free % PIECE == 0:
+                    yield 0.0
+        assert free == self._num_free, "the count of free blocks is wrong"
 
     def _take(self, owner: Owner) -> KVCacheBlock:
         # Charge the owner first: between owners that hold the same amount, the one that allocates evicts its own block.
@@ -303,6 +335,7 @@ class BlockPool:
         del self._by_key[key]
         if block.partial_of is not None:
             self._partials.remove(block.partial_of, packed(block.token_ids))
+        self._num_unsaved -= block.is_unsaved
         block.key, block.partial_of, block.token_ids, block.is_unsaved = None, None, (), False
         if block.ref_count == 0:
             self._empty_out(block)

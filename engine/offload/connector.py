@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from cache_tiers.block_key import BlockKey, block_key
+from cache_tiers.leak_check import LeakCheck
 from cache_tiers.manager import TierManager
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.kv.block_manager import BlockManager
@@ -477,10 +478,10 @@ class OffloadConnector:
                 self._offer(block)
             self._blocks.pool.release([block])
 
-    def check(self) -> None:
-        """Raise AssertionError if a pin or a load has no owner, or a block waits to be stored and never is."""
+    def leak_check(self) -> LeakCheck:
+        """See TierConnector."""
         assert len(self._restoring) + self.hints.is_promoting == len(self.tiers.loads), "a load has no owner"
         assert self._blocks.pool.num_unsaved == self.tiers.stores.num_unstored, (
             "an unsaved block is not going to be stored"
         )
-        self.tiers.check()
+        yield from self.tiers.leak_check()

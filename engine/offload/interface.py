@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.leak_check import LeakCheck
 from cache_tiers.manager import TierManager
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.outputs import MissReason
@@ -126,5 +127,5 @@ class TierConnector(Protocol):
         Return None while it is not known.
         """
 
-    def check(self) -> None:
-        """Raise AssertionError if a pin or a load has no owner, or a block waits for a store that never comes."""
+    def leak_check(self) -> LeakCheck:
+        """Check that each pin and each load has an owner, and that each block that waits to be stored will be."""

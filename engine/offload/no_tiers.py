@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.leak_check import LeakCheck
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.outputs import MissReason
 from engine.request import Request
@@ -128,5 +129,6 @@ class NoTiers:
         """Return True."""
         return True
 
-    def check(self) -> None:
-        """Do nothing."""
+    def leak_check(self) -> LeakCheck:
+        """Check nothing."""
+        return iter(())

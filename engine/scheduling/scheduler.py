@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cache_tiers.block_key import BlockKey
+from cache_tiers.leak_check import LeakCheck, complete
 from cache_tiers.transfer import TransferJob
 from engine.errors import OverloadedError
 from engine.kv.block_manager import BlockManager
@@ -470,8 +471,12 @@ class Scheduler:
 
     def check(self) -> None:
         """Raise AssertionError if blocks leak: free + used == total, and every used block has a request or a copy."""
-        self.blocks.pool.check()
-        self.connector.check()
+        complete(self.leak_check())
+
+    def leak_check(self) -> LeakCheck:
+        """Check as `check` does, in pieces."""
+        yield from self.blocks.pool.leak_check()
+        yield from self.connector.leak_check()
         held = {block.block_id for request in self._states for block in request.blocks}
         idle = self.blocks.num_copied == 0 and self.connector.is_quiet
         if idle:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import LeastRecentlyUsed
 from cache_tiers.cpu.eviction_index import EvictionIndex
+from cache_tiers.leak_check import LeakCheck, complete
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.lower_tier import LowerTierStats, TierMiss, TierMissReason
 from cache_tiers.owners import Owners
@@ -475,6 +476,10 @@ class ToyStore:
         return StoreStats(CPUTierStats(len(self.ready), self.capacity), {REDIS.id: redis})
 
     def check(self) -> None:
+        complete(self.leak_check())
+
+    def leak_check(self) -> LeakCheck:
+        yield 0.0
         assert not any(self.locks.values()), "a read lock has no owner"
         assert not self.reserved, "a reserved slot has no owner"
         assert self.eviction_index.held == Counter(map(owner_of, self.ready)), (

@@ -5,6 +5,7 @@ from resource import RUSAGE_THREAD, getrusage
 
 import pytest
 
+from cache_tiers import lmcache_store
 from cache_tiers.lmcache_store import open_store
 from tests.store_rig import BLOCK, POOL, SEAL, Rig, Rigs, key, keys, payload
 
@@ -213,3 +214,20 @@ def test_reserved_slots_are_backed_by_memory(rigs: Rigs) -> None:
 def test_store_without_any_tier_is_refused() -> None:
     with pytest.raises(ValueError, match="all lower tiers are off"):
         open_store(block_nbytes=BLOCK, cpu_bytes=0, lower=[], seal=SEAL, keep_in_cpu=False, eviction="lru")
+
+
+def test_leak_check_visits_few_blocks_at_a_time(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lmcache_store, "PIECE", 8)
+    rig.put(keys(range(100)))
+    visited, intact = list[object](), rig.store._l1.get_object_state
+
+    def watched(name: object) -> object:
+        visited.append(name)
+        return intact(name)
+
+    monkeypatch.setattr(rig.store._l1, "get_object_state", watched)
+    largest = total = 0
+    for _ in rig.store.leak_check():
+        largest, total = max(largest, len({*visited})), total + len({*visited})
+        visited.clear()
+    assert (largest, total + len({*visited})) == (8, 100)

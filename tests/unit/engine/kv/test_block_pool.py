@@ -1,7 +1,12 @@
+from typing import Any
+
 import pytest
 
 from cache_tiers.block_key import BlockKey, Owner, block_key
+from cache_tiers.leak_check import PIECE
+from engine.kv import block_pool
 from engine.kv.block_pool import BlockPool
+from engine.kv_block import KVCacheBlock
 
 ME = Owner(b"myself..")
 A, B = BlockKey(ME + b"a" * 24), BlockKey(ME + b"b" * 24)
@@ -101,3 +106,29 @@ def test_erased_tail_is_not_found() -> None:
     pool.erase([block_key(A, (1, 2))])
     pool.check()
     assert pool.find_partial(A, (1, 2)) is None
+
+
+def test_leak_check_visits_few_blocks_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    visited = set[int]()
+
+    class WatchedBlock(KVCacheBlock):
+        def __getattribute__(self, name: str) -> Any:
+            if name == "ref_count":
+                visited.add(object.__getattribute__(self, "block_id"))
+            return object.__getattribute__(self, name)
+
+    monkeypatch.setattr(block_pool, "KVCacheBlock", WatchedBlock)
+    pool = BlockPool(20 * PIECE)
+    for number in range(10 * PIECE):
+        owner = Owner(b"owner%03d" % (number % 300))
+        [block] = pool.allocate(1, owner)
+        pool.publish(block, BlockKey(owner + b"%024d" % number), (number,))
+        if number % 3:
+            pool.release([block])
+    largest, seen = 0, set[int]()
+    visited.clear()
+    for _ in pool.leak_check():
+        largest, seen = max(largest, len(visited)), seen | visited
+        visited.clear()
+    assert largest <= PIECE
+    assert len(seen | visited) == pool.num_blocks

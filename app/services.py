@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -65,6 +66,8 @@ if TYPE_CHECKING:
     from app.storage.replicas import ReplicaStore
 
 JOIN_SECONDS = 5.0
+MAX_BOUND = 256
+"""Tenants whose services are kept. Those of another tenant are bound again, which takes less than a millisecond."""
 
 logger = logging.getLogger(__name__)
 
@@ -128,8 +131,8 @@ class Services:
     share_links: bool
     shared_pages: SharedPages
     token_prices: TokenPrices | None = None
-    _of_tenants: dict[str, "Services"] = field(default_factory=dict, repr=False)
-    """Services that `of` has bound, by tenant: at most as many as there are keys."""
+    _of_tenants: OrderedDict[str, "Services"] = field(default_factory=OrderedDict, repr=False)
+    """Services that `of` has bound, by tenant, the last used ones last. Only the database and the gates have state."""
 
     @classmethod
     async def open(
@@ -349,6 +352,9 @@ class Services:
         bound = self._of_tenants.get(tenant)
         if bound is None:
             bound = self._of_tenants[tenant] = self._bind(tenant)
+            if len(self._of_tenants) > MAX_BOUND:
+                self._of_tenants.popitem(last=False)
+        self._of_tenants.move_to_end(tenant)
         return bound
 
     def _bind(self, tenant: str) -> "Services":

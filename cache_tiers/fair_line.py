@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from cache_tiers.block_key import Owner
 from cache_tiers.owners import Owners
+from cache_tiers.service_account import ServiceAccounts
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -27,9 +28,8 @@ class FairLine(Generic[K, V]):
     """
 
     def __init__(self, owners: Owners) -> None:
-        self._owners = owners
+        self._accounts = ServiceAccounts(owners.weight)
         self._lines: dict[Owner, OrderedDict[K, V]] = {}
-        self._served: dict[Owner, float] = {}
         self._now = 0.0
         self._length = 0
 
@@ -45,7 +45,7 @@ class FairLine(Generic[K, V]):
         line = self._lines.get(owner)
         if line is None:
             line = self._lines[owner] = OrderedDict()
-            self._served[owner] = max(self._served.get(owner, 0.0), self._now)
+            self._accounts.join(owner, self._now)
         assert key not in line
         line[key] = value
         self._length += 1
@@ -53,7 +53,7 @@ class FairLine(Generic[K, V]):
     def next(self, except_for: Collection[Owner] = ()) -> Turn[K, V] | None:
         """Return the item whose turn it is, without the items of the owners `except_for`; None if there is none."""
         waiting = [owner for owner in self._lines if owner not in except_for] if except_for else self._lines
-        owner = min(waiting, key=self._served.__getitem__, default=None)
+        owner = min(waiting, key=self._accounts.level, default=None)
         return None if owner is None else Turn(owner, *next(iter(self._lines[owner].items())))
 
     def newest(self, owner: Owner) -> Turn[K, V]:
@@ -62,8 +62,8 @@ class FairLine(Generic[K, V]):
 
     def serve(self, turn: Turn[K, V], size: float = 1.0) -> None:
         """Take out an item and charge its owner `size`."""
-        self._now = max(self._now, self._served[turn.owner])
-        self._served[turn.owner] += size / self._owners.weight(turn.owner)
+        self._now = max(self._now, self._accounts.level(turn.owner))
+        self._accounts.charge(turn.owner, size)
         self._take(turn.owner, turn.key)
 
     def remove(self, owner: Owner, key: K) -> V | None:
@@ -76,14 +76,9 @@ class FairLine(Generic[K, V]):
         self._length -= 1
         if not line:
             del self._lines[owner]
-            self._forget_past()
+            if self._lines:
+                self._accounts.forget(self._now, self._lines)
+            else:
+                self._accounts.reset()
+                self._now = 0.0
         return value
-
-    def _forget_past(self) -> None:
-        """Drop accounts that no longer affect the order: all of them once no item waits."""
-        if not self._lines:
-            self._served, self._now = {}, 0.0
-        elif len(self._served) > 64 + 2 * len(self._lines):
-            self._served = {
-                owner: served for owner, served in self._served.items() if served > self._now or owner in self._lines
-            }

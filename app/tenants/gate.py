@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from types import MappingProxyType
+from weakref import WeakValueDictionary
 
 from starlette.requests import Request
 
@@ -41,12 +42,12 @@ class TenantGate:
         limits_of: Callable[[str], TenantLimits],
         clock: Callable[[], float],
         long_texts: "LongTexts",
-        note_use: Callable[[str], None],
+        note_use: Callable[["TenantGate"], None],
         former: OwedUse = NOTHING_OWED,
     ) -> None:
         """Make the gate.
 
-        note_use: called with the tenant whenever its use changes.
+        note_use: called with the gate whenever its use changes.
         former: use that was owed when the server stopped.
         """
         self.tenant = tenant
@@ -106,6 +107,11 @@ class TenantGate:
         self._started.add(stream.request_id)
         return MeteredStream(stream, self._count)
 
+    @property
+    def owes(self) -> bool:
+        """Whether there is use that is not paid for."""
+        return self._requests.debt.seconds > 0 or self._tokens.debt.seconds > 0
+
     def take_added(self) -> OwedUse:
         """Return the use since the last call, which the caller adds to the total of all servers."""
         return OwedUse(self._requests.take_added(), self._tokens.take_added())
@@ -160,12 +166,12 @@ class TenantGate:
     def _count_requests(self, count: int) -> None:
         self._requests.add(count, self._limits_of(self.tenant).requests_per_minute)
         self.used += Use(requests=count)
-        self._note_use(self.tenant)
+        self._note_use(self)
 
     def _count(self, num_tokens: int) -> None:
         self._tokens.add(num_tokens, self._limits_of(self.tenant).tokens_per_minute)
         self.used += Use(tokens=num_tokens)
-        self._note_use(self.tenant)
+        self._note_use(self)
 
 
 def _reached(limit: LimitName, text: str, seconds: float) -> LimitReachedError:
@@ -215,7 +221,7 @@ class LongTexts:
 
 
 class TenantGates:
-    """Owner of the gates: one for each tenant that ever sent a request, at most as many as there are keys.
+    """Owner of the gates. A gate is kept as long as its tenant owes, has use that is not stored, or is being served.
 
     Regular work visits only the gates with use since the last time, since there may be many thousands.
     """
@@ -235,22 +241,21 @@ class TenantGates:
         self._clock = clock
         self._former = dict(former)
         self._long_texts = LongTexts()
-        self._gates: dict[str, TenantGate] = {}
-        self._with_new_debt = set[str]()
-        self._with_new_use = set[str]()
-        self._owing = set[str]()
-        """Tenants whose gates may hold a debt."""
+        self._gates = WeakValueDictionary[str, TenantGate]()
+        self._with_new_debt: dict[str, TenantGate] = {}
+        self._with_new_use: dict[str, TenantGate] = {}
+        self._owing: dict[str, TenantGate] = {}
+        """Gates that may hold a debt."""
 
     def of(self, tenant: str) -> TenantGate:
         """Return the tenant's gate."""
         gate = self._gates.get(tenant)
         if gate is None:
             former = self._former.pop(tenant, NOTHING_OWED)
+            gate = TenantGate(tenant, self._limits_of, self._clock, self._long_texts, self._note_use, former)
+            self._gates[tenant] = gate
             if former:
-                self._owing.add(tenant)
-            gate = self._gates[tenant] = TenantGate(
-                tenant, self._limits_of, self._clock, self._long_texts, self._note_use, former
-            )
+                self._owing[tenant] = gate
         return gate
 
     def live(self, tenant: str, engine: Backend) -> int:
@@ -260,38 +265,36 @@ class TenantGates:
 
     def take_added(self) -> dict[str, OwedUse]:
         """Return the use of each tenant since the last call, without tenants that used nothing."""
-        noted, self._with_new_debt = self._with_new_debt, set()
-        added = {tenant: self._gates[tenant].take_added() for tenant in noted}
+        noted, self._with_new_debt = self._with_new_debt, {}
+        added = {tenant: gate.take_added() for tenant, gate in noted.items()}
+        for tenant, gate in noted.items():
+            if not gate.owes:
+                self._owing.pop(tenant, None)
         return {tenant: use for tenant, use in added.items() if use}
 
     def give_back(self, added: Mapping[str, OwedUse]) -> None:
         """Take back use that could not be added to the total."""
         for tenant, use in added.items():
-            self._gates[tenant].give_back(use)
-            self._with_new_debt.add(tenant)
+            gate = self._with_new_debt[tenant] = self.of(tenant)
+            gate.give_back(use)
 
     def settle(self, totals: Mapping[str, OwedUse]) -> None:
         """Continue with what each tenant owes to all servers. A tenant that is not in `totals` owes nothing."""
-        for tenant in self._owing | totals.keys():
-            if tenant in self._gates:
-                self._gates[tenant].settle(totals.get(tenant, NOTHING_OWED))
-        self._owing = self._with_new_debt | (totals.keys() & self._gates.keys())
-        self._former = {tenant: owed for tenant, owed in totals.items() if tenant not in self._gates}
+        owing = self._owing | {tenant: gate for tenant in totals if (gate := self._gates.get(tenant)) is not None}
+        for tenant, gate in owing.items():
+            gate.settle(totals.get(tenant, NOTHING_OWED))
+        self._former = {tenant: owed for tenant, owed in totals.items() if tenant not in owing}
+        self._owing = {t: gate for t, gate in owing.items() if t in totals or t in self._with_new_debt}
 
     def take_used(self) -> dict[str, Use]:
         """Return what each tenant used since the last call, without tenants that used nothing."""
-        noted, self._with_new_use = self._with_new_use, set()
-        used = {tenant: self._gates[tenant].take_used() for tenant in noted}
+        noted, self._with_new_use = self._with_new_use, {}
+        used = {tenant: gate.take_used() for tenant, gate in noted.items()}
         return {tenant: use for tenant, use in used.items() if use != Use()}
 
-    def used(self) -> Use:
-        """Sum up the use of all tenants since the server started."""
-        return sum((gate.used for gate in self._gates.values()), Use())
-
-    def _note_use(self, tenant: str) -> None:
-        self._with_new_debt.add(tenant)
-        self._with_new_use.add(tenant)
-        self._owing.add(tenant)
+    def _note_use(self, gate: TenantGate) -> None:
+        for noted in (self._with_new_debt, self._with_new_use, self._owing):
+            noted[gate.tenant] = gate
 
 
 def gate_of(request: Request) -> TenantGate:

@@ -66,6 +66,7 @@ class TokenBucket:
     def give_back(self, added: Debt) -> None:
         """Take back use that could not be added to the total."""
         self._added += added.seconds
+        self._per_minute = self._per_minute or added.per_minute
 
     def settle(self, total: Debt) -> None:
         """Continue with the total as it is now. Use since the last `take_added` is not in it yet."""

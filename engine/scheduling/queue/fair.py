@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from math import ceil
 
+from cache_tiers.service_account import ServiceAccounts
 from engine.request import Request
 from engine.scheduling.queue.line import Line
 
@@ -34,10 +35,9 @@ class _TenantLine:
 class FairQueue:
     """A RequestQueue with one Line per tenant.
 
-    `_served[tenant]` is the virtual service: tokens computed for the tenant, divided by its weight. When the tenant
-    starts to wait, the value is raised to the smallest one among waiting tenants, so that idleness earns no credit.
-    Between two tenants that always wait, the values differ by at most the tokens that one step and one tenant's running
-    requests can compute.
+    `_accounts` has the virtual service of each tenant: tokens computed for the tenant, divided by its weight. When the
+    tenant starts to wait, the value is raised to the smallest one among waiting tenants. Between two tenants that
+    always wait, the values differ by at most the tokens that one step and one tenant's running requests can compute.
 
     A tenant without a turn for `max_wait` seconds is next. As in a Line, overdue tenants get at most every second turn.
     Tenants become overdue, not requests. Otherwise all requests of a tenant that floods the queue would be overdue, and
@@ -52,7 +52,7 @@ class FairQueue:
         self._max_wait = max_wait
         self._weights = weights
         self._lines: dict[str, _TenantLine] = {}
-        self._served: dict[str, float] = {}
+        self._accounts = ServiceAccounts(self.weight_of)
         self._last_left: str | None = None
         self._overdue_had_turn = False
         self._length = 0
@@ -73,7 +73,7 @@ class FairQueue:
         tenant = request.tenant
         mine = self._lines.get(tenant)
         if mine is None:
-            self._served[tenant] = max(self._served.get(tenant, 0.0), self._least_served())
+            self._accounts.join(tenant, self._least_served())
             mine = self._lines[tenant] = _TenantLine(tenant, Line(self._max_wait), request.wait_began + request.waited)
         mine.line.add(request)
         self._length += 1
@@ -81,7 +81,7 @@ class FairQueue:
     def candidates(self, now: float) -> Sequence[Request]:
         """Return the next request of each tenant: the overdue tenant's first, then the least served first."""
         overdue = self._next_overdue(now)
-        lines = nsmallest(MAX_CANDIDATES, self._lines.values(), key=lambda mine: self._served[mine.tenant])
+        lines = nsmallest(MAX_CANDIDATES, self._lines.values(), key=lambda mine: self._accounts.level(mine.tenant))
         if overdue is not None:
             lines = [overdue, *(mine for mine in lines if mine is not overdue)]
         return [request for mine in lines if (request := mine.line.peek(now)) is not None]
@@ -109,7 +109,7 @@ class FairQueue:
 
     def charge(self, request: Request, num_tokens: int) -> None:
         """Charge `num_tokens` to the tenant. Tokens that are recomputed after a preemption are charged again."""
-        self._served[request.tenant] += num_tokens / self.weight_of(request.tenant)
+        self._accounts.charge(request.tenant, num_tokens)
 
     def level(self, request: Request) -> float:  # noqa: ARG002
         """Return 0.0 for every request: a priority orders the requests of one tenant, not those of several."""
@@ -134,12 +134,13 @@ class FairQueue:
         tenant has ever waited, return 0.0.
         """
         names = self._lines or ([self._last_left] if self._last_left is not None else [])
-        return min((self._served[name] for name in names), default=0.0)
+        return min(map(self._accounts.level, names), default=0.0)
 
     def _close_if_empty(self, mine: _TenantLine) -> None:
         if not mine.line:
             del self._lines[mine.tenant]
             self._last_left = mine.tenant
+            self._accounts.forget(self._least_served(), self._lines or {mine.tenant})
 
     def _next_overdue(self, now: float) -> _TenantLine | None:
         if not self._lines:

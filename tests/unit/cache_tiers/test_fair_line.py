@@ -80,4 +80,4 @@ def test_accounts_of_past_owners_are_forgotten() -> None:
     for number in range(1000):
         line.add(Owner(b"%d" % number), "x", 1)
         serve(line, 1)
-    assert len(line._served) < 100
+    assert len(line._accounts) < 100

@@ -3,7 +3,7 @@
 import pytest
 
 from app.tenants.gate import TenantGate, TenantGates
-from app.tenants.limits import TenantLimits
+from app.tenants.limits import NO_LIMITS, TenantLimits
 from app.tenants.owed_use import OwedUse
 from app.tenants.token_bucket import Debt
 from app.tenants.use import Use
@@ -92,3 +92,37 @@ def test_use_during_a_settlement_is_not_forgotten(gates: TenantGates) -> None:
     assert gates.take_added() != {}
     gates.settle({})
     assert debt_of(gates, "alice") == 0
+
+
+@pytest.mark.parametrize("limits", [LIMITS, NO_LIMITS])
+def test_tenants_that_are_gone_are_forgotten(clock: Clock, limits: TenantLimits) -> None:
+    gates = TenantGates(lambda _: limits, clock)
+    for number in range(3000):
+        gates.of(f"tenant-{number}")._count_requests(1)
+        if number % 10 == 9:
+            gates.take_used()
+            added = gates.take_added()
+            assert len(added) == (10 if limits is LIMITS else 0)
+            if added:
+                gates.settle(added)
+                clock.now += 60.0
+                gates.settle({})
+    assert len(gates._gates) == 0
+    assert not gates._owing
+
+
+def test_gate_of_a_tenant_that_owes_is_kept(gates: TenantGates) -> None:
+    gates.of("alice")._count_requests(30)
+    gates.take_used()
+    gates.settle(gates.take_added())
+    assert (list(gates._gates), debt_of(gates, "alice")) == (["alice"], 30)
+
+
+def test_use_in_doubt_counts_for_a_tenant_that_is_gone(gates: TenantGates, clock: Clock) -> None:
+    gates.of("alice")._count_requests(30)
+    gates.take_used()
+    added = gates.take_added()
+    gates.settle({})
+    assert len(gates._gates) == 0
+    gates.give_back(added)
+    assert gates.take_added() == added

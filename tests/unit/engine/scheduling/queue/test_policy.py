@@ -223,3 +223,14 @@ def test_removed_request_leaves_no_tenant_queue_behind() -> None:
     assert peek(queue, 0.0) is None
     assert len(queue) == 0
     assert all(accepts(queue, "other") for _ in range(2))
+
+
+def test_tenants_that_are_gone_are_forgotten() -> None:
+    queue = FairQueue(100, inf, {})
+    for order in range(5000):
+        queue.add(bare_request(order, tenant=f"tenant-{order}"))
+        serve(queue, 0.0, tokens=10)
+        if order % 10 == 0:
+            queue.add(bare_request(10_000 + order, tenant=f"tenant-{order}"))
+            serve(queue, 0.0, tokens=10)
+    assert len(queue._accounts) < 200

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any, TypeVar
 
 import pytest
 
 from app.access.key_ring import KeyRing
 from app.storage import access
 from app.storage.access import AccessReading
+from app.storage.connection import Connection
 from app.storage.keys import Login
 from app.storage.store import Store
 from app.tenants.limits import TenantLimits
@@ -17,6 +19,7 @@ from tests.many_accounts import add_accounts
 
 ADA = Identity("https://login.example", "ada", "Ada", "ada@example.org", ("staff",))
 Step = Callable[[], Awaitable[object]]
+T = TypeVar("T")
 
 
 async def ring_of(store: Store) -> KeyRing:
@@ -85,6 +88,39 @@ async def test_reading_contains_only_the_rows_that_have_changed(store: Store) ->
     await store.limits.set("team-000003", TenantLimits())
     reading = await store.access.read(before.place)
     assert (reading.is_whole, rows_of(reading)) == (False, 2)
+
+
+async def test_second_without_changes_costs_one_query(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    await add_accounts(store, 50)
+    ring = await ring_of(store)
+    queries = list[str]()
+
+    class Watched:
+        """A connection whose queries are noted."""
+
+        def __init__(self, connection: Connection) -> None:
+            self.connection = connection
+
+        def __getattr__(self, name: str) -> Any:
+            def noted(sql: str, *given: Any) -> Any:
+                queries.append(sql)
+                return getattr(self.connection, name)(sql, *given)
+
+            return noted
+
+    read_keys = store.database.read_keys
+
+    async def watched(work: Callable[[Any], T]) -> T:
+        return await read_keys(lambda connection: work(Watched(connection)))
+
+    monkeypatch.setattr(store.database, "read_keys", watched)
+    for _ in range(3):
+        await ring.read()
+    assert (len(queries), all("FROM access_change" in query for query in queries)) == (3, True)
+    queries.clear()
+    await store.keys.revoke(f"{7:012x}")
+    await ring.read()
+    assert [query.split(" FROM ")[1].split()[0] for query in queries] == ["access_change", "api_key"]
 
 
 async def test_names_of_a_reading_are_read_in_batches(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

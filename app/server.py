@@ -232,8 +232,7 @@ async def _serve(
         prefix_rules=PrefixRules.chosen(
             removed=settings.removed_lines,
             moved=settings.moved_lines,
-            keeps_lines=settings.keep_volatile_lines,
-            keeps_tool_order=settings.keep_tool_order,
+            as_sent=settings.prompts_as_sent,
         ),
         accounts=replace(accounts_of(settings), secret=load_secret(settings.secret_file)),
         share_links=settings.share_links,

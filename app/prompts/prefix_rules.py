@@ -47,19 +47,19 @@ class PrefixRules:
     sorts_tools: bool = True
 
     @classmethod
-    def chosen(
-        cls, *, removed: Iterable[str], moved: Iterable[str], keeps_lines: bool, keeps_tool_order: bool
-    ) -> "PrefixRules":
+    def chosen(cls, *, removed: Iterable[str], moved: Iterable[str], as_sent: bool) -> "PrefixRules":
         """Make the rules that the settings choose.
 
         removed, moved: the operator's patterns, as `app.config.line_patterns` parses them.
-        keeps_lines: treat no lines at all.
+        as_sent: have no rules, whatever the patterns.
         """
+        if as_sent:
+            return AS_SENT
         own = [
             *(line_of_pattern(each, "removed") for each in removed),
             *(line_of_pattern(each, "moved") for each in moved),
         ]
-        return cls(() if keeps_lines else (*own, *KNOWN_LINES), not keeps_tool_order)
+        return cls((*own, *KNOWN_LINES))
 
     def apply(self, messages: Sequence[Message]) -> StableMessages:
         """Apply the rules to the messages of a request. Only tools and system messages at the beginning are covered."""
@@ -87,7 +87,7 @@ class PrefixRules:
 
 STABLE: Final = PrefixRules()
 AS_SENT: Final = PrefixRules((), sorts_tools=False)
-"""No rules, for chats of the page: their system prompt is written once."""
+"""No rules, for servers that want none and for chats of the page: their system prompt is written once."""
 
 
 def _said_first(moved: Sequence[str], head: list[Message], rest: Sequence[Message]) -> list[Message]:

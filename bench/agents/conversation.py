@@ -15,7 +15,7 @@ from bench.server import EbbServer, ServerSettings, settle
 KILL_BEFORE: Final = (4, 7, 10)
 """Turns before which the server is killed. The supervising process restarts it five times at most."""
 SETTLE_SECONDS: Final = 10.0
-_AS_SENT_FLAGS: Final = ("--keep-volatile-lines", "--keep-tool-order")
+_AS_SENT_FLAGS: Final = ("--prompts-as-sent",)
 _AGENTS: Final[Mapping[str, type[ClaudeCode] | type[Aider]]] = {"claude-code": ClaudeCode, "aider": Aider}
 CLIENTS: Final = tuple(_AGENTS)
 

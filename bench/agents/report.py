@@ -18,7 +18,7 @@ AS_SENT: Final = "as sent"
 ARMS: Final = {
     RULES: "the default settings",
     KILLED: "the same, and the server is killed with SIGKILL before turns 4, 7 and 10",
-    AS_SENT: "`--keep-volatile-lines --keep-tool-order`",
+    AS_SENT: "`--prompts-as-sent`",
 }
 
 

@@ -3,9 +3,12 @@
 from types import MappingProxyType
 from typing import Final
 
+WITHOUT_ATTENTION: Final = "placeholder"
+"""Backend of models without attention."""
+
 BACKENDS: Final = MappingProxyType(
     {
-        "placeholder": "engine.attention.placeholder:PlaceholderAttention",
+        WITHOUT_ATTENTION: "engine.attention.placeholder:PlaceholderAttention",
         "npu": "engine.attention.npu:NpuAttention",
         "cuda": "engine.attention.cuda:CudaAttention",
         "torch": "engine.attention.gathered:GatheredAttention",
@@ -13,6 +16,9 @@ BACKENDS: Final = MappingProxyType(
     }
 )
 """Import string of each backend, in order of preference. A backend is imported only when it is tried."""
+
+CHOICES: Final = tuple(name for name in BACKENDS if name != WITHOUT_ATTENTION)
+"""Backends that a user can choose."""
 
 PLAIN: Final = ("torch", "reference")
 """Backends of plain torch."""

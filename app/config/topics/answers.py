@@ -75,9 +75,12 @@ class AnswerSettings:
         "lines to move from there to the first message of the user: `Open files: *,Branch: *`",
         default_text="none",
     )
-    keep_volatile_lines: bool = setting(
-        False, switch, "", "leave all lines where they are, those of `removed-lines` and `moved-lines` too"
-    )
-    keep_tool_order: bool = setting(
-        False, switch, "", "describe tools to the model in the client's order, not in that of their names"
+    prompts_as_sent: bool = setting(
+        False,
+        switch,
+        "",
+        (
+            "leave the prompts of API clients as they are: remove and move no lines, not even those of "
+            "`removed-lines` and `moved-lines`, and describe tools in the client's order"
+        ),
     )

@@ -7,11 +7,11 @@ from app.config.options import integer, one_of, setting, switch
 from app.config.ray_address import parse_ray_address
 from app.config.replica_roles import parse_roles
 from app.config.shared_replicas import parse_shared_replicas
-from engine.attention.backends import BACKENDS
+from engine.attention.backends import CHOICES
 from engine.device_choice import DEVICES
 from engine.role import Role
 
-ATTENTIONS = ("auto", *BACKENDS)
+ATTENTIONS = ("auto", *CHOICES)
 CPU_KERNELS = ("auto", "onednn", "torch", "amx_bf16", "avx512_bf16", "avx512", "avx2", "portable")
 
 
@@ -43,8 +43,8 @@ class ComputationSettings:
         one_of(*ATTENTIONS),
         "KIND",
         (
-            "backend that computes attention: `auto` (the first that can serve), `npu`, `cuda`, `torch`, "
-            "`reference` or `placeholder`; `ebb doctor` says why one cannot serve"
+            "backend that computes attention: `auto` (the first that can serve), `npu`, `cuda`, `torch` or "
+            "`reference`; `ebb doctor` says why one cannot serve"
         ),
     )
     tensor_parallel_size: int = setting(

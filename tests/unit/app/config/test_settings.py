@@ -10,7 +10,7 @@ from app.config.options import SettingsError
 from app.config.settings import OPTIONS, Settings, load_settings
 from app.config.settings_table import with_settings_table
 from app.domain.token_prices import TokenPrices
-from engine.attention.backends import BACKENDS
+from engine.attention.backends import CHOICES, WITHOUT_ATTENTION
 from engine.open_tiers import wants_tiers
 
 HOME = {"HOME": "/home/ann"}
@@ -62,7 +62,7 @@ VALUES = {
     "max-num-seqs": "4",
     "max-num-batched-tokens": "256",
     "itl-target": "40",
-    "decode-passes": "4",
+    "decode-passes": "6",
     "max-answers": "8",
     "max-answer-tokens": "512",
     "no-speculation": "true",
@@ -87,8 +87,7 @@ VALUES = {
     "no-prefix-cache": "true",
     "removed-lines": "Trace id: *, Turn * of *",
     "moved-lines": "Branch: *",
-    "keep-volatile-lines": "true",
-    "keep-tool-order": "true",
+    "prompts-as-sent": "true",
     "tls-certificate": "/srv/chain.pem",
     "tls-key": "/srv/key.pem",
     "max-connections": "500",
@@ -167,7 +166,7 @@ def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> No
         max_num_batched_tokens=256,
         itl_target=40,
         max_waiting=64,
-        decode_passes=4,
+        decode_passes=6,
         max_answers=8,
         max_answer_tokens=512,
         no_speculation=True,
@@ -191,8 +190,7 @@ def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> No
         no_prefix_cache=True,
         removed_lines=("Trace id: *", "Turn * of *"),
         moved_lines=("Branch: *",),
-        keep_volatile_lines=True,
-        keep_tool_order=True,
+        prompts_as_sent=True,
         tls_certificate=Path("/srv/chain.pem"),
         tls_key=Path("/srv/key.pem"),
         max_connections=500,
@@ -236,6 +234,13 @@ def test_every_setting_works_as_flag_variable_and_toml_key(tmp_path: Path) -> No
         scim_subject="userName",
         token_prices=TokenPrices("EUR", 0.2, 0.02, 0.8),
     )
+
+
+def test_no_value_of_these_tests_is_a_default() -> None:
+    defaults = load_settings({}, environ=HOME)
+    chosen = load_settings(VALUES, environ=HOME)
+    fields = [option.field_name for option in OPTIONS]
+    assert [name for name in fields if getattr(defaults, name) == getattr(chosen, name)] == []
 
 
 def test_toml_accepts_numbers_and_booleans(tmp_path: Path) -> None:
@@ -478,6 +483,11 @@ def test_engine_config_has_block_size_of_device(device: str, block_size: int) ->
     assert (config.device, config.block_size, config.decode_graphs) == (device, block_size, False)
 
 
-@pytest.mark.parametrize("name", BACKENDS)
+@pytest.mark.parametrize("name", CHOICES)
 def test_every_attention_backend_can_be_chosen(name: str) -> None:
     assert load_settings({"attention": name}, environ={}).attention == name
+
+
+def test_backend_that_cannot_answer_is_no_choice() -> None:
+    with pytest.raises(SettingsError, match="auto, npu, cuda, torch, reference"):
+        load_settings({"attention": WITHOUT_ATTENTION}, environ={})

@@ -52,11 +52,6 @@ def test_tools_of_one_name_keep_their_order() -> None:
     assert [tool["function"]["description"] for tool in json.loads(tools.content)] == ["first", "second"]
 
 
-def test_tools_keep_the_clients_order_if_chosen() -> None:
-    rules = PrefixRules.chosen(removed=(), moved=(), keeps_lines=False, keeps_tool_order=True)
-    assert names_in(rules.apply(ToolOffer(FUNCTIONS).messages).messages[0]) == ["weather", "Now", "now"]
-
-
 def test_required_calls_do_not_depend_on_the_order_of_the_prompt() -> None:
     how = find_tool_format({}, "")
     offer = ToolOffer(FUNCTIONS, NamedChoice("now", "tool_choice"), parallel=False)
@@ -90,22 +85,21 @@ def test_moved_lines_end_the_system_prompt_without_a_user() -> None:
 
 
 def test_lines_of_the_operator_come_before_the_known_ones() -> None:
-    rules = PrefixRules.chosen(
-        removed=("Turn * of *",), moved=("Branch: *",), keeps_lines=False, keeps_tool_order=False
-    )
+    rules = PrefixRules.chosen(removed=("Turn * of *",), moved=("Branch: *",), as_sent=False)
     applied = rules.apply([system(f"Turn 3 of 9\nBranch: main\n{DATE}\nBe brief."), user()])
     assert applied.messages == [system("Be brief."), user(f"Branch: main\n{DATE}\n\nhi")]
     assert applied.lines == TreatedLines(("removed-lines",), ("moved-lines", "todays-date"))
 
 
-def test_keeping_lines_also_turns_the_operators_off() -> None:
-    rules = PrefixRules.chosen(removed=("Turn * of *",), moved=(), keeps_lines=True, keeps_tool_order=False)
-    sent = [system(f"Turn 3 of 9\n{HEADER}\n{DATE}"), user()]
+def test_prompts_as_sent_keep_lines_and_order_of_tools() -> None:
+    rules = PrefixRules.chosen(removed=("Turn * of *",), moved=(), as_sent=True)
+    sent = [*ToolOffer(FUNCTIONS).messages, system(f"Turn 3 of 9\n{HEADER}\n{DATE}"), user()]
     assert rules.apply(sent).messages == sent
+    assert names_in(sent[0]) == ["weather", "Now", "now"]
 
 
 def test_rules_without_settings_are_the_defaults() -> None:
-    assert PrefixRules.chosen(removed=(), moved=(), keeps_lines=False, keeps_tool_order=False) == STABLE
+    assert PrefixRules.chosen(removed=(), moved=(), as_sent=False) == STABLE
     assert STABLE.kinds == KNOWN_LINES
 
 

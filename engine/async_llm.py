@@ -31,6 +31,8 @@ from models.text_tokenizer import TextTokenizer
 CHECK_EVERY_SECONDS = 30.0
 STALLED_POLL_SECONDS = 0.01
 LOG_EVERY_SECONDS = 10.0
+ABORT_SECONDS = 5.0
+"""Longest wait of a stop for the step that computes aborted requests, after the time for draining."""
 FLUSH_SECONDS = 2.0
 MAX_REBUILDS = 5
 """Maximum number of new schedulers within `REBUILD_SECONDS`. A more frequent defect is left to a new process."""
@@ -276,12 +278,11 @@ class AsyncLLMEngine:
         self._stopping = True
         self._wake.set()
         if self._task is not None:
-            deadline = time.monotonic() + drain_seconds
             done, _ = await asyncio.wait([self._task], timeout=drain_seconds)
             if not done:
                 for request_id in list(self._streams):
                     self.abort(request_id)
-                await asyncio.wait([self._task], timeout=max(deadline - time.monotonic(), 5.0))
+                await asyncio.wait([self._task], timeout=ABORT_SECONDS)
         self._expire()
         if self._deadline is not None:
             self._deadline.cancel()
@@ -379,7 +380,10 @@ class AsyncLLMEngine:
         """Wait until the oldest step has ended. Raise EngineError if it hangs."""
         ended = asyncio.wrap_future(step.future)
         ended.add_done_callback(_note_exception)
-        while (await asyncio.wait([ended], timeout=self._engine.core.seconds_to_step_limit()))[1]:
+        while True:
+            _, pending = await asyncio.wait([ended], timeout=self._engine.core.seconds_to_step_limit())
+            if not pending:
+                return
             if self._engine.core.seconds_to_step_limit() == 0.0:
                 raise EngineError(self._engine.core.hang_in_words())
 

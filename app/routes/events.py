@@ -10,11 +10,12 @@ from starlette.routing import Route
 from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
 from app.schemas.response_bodies.conversations import conversation_body
 from app.services import Services, services_of
-from app.transport.event_stream import EventStream
+from app.transport.event_stream import SILENCE_SECONDS, EventStream
 from app.transport.sse import encode_json, farewell_frame
 from engine.errors import NotFoundError
 
-PING_SECONDS: Final = 20.0
+PING_SECONDS: Final = SILENCE_SECONDS / 2
+"""The longest interval, since each open page has such a stream."""
 
 
 async def follow_changes(request: Request) -> Response:

@@ -24,6 +24,9 @@ from app.transport.direct_writer import DirectWriter, direct_writer
 from app.transport.framing import EVENTS, Framing
 from engine.errors import EbbError
 
+SILENCE_SECONDS: Final = 40.0
+"""Silence after which the page takes a connection for dead (`SILENCE_MS` of the page). Pings come at
+least twice as often, so that one may be lost."""
 PING_SECONDS: Final = 5.0
 PINGS_TO_A_FROZEN_READER: Final = 6
 

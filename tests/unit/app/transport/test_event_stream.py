@@ -1,14 +1,17 @@
 import asyncio
+import re
 import sys
 from collections.abc import AsyncGenerator, MutableMapping
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import anyio
 import pytest
 
+from app.routes import events
 from app.transport.direct_writer import EXTENSION
-from app.transport.event_stream import EventStream, Ping
+from app.transport.event_stream import PING_SECONDS, SILENCE_SECONDS, EventStream, Ping
 from app.transport.framing import EVENTS, JSON_LINES, Framing
 
 Scope = MutableMapping[str, Any]
@@ -201,6 +204,14 @@ async def test_ping_waits_for_frame_that_is_pending() -> None:
         await response(SCOPE, never, sent)
     assert sent.body == b"data: 1\n\n" + EVENTS.filler
     assert sent.ended
+
+
+def test_page_waits_for_two_pings_of_any_stream() -> None:
+    page = Path(__file__).parents[4] / "web" / "src" / "services" / "api" / "event_stream.ts"
+    found = re.search(r"SILENCE_MS = ([\d_]+);", page.read_text(encoding="utf-8"))
+    assert found is not None
+    assert int(found[1]) == 1000 * SILENCE_SECONDS
+    assert 2 * max(PING_SECONDS, events.PING_SECONDS) <= SILENCE_SECONDS
 
 
 class Frozen(Sent):

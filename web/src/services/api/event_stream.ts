@@ -2,7 +2,7 @@ import type { EventSourceMessage } from "eventsource-parser";
 
 import { UnreachableError } from "./errors";
 
-/** The server pings every 15 s; a connection that is silent for longer than this is dead. */
+/** A connection that is silent for longer is dead. The server's `SILENCE_SECONDS`, of which its pings take half. */
 const SILENCE_MS = 40_000;
 const BACKOFF_MS = [250, 500, 1_000, 2_000, 4_000];
 

@@ -6,7 +6,6 @@ time, and a read that exceeds its time limit is interrupted. Long reads of one t
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from app.storage.connection import Connection
 from app.storage.errors import ReadTimeoutError
+from engine.fair_places import FairPlaces
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Connection)
@@ -41,9 +41,7 @@ class Readers(ABC, Generic[C]):
         self._connections = connections
         self._threads = ThreadPoolExecutor(len(connections), thread_name_prefix="database-reader")
         self._idle = list(connections)
-        self._most_of_one = most_of_one
-        self._leased: Counter[str] = Counter()
-        self._waiting: list[tuple[str, asyncio.Future[C]]] = []
+        self._leases = FairPlaces(len(connections), most_of_one=most_of_one, most_waiting=None)
         self._stuck: set[asyncio.Future[Any]] = set()
 
     @abstractmethod
@@ -79,9 +77,10 @@ class Readers(ABC, Generic[C]):
         end = loop.time() + max(seconds, WAIT_SECONDS)
         try:
             async with asyncio.timeout_at(end):
-                connection = await self._lease(tenant)
+                await self._leases.take(tenant)
         except TimeoutError:
             raise ReadTimeoutError("All connections to the database are in use. Try again later") from None
+        connection = self._idle.pop()
         deadline = min(loop.time() + seconds, end)
         try:
             self.prepare(connection)
@@ -119,19 +118,6 @@ class Readers(ABC, Generic[C]):
         for connection in self._connections:
             self.close_one(connection)
 
-    async def _lease(self, tenant: str) -> C:
-        if self._idle and self._leased[tenant] < self._most_of_one:
-            self._leased[tenant] += 1
-            return self._idle.pop()
-        turn: asyncio.Future[C] = asyncio.get_running_loop().create_future()
-        self._waiting.append((tenant, turn))
-        try:
-            return await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._give_back(tenant, turn.result())
-            raise
-
     def _ended(self, tenant: str, connection: C, running: "asyncio.Future[Any]") -> None:
         self._stuck.discard(running)
         if not running.cancelled():
@@ -140,23 +126,8 @@ class Readers(ABC, Generic[C]):
         self._give_back(tenant, connection)
 
     def _give_back(self, tenant: str, connection: C) -> None:
-        self._leased[tenant] -= 1
-        if not self._leased[tenant]:
-            del self._leased[tenant]
         self._idle.append(connection)
-        self._hand_out()
-
-    def _hand_out(self) -> None:
-        """Lease idle connections to waiting reads: the tenant with the fewest leases first, then the oldest read."""
-        self._waiting = [each for each in self._waiting if not each[1].done()]
-        while self._idle and self._waiting:
-            place = min(range(len(self._waiting)), key=lambda index: self._leased[self._waiting[index][0]])
-            tenant, turn = self._waiting[place]
-            if self._leased[tenant] >= self._most_of_one:
-                return
-            del self._waiting[place]
-            self._leased[tenant] += 1
-            turn.set_result(self._idle.pop())
+        self._leases.free(tenant)
 
     def _interrupt(self, running: "asyncio.Future[T]", connection: C) -> None:
         if not running.done():

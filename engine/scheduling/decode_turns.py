@@ -9,8 +9,8 @@ turns within its share, so a tenant with many answers slows down only its own.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from cache_tiers.max_min import fair_shares
 from engine.request import Request
-from engine.scheduling.division import fair_shares
 from engine.scheduling.step_cost import StepCost
 
 _MICROSECOND: Final = 1e-6

@@ -4,12 +4,11 @@ An answer that has begun goes before new prompts that are as urgent. After the d
 preemption, the context is computed again, while a reader waits in the middle of a text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeVar
 
-K = TypeVar("K")
+from cache_tiers.max_min import fair_shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +50,6 @@ def divide(room: int, claims: Sequence[Claim], weight: Callable[[str], float]) -
     for tenant, share in fair_shares(room, wanted, weight).items():
         chunks |= _within_tenant(share, by_tenant[tenant])
     return chunks
-
-
-def fair_shares(room: int, wanted: Mapping[K, int], weight: Callable[[K], float]) -> dict[K, int]:
-    """Divide `room` by weighted max-min fairness, and return the share of each key of `wanted`.
-
-    No tenant gets more than it wants, and the others share the surplus. Tenants are served in ascending order of demand
-    over weight, which is the order in which their demands are satisfied.
-    """
-    shares: dict[K, int] = {}
-    weights = {tenant: weight(tenant) for tenant in wanted}
-    left, weight_left = room, sum(weights.values())
-    for tenant in sorted(wanted, key=lambda tenant: wanted[tenant] / weights[tenant]):
-        fair = max(1, round(left * weights[tenant] / weight_left))
-        shares[tenant] = min(wanted[tenant], fair, left)
-        left -= shares[tenant]
-        weight_left -= weights[tenant]
-    return shares
 
 
 def _within_tenant(share: int, claims: Sequence[Claim]) -> dict[str, int]:

@@ -38,7 +38,7 @@ ORDER = {
         request_stream async_llm open_tiers build llm_outputs llm fleet
         """,
     "cache_tiers": """
-        tier block_key leak_check owners shares cpu service_account fair_line histogram link_speed layout
+        tier block_key leak_check owners shares cpu max_min service_account fair_line histogram link_speed layout
         kv_pool transfer owned_keys recent_keys mailbox config sealed_value lower_tier lower_tiers store fetches redis
         registry numba_stand_in lmcache_parts lmcache_adapter lmcache_store load_cost ready_loads warming loads stores
         manager npu

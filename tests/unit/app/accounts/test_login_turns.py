@@ -101,7 +101,7 @@ async def test_cancelled_logins_leave_their_places() -> None:
     last = asyncio.create_task(turns.run(Place("a"), lambda: "in"))
     await asyncio.sleep(0)
     # The turn comes at the moment at which the login is cancelled.
-    turns._pass_on()
+    turns._places.free("a")
     last.cancel()
     go.set()
     assert await waiting[0]

@@ -6,7 +6,7 @@ import pytest
 
 from engine.request import Request, RequestStatus
 from engine.scheduler_output import SchedulerOutput
-from engine.scheduling.division import Claim, divide, fair_shares
+from engine.scheduling.division import Claim, divide
 from engine.scheduling.step_time import RECENT_SECONDS
 from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
@@ -202,21 +202,6 @@ BEGUN = (("old", 300), ("mid", 200))
 
 def claim(name: str, tokens: int, *, tenant: str = "", left: int = 0, urgency: float = 0.0, order: int = 0) -> Claim:
     return Claim(name, tenant, tokens, 0, left or tokens, urgency, order)
-
-
-@pytest.mark.parametrize(
-    ("room", "wanted", "shares"),
-    [
-        (100, {"a": 500}, {"a": 100}),
-        (100, {"a": 500, "b": 40}, {"a": 60, "b": 40}),
-        (100, {"a": 500, "b": 500}, {"a": 50, "b": 50}),
-        (80, {"a": 500, "heavy": 500}, {"a": 20, "heavy": 60}),
-        (80, {"a": 500, "heavy": 10}, {"a": 70, "heavy": 10}),
-        (3, {"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 1, "c": 1}),
-    ],
-)
-def test_fair_shares_follow_demand_and_weight(room: int, wanted: dict[str, int], shares: dict[str, int]) -> None:
-    assert fair_shares(room, wanted, lambda name: 3.0 if name == "heavy" else 1.0) == shares
 
 
 def test_divide_gives_half_to_oldest_and_rest_to_shortest() -> None:

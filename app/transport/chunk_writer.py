@@ -1,6 +1,6 @@
 """Writing of an answer in chunks, past the application, while its client keeps up."""
 
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from app.transport.uvicorn_parts import RequestResponseCycle
 
 
 class ChunkWriter:

@@ -15,13 +15,12 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import Final
 
-from sse_starlette import EventSourceResponse, ServerSentEvent
-from sse_starlette.sse import SendTimeoutError
 from starlette.types import Receive, Scope, Send
 
 from app.http.request_access import access_refusal
 from app.transport.direct_writer import DirectWriter, direct_writer
 from app.transport.framing import EVENTS, Framing
+from app.transport.sse_parts import LibraryStream, SendTimeoutError, ServerSentEvent
 from engine.errors import EbbError
 
 SILENCE_SECONDS: Final = 40.0
@@ -46,7 +45,7 @@ class Ping(ServerSentEvent):
         return self._filler
 
 
-class EventStream(EventSourceResponse):
+class EventStream(LibraryStream):
     """A stream of encoded frames (see `app.transport.sse` and `app.transport.json_lines`).
 
     `on_close` runs exactly once however the stream ends, even if it never began. A generator's `finally` would not
@@ -79,8 +78,7 @@ class EventStream(EventSourceResponse):
         )
         # The server declares whether the connection stays open, and the client may have asked for its end.
         del self.headers["Connection"]
-        # Unlike the library's lock, this one takes no memory for waiters and no pass of the loop until a task waits.
-        self._send_lock = asyncio.Lock()  # type: ignore[assignment]
+        self.take_plain_lock()
         self._frames = frames
         self._framing = framing
         self._refused = refused
@@ -109,7 +107,10 @@ class EventStream(EventSourceResponse):
 
         This task is cancelled once, unlike in anyio's scopes, so a generator of frames may await in its cleanup.
         """
-        watchers = [asyncio.create_task(self._ping(send)), asyncio.create_task(self._listen_for_disconnect(receive))]
+        watchers = [
+            asyncio.create_task(self.ping_until_stuck(send)),
+            asyncio.create_task(self.wait_for_departure(receive)),
+        ]
         try:
             async with asyncio.timeout(None) as life:
 
@@ -120,7 +121,7 @@ class EventStream(EventSourceResponse):
 
                 for watcher in watchers:
                     watcher.add_done_callback(cut)
-                await self._stream_response(send)
+                await self._send_frames(send)
         except TimeoutError as error:
             # A generator's cleanup may raise a timeout of its own.
             is_cut = life.expired() and isinstance(error.__cause__, asyncio.CancelledError)
@@ -140,12 +141,7 @@ class EventStream(EventSourceResponse):
             await send({"type": "http.response.body", "body": self._refused(refusal), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _ping(self, send: Send) -> None:
-        """Send pings until the client does not take one in time."""
-        with suppress(SendTimeoutError):
-            await super()._ping(send)
-
-    async def _stream_response(self, send: Send) -> None:
+    async def _send_frames(self, send: Send) -> None:
         """Send the frames and the end. A ping is sent only while neither is pending."""
         async with aclosing(self._frames(self._writer)) as frames:
             async for frame in frames:
@@ -154,8 +150,5 @@ class EventStream(EventSourceResponse):
                     # Returns without waiting, so no ping can come between.
                     await send(message)
                 else:
-                    async with self._send_lock:
-                        await self._send_with_timeout(send, message)
-        async with self._send_lock:
-            self.active = False
-            await self._send_with_timeout(send, {"type": "http.response.body", "body": b"", "more_body": False})
+                    await self.send_alone(send, message)
+        await self.send_alone(send, {"type": "http.response.body", "body": b"", "more_body": False}, is_last=True)

@@ -20,7 +20,7 @@ after the head, from a head that declares the same body without the offer (`_con
 Responses have the order of their requests. A request that arrives while an earlier one is being answered waits, and
 reading continues, so that the departure of the client is noticed. A request that cannot be read is refused in its turn.
 
-Made for uvicorn 0.54: overrides the methods that the parser and the transport call, and `_start_asgi_task`.
+Made for uvicorn 0.54: overrides the methods that the parser and the transport call (`app.transport.uvicorn_parts`).
 """
 
 import asyncio
@@ -29,9 +29,7 @@ from collections.abc import Callable
 from typing import Any
 
 import httptools
-from uvicorn._types import ASGI3Application, HTTPScope
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from app.domain.bounds import (
@@ -57,6 +55,7 @@ from app.transport.refusals import REFUSAL, PipelineFullError, UrlTooLongError, 
 from app.transport.transport_of_answer import TransportOfAnswer
 from app.transport.unframed import unframed
 from app.transport.unsent_bytes import limit_unsent_bytes
+from app.transport.uvicorn_parts import ASGI3Application, HTTPScope, RequestResponseCycle, UvicornProtocol
 from engine.errors import EbbError
 
 RESET_POLL_SECONDS = 0.1
@@ -78,7 +77,7 @@ PEER = "peer"
 """Key in the scope's state: the address at the other end of the connection, which no header can change."""
 
 
-class HttpProtocol(HttpToolsProtocol):
+class HttpProtocol(UvicornProtocol):
     """One HTTP connection with deadlines and size limits."""
 
     def __init__(
@@ -258,7 +257,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _parse(self, data: bytes) -> None:
         """Feed the parser in place of uvicorn, which drops what follows an offer of another protocol."""
-        self._unset_keepalive_if_required()
+        self.stop_waiting_for_request()
         rest = memoryview(data)
         try:
             while True:
@@ -287,7 +286,8 @@ class HttpProtocol(HttpToolsProtocol):
         finally:
             self._repeats_head = False
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+    def on_turn(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Begin to answer a request, whose turn it is now (uvicorn)."""
         self._answering, self._writer = cycle, ChunkWriter(cycle)
         cycle.transport = TransportOfAnswer(self.transport, self.end)  # type: ignore[assignment]
         state = {**cycle.scope["state"], PEER: self.peer}
@@ -301,7 +301,7 @@ class HttpProtocol(HttpToolsProtocol):
         # uvicorn's type of a scope allows only dicts as extensions.
         extensions = {EXTENSION: self._writer, client_presence.EXTENSION: self._writer}
         scope: HTTPScope = {**cycle.scope, "state": state, "extensions": extensions}  # type: ignore[typeddict-item]
-        super()._start_asgi_task(cycle, lambda _, receive, send: app(scope, receive, send))
+        self.begin_answer(cycle, lambda _, receive, send: app(scope, receive, send))
 
     def on_response_complete(self) -> None:
         """Start the next request of the connection, wait for one, or close the connection (uvicorn)."""
@@ -451,12 +451,12 @@ class HttpProtocol(HttpToolsProtocol):
             # The application sees its client leave.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
-            self._start_asgi_task(self._refusal(error), self.app)
+            self.on_turn(self._refusal(error), self.app)
         elif has_head:
             self.pipeline.popleft()
             self.pipeline.appendleft((self._refusal(error), self.app))
         elif not self._answers:
-            self._start_asgi_task(self._refusal(error), self.app)
+            self.on_turn(self._refusal(error), self.app)
         elif self.cycle.keep_alive:
             self.pipeline.appendleft((self._refusal(error), self.app))
         # Otherwise the connection ends after the response in progress, and what follows is no request.

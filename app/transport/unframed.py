@@ -1,7 +1,13 @@
 """Responses to HTTP/1.0 clients, which do not know the chunked coding: the end of the connection ends the body."""
 
-from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, ASGISendEvent, Scope
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from app.transport.uvicorn_parts import (
+    ASGI3Application,
+    ASGIReceiveCallable,
+    ASGISendCallable,
+    ASGISendEvent,
+    RequestResponseCycle,
+    Scope,
+)
 
 
 def unframed(app: ASGI3Application, cycle: RequestResponseCycle) -> ASGI3Application:

@@ -1,0 +1,222 @@
+"""Parts of libraries that these do not promise to keep. A version without one of them fails here, by its name."""
+
+# mypy: disable-error-code="import-untyped"
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from logging import getLogger
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+import uvicorn
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from uvicorn import _types
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.server import ServerState
+
+from app.transport.protocol import HttpProtocol
+from cache_tiers.lmcache_store import LMCacheStore, open_store
+from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal
+
+ROOT = Path(__file__).parents[2]
+PRODUCT: Final = ("app", "engine", "cache_tiers", "models")
+
+METHODS: Final[dict[Callable[..., Any], tuple[str, ...]]] = {
+    HttpToolsProtocol.__init__: ("config", "server_state", "app_state", "_loop"),
+    HttpToolsProtocol._start_asgi_task: ("cycle", "app"),
+    HttpToolsProtocol._unset_keepalive_if_required: (),
+    HttpToolsProtocol.connection_made: ("transport",),
+    HttpToolsProtocol.connection_lost: ("exc",),
+    HttpToolsProtocol.eof_received: (),
+    HttpToolsProtocol.data_received: ("data",),
+    HttpToolsProtocol.pause_writing: (),
+    HttpToolsProtocol.resume_writing: (),
+    HttpToolsProtocol.on_message_begin: (),
+    HttpToolsProtocol.on_url: ("url",),
+    HttpToolsProtocol.on_header: ("name", "value"),
+    HttpToolsProtocol.on_headers_complete: (),
+    HttpToolsProtocol.on_body: ("body",),
+    HttpToolsProtocol.on_message_complete: (),
+    HttpToolsProtocol.on_response_complete: (),
+    HttpToolsProtocol.send_400_response: ("msg",),
+    HttpToolsProtocol.shutdown: (),
+    RequestResponseCycle.__init__: (
+        "scope",
+        "transport",
+        "flow",
+        "logger",
+        "access_logger",
+        "access_log",
+        "default_headers",
+        "message_event",
+        "expect_100_continue",
+        "keep_alive",
+        "on_response",
+    ),
+    EventSourceResponse._ping: ("send",),
+    EventSourceResponse._listen_for_disconnect: ("receive",),
+    EventSourceResponse._send_with_timeout: ("send", "message"),
+}
+OF_A_PROTOCOL: Final = (
+    "app",
+    "app_state",
+    "access_logger",
+    "asgi_version",
+    "client",
+    "cycle",
+    "expect_100_continue",
+    "flow",
+    "headers",
+    "logger",
+    "loop",
+    "parser",
+    "pipeline",
+    "root_path",
+    "scheme",
+    "server",
+    "server_state",
+    "timeout_keep_alive_task",
+    "transport",
+    "url",
+)
+OF_A_CYCLE: Final = (
+    "chunked_encoding",
+    "disconnected",
+    "expected_content_length",
+    "flow",
+    "keep_alive",
+    "message_event",
+    "more_body",
+    "response_complete",
+    "response_started",
+    "scope",
+    "transport",
+)
+OF_A_STREAM: Final = ("_ping_interval", "_send_lock", "active", "ping_message_factory", "send_timeout")
+TYPES: Final = (
+    "ASGI3Application",
+    "ASGIReceiveCallable",
+    "ASGISendCallable",
+    "ASGISendEvent",
+    "HTTPScope",
+    "Scope",
+)
+MODULES: Final = {"uvicorn": "app/transport/uvicorn_parts.py", "sse_starlette": "app/transport/sse_parts.py"}
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__qualname__)
+def test_method_has_its_parameters(method: Callable[..., Any]) -> None:
+    names = tuple(inspect.signature(method).parameters)
+    assert names == ("self", *METHODS[method])
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_uvicorn_has_the_type(name: str) -> None:
+    assert hasattr(_types, name)
+
+
+@pytest.fixture
+async def protocol() -> HttpToolsProtocol:
+    """Make uvicorn's protocol without a connection, at the beginning of a request."""
+
+    async def app(scope: object, receive: object, send: object) -> None: ...
+
+    protocol = HttpToolsProtocol(uvicorn.Config(app), ServerState(), {})
+    protocol.on_message_begin()
+    return protocol
+
+
+@pytest.mark.parametrize("name", OF_A_PROTOCOL)
+async def test_uvicorns_protocol_has(protocol: HttpToolsProtocol, name: str) -> None:
+    assert hasattr(protocol, name)
+
+
+@pytest.mark.parametrize("name", OF_A_CYCLE)
+async def test_uvicorns_cycle_has(protocol: HttpToolsProtocol, name: str) -> None:
+    cycle = RequestResponseCycle(
+        scope={"type": "http", "headers": []},  # type: ignore[typeddict-item]
+        transport=protocol.transport,
+        flow=protocol.flow,
+        logger=getLogger("test"),
+        access_logger=getLogger("test"),
+        access_log=False,
+        default_headers=[],
+        message_event=None,  # type: ignore[arg-type]
+        expect_100_continue=False,
+        keep_alive=False,
+        on_response=lambda: None,
+    )
+    assert hasattr(cycle, name)
+
+
+@pytest.mark.parametrize("name", OF_A_STREAM)
+async def test_libraries_stream_has(name: str) -> None:
+    stream = EventSourceResponse(iter(()), ping_message_factory=lambda: ServerSentEvent("x"), send_timeout=1.0)
+    assert hasattr(stream, name)
+
+
+def test_protocol_overrides_only_what_is_named_here() -> None:
+    """Find methods of uvicorn's that ours replaces by accident."""
+    ours = {
+        name for base in HttpProtocol.__mro__[: HttpProtocol.__mro__.index(HttpToolsProtocol)] for name in vars(base)
+    }
+    theirs = {name for name, value in vars(HttpToolsProtocol).items() if callable(value)}
+    named = {method.__name__ for method in METHODS if method.__qualname__.startswith("HttpToolsProtocol.")}
+    assert ours & theirs <= named
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[LMCacheStore]:
+    """Open LMCache with 64 blocks."""
+    seal = BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))
+    store = open_store(block_nbytes=4096, cpu_bytes=1 << 20, lower=[], seal=seal, keep_in_cpu=True, eviction="lru")
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("name", ["_eviction_controllers", "_l2_eviction_controller", "_store_controllers"])
+def test_manager_of_lmcache_has(store: LMCacheStore, name: str) -> None:
+    assert hasattr(store._manager, name)
+
+
+@pytest.mark.parametrize(
+    "name", ["_objects", "get_object_state", "get_staging_memory_usage", "is_key_evictable", "unsafe_read"]
+)
+def test_l1_of_lmcache_has(store: LMCacheStore, name: str) -> None:
+    assert hasattr(store._l1, name)
+
+
+def test_eviction_of_lmcache_ends_by_its_stop_flag(store: LMCacheStore) -> None:
+    controllers = (*store._manager._eviction_controllers, store._manager._l2_eviction_controller)
+    assert [controller._stop_flag.is_set() for controller in controllers] == [True] * len(controllers)
+
+
+@pytest.mark.parametrize("figure", ["in_flight_task_count", "pending_keys_count"])
+def test_writes_of_lmcache_are_counted_in(store: LMCacheStore, figure: str) -> None:
+    [controller] = store._manager._store_controllers.values()
+    assert controller.report_status()[figure] == 0
+
+
+def _private_parts(path: Path) -> Iterator[str]:
+    """Yield private modules of libraries that a file imports, and private names of LMCache's objects."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            library, *parts = node.module.split(".")
+            if library in MODULES and any(part.startswith("_") for part in parts):
+                yield node.module
+        match node:
+            case ast.Attribute(ast.Attribute(attr="_l1" | "_manager" as owner), attr) if attr.startswith("_"):
+                yield f"{owner}.{attr}"
+
+
+def test_private_parts_are_used_in_one_module_each() -> None:
+    found = {
+        str(path.relative_to(ROOT)): parts
+        for folder in PRODUCT
+        for path in (ROOT / folder).rglob("*.py")
+        if (parts := list(_private_parts(path)))
+    }
+    assert found.keys() <= {*MODULES.values(), "cache_tiers/lmcache_parts.py"}, found

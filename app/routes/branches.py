@@ -32,7 +32,7 @@ async def get_tree(request: Request) -> Response:
 
 
 async def choose_head(request: Request) -> Response:
-    """Show the branch of a message: the newest leaf below it becomes the head."""
+    """Show a branch with a message: the newest leaf below it becomes the head, unless the shown path has it."""
     chosen = await read_body(request, MessageChoice)
     return changed(
         request,

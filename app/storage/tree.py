@@ -13,7 +13,7 @@ from app.storage.answer_prompts import copy_answer_prompts
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
-from app.storage.messages import PATH_QUERY
+from app.storage.messages import PATH_IDS_FROM, PATH_QUERY
 from app.storage.rows import (
     children_below,
     insert_conversation,
@@ -117,15 +117,21 @@ class TreeStore:
         return bool(await self._database.read(twins, place, tenant=self._tenant))
 
     async def show(self, conversation_id: str, message_id: str, expected: Versions = None) -> Conversation:
-        """Make the newest leaf below a message the head. Raises NotFoundError, VersionMismatchError."""
+        """Make the newest leaf below a message the head, unless the path to the head has the message.
+
+        Raises NotFoundError, VersionMismatchError.
+        """
 
         def update(connection: Connection) -> Conversation:
             conversation = about_to_change(connection, self._tenant, conversation_id, expected)
             row = connection.fetch_one(PLACE_OF_MESSAGE, (message_id, self._tenant))
             if row is None or row["conversation_id"] != conversation_id:
                 raise no_message(message_id)
-            leaf = newest_leaf(connection, conversation_id, message_id)
-            return conversation if leaf == conversation.head_id else move_head(connection, conversation, leaf)
+            way = {"end": conversation.head_id, "tenant": self._tenant, "since": message_id, "most": 1}
+            first = connection.fetch_one(PATH_IDS_FROM, way)
+            if first is not None and first["id"] == message_id:
+                return conversation
+            return move_head(connection, conversation, newest_leaf(connection, conversation_id, message_id))
 
         return await self._database.write(update)
 

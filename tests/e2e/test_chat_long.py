@@ -1,5 +1,6 @@
 """A long chat: it opens at its end with one small request, and other messages are read where the person goes."""
 
+import itertools
 import re
 import time
 from urllib.parse import parse_qs, urlsplit
@@ -106,7 +107,7 @@ MARKED = """() => {
     const [range] = CSS.highlights.get("found-current") ?? [];
     const box = range?.getBoundingClientRect();
     const isShown = box !== undefined && box.top >= 0 && box.bottom <= innerHeight;
-    return isShown && range.startContainer.parentElement.closest("[data-message]").innerText;
+    return isShown && range.startContainer.parentElement.closest("[data-message]")?.innerText;
 }"""
 """The text of the message with the marked place, if that is on the screen."""
 
@@ -141,6 +142,43 @@ async def test_early_text_is_found_marked_and_edited(chat: ChatPage) -> None:
     await field.press("Escape")
     await expect(bar).to_have_count(0)
     await expect(chat.composer).to_be_focused()
+    assert not await chat.page.evaluate("CSS.highlights.has('found')")
+
+
+async def test_search_hit_in_other_branch_is_shown_and_marked(chat: ChatPage) -> None:
+    file = long_chat("A log with two ends", MESSAGES)
+    messages = file["conversations"][0]["messages"]
+    former = [{**each, "id": f"{each['id']}_former"} for each in messages[60:340]]
+    former[0]["parent_id"] = messages[59]["id"]
+    for before, after in itertools.pairwise(former):
+        after["parent_id"] = before["id"]
+    filler = "\n\n".join(f"Paragraph {number} of a long entry." for number in range(60))
+    former[131]["content"] = f"{filler}\n\nThe **quartermaster** sighted land at dawn.\n\n{filler}"
+    messages[20]["content"] = "Who is the quartermaster?"
+    file["conversations"][0]["messages"] = [*messages, *former]
+    conversation = await chat.open_imported(file)
+    await expect(chat.answers.last).to_contain_text(f"Message {MESSAGES - 1} of the log.")
+
+    await chat.page.get_by_label("Search chats").fill("quartermaster dawn")
+    found = chat.page.get_by_role("navigation", name="Found").get_by_role("link")
+    await expect(found).to_have_count(1)
+    for _ in range(2):
+        await found.click()
+        await chat.page.wait_for_function(f"text => ({MARKED})()?.includes?.(text)", arg="sighted land at dawn")
+        assert await chat.page.evaluate("[...CSS.highlights.get('found')].join(' ')") == "quartermaster dawn"
+        await chat.button("Jump to the latest message").click()
+        await expect(chat.page.get_by_text("Message 339 of the log.", exact=True)).to_be_in_viewport()
+    assert len((await chat.stored(conversation))["messages"]) == 340
+
+    # A message that both branches share is shown without leaving the branch.
+    await chat.page.get_by_label("Search chats").fill("quartermaster who")
+    await expect(found).to_contain_text(["Who is the quartermaster?"])
+    await found.click()
+    await chat.page.wait_for_function(f"text => ({MARKED})()?.includes?.(text)", arg="Who is the quartermaster?")
+    assert len((await chat.stored(conversation))["messages"]) == 340
+    await chat.page.keyboard.press("Control+f")
+    await expect(chat.page.get_by_role("search", name="Find in this chat")).to_be_visible()
+    await chat.page.keyboard.press("Escape")
     assert not await chat.page.evaluate("CSS.highlights.has('found')")
 
 

@@ -13,6 +13,7 @@ import { ContextUse } from "./stores/context_use.svelte";
 import { Conversations } from "./stores/conversations.svelte";
 import { Drafts } from "./stores/drafts.svelte";
 import { FindInChat } from "./stores/find.svelte";
+import { Hit } from "./stores/hit.svelte";
 import { HealthStore } from "./stores/health.svelte";
 import { Layout } from "./stores/layout.svelte";
 import { Notices } from "./stores/notices.svelte";
@@ -43,6 +44,7 @@ export interface Ebb {
   contextUse: ContextUse;
   drafts: Drafts;
   find: FindInChat;
+  hit: Hit;
   layout: Layout;
   notices: Notices;
   organizer: Organizer;
@@ -103,6 +105,7 @@ export function createEbb(): Ebb {
     contextUse: new ContextUse(chat, health),
     drafts,
     find: new FindInChat(api),
+    hit: new Hit(),
     layout: new Layout(chat),
     notices: new Notices(),
     organizer,

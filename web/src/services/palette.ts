@@ -16,7 +16,8 @@ export interface PaletteEntry extends PaletteAction {
 interface Chats {
   /** Title of a chat without one. */
   untitled: string;
-  open: (id: string, messageId?: string | null) => void;
+  open: (id: string) => void;
+  openMessage: (message: SearchResponse["messages"][number]) => void;
 }
 
 const MAX_CHATS = 8;
@@ -28,7 +29,7 @@ export function entriesOf(
   actions: readonly PaletteAction[],
   chats: readonly Conversation[],
   searched: SearchResponse | null,
-  { untitled, open }: Chats,
+  { untitled, open, openMessage }: Chats,
 ): PaletteEntry[] {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = (text: string) => words.every((word) => text.toLowerCase().includes(word));
@@ -42,12 +43,12 @@ export function entriesOf(
   return [
     // Without a query, the recent chats are what a person looks for.
     ...(words.length === 0 ? [...found, ...commands] : [...commands, ...found]),
-    ...said.map(({ message_id, conversation, snippet }): PaletteEntry => ({
+    ...said.map((message): PaletteEntry => ({
       kind: "messages",
-      key: message_id,
-      label: snippet.text,
-      detail: conversation.title || untitled,
-      act: () => open(conversation.id, message_id),
+      key: message.message_id,
+      label: message.snippet.text,
+      detail: message.conversation.title || untitled,
+      act: () => openMessage(message),
     })),
   ];
 }

@@ -106,7 +106,7 @@ export class Chat {
   followRouter(router: Router): () => void {
     return $effect.root(() => {
       $effect(() => {
-        const { conversationId: id, messageId: at } = router;
+        const { conversationId: id, scrollTarget: at } = router;
         untrack(() => {
           if (id !== this.id || (id === null && this.messages.length > 0)) void this.open(id, at);
           else if (at !== null && !this.messages.some((message) => message.id === at)) void this.goTo(id, at);

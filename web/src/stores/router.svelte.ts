@@ -37,7 +37,10 @@ export class Router {
 
   /** Navigate to a chat and a message in it; null: to the empty page. */
   go(id: string | null, messageId: string | null = null): void {
-    if (id === this.conversationId && messageId === this.messageId && this.view === "chat") return;
+    if (id === this.conversationId && messageId === this.messageId && this.view === "chat") {
+      this.scrollTarget = messageId;
+      return;
+    }
     history.pushState(null, "", pathOf(id, messageId));
     this.conversationId = id;
     this.messageId = this.scrollTarget = messageId;

@@ -138,6 +138,23 @@ describe("a long chat", () => {
     expect(ids().slice(chat.pages.gap)).toEqual(range(COUNT - PAGE, COUNT));
   });
 
+  it("goes to the same message again when its result is opened again", async () => {
+    const router = new Router();
+    router.conversationId = "conv_1";
+    onTestFinished(chat.followRouter(router));
+    onTestFinished(() => history.replaceState(null, "", "/"));
+    router.go("conv_1", "m50");
+    flushSync();
+    await vi.waitFor(() => expect(chat.pages.around).toBe("m50"));
+    router.scrollTarget = null;
+    flushSync();
+    chat.pages.toEnd();
+    router.go("conv_1", "m50");
+    flushSync();
+    await vi.waitFor(() => expect(chat.pages.around).toBe("m50"));
+    expect(router.scrollTarget).toBe("m50");
+  });
+
   it("opens at its end if the message in the address is gone", async () => {
     vi.spyOn(api, "showBranch").mockRejectedValue(new ApiError(404, { message: "No such message" }));
     await chat.open("conv_1", "msg_gone");

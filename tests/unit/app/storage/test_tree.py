@@ -64,14 +64,23 @@ async def test_each_message_of_path_has_its_siblings(store: Store, conversation:
 
 
 async def test_showing_a_branch_selects_its_newest_leaf(store: Store, conversation: Conversation) -> None:
-    question, answer = await answered(store, conversation, "one")
+    _, answer = await answered(store, conversation, "one")
     old = await answered(store, conversation, "two", answer)
     deep = await answered(store, conversation, "three", old[1])
     new = await answered(store, conversation, "two, better", answer)
     assert await head(store, conversation) == new[1].id
     assert (await store.tree.show(conversation.id, old[0].id)).head_id == deep[1].id
-    assert (await store.tree.show(conversation.id, question.id)).head_id == new[1].id
     assert (await store.tree.show(conversation.id, deep[1].id)).head_id == deep[1].id
+    assert (await store.tree.show(conversation.id, new[0].id)).head_id == new[1].id
+
+
+async def test_showing_a_message_of_the_shown_path_keeps_the_branch(store: Store, conversation: Conversation) -> None:
+    question, answer = await answered(store, conversation, "one")
+    old = await answered(store, conversation, "two", answer)
+    await answered(store, conversation, "two, better", answer)
+    chosen = await store.tree.show(conversation.id, old[0].id)
+    for shown in (question, answer, *old):
+        assert await store.tree.show(conversation.id, shown.id) == chosen
 
 
 async def test_branch_of_other_conversation_cannot_be_shown(store: Store, conversation: Conversation) -> None:

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { folded, rangesIn } from "../../../src/services/chat/finding";
+import { folded, rangesIn, wordsIn } from "../../../src/services/chat/finding";
 
 function placesOf(html: string, query: string): string[] {
   const message = document.createElement("article");
@@ -32,5 +32,27 @@ describe("finding in a message", () => {
   it("finds in all parts in their order", () => {
     const html = "<details><div data-findable>tide 1</div></details><div data-findable>tide 2, tide 3</div>";
     expect(placesOf(html, "tide ")).toEqual(["tide ", "tide ", "tide "]);
+  });
+});
+
+describe("words of a search in a message", () => {
+  function found(html: string, ...words: string[]) {
+    const message = document.createElement("article");
+    message.innerHTML = `<div data-findable>${html}</div>`;
+    const { all, together } = wordsIn(message, words);
+    return { all: all.map(String), at: together?.startOffset };
+  }
+
+  it("are whole words, as the server folds them", () => {
+    expect(found("Tide, tides, TIDÉ, ebbtide", "tide").all).toEqual(["Tide", "TIDÉ"]);
+    expect(found("a tall mast", "a").all).toEqual(["a"]);
+    expect(found("看潮汐表", "潮汐").all).toEqual(["潮汐"]);
+    expect(found("<p>high <b>ti</b>de</p><p>low</p>", "tide").all).toEqual(["tide"]);
+    expect(found("Tides", "", "ebb").all).toEqual([]);
+  });
+
+  it("lead to the first place where they follow each other", () => {
+    expect(found("low or high, high and low", "high", "low")).toEqual({ all: ["low", "high", "high", "low"], at: 13 });
+    expect(found("low", "high", "low")).toEqual({ all: ["low"], at: undefined });
   });
 });

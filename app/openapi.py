@@ -101,7 +101,7 @@ from app.schemas.response_bodies.conversations import (
     ConversationTree,
     ConversationWithMessages,
     DeletedConversationPage,
-    DeletedMessages,
+    DeletedMessagePage,
     NumDeleted,
 )
 from app.schemas.response_bodies.documents import DocumentText
@@ -146,11 +146,8 @@ _SOURCE: Final[Schema] = {"type": "string", "enum": list(SOURCES)}
 _SWITCH: Final[Schema] = {"type": "string", "enum": ["true", "false"]}
 _EVENT: Final[Schema] = {"type": "integer", "minimum": 0}
 _DAYS: Final[dict[str, Schema]] = {"days": {"type": "integer", "minimum": 1, "maximum": MAX_USE_DAYS}}
-_SEARCHED: Final[dict[str, Schema]] = {
-    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE},
-    "cursor": _TEXT,
-    "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH},
-}
+_PAGED: Final[dict[str, Schema]] = {"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}, "cursor": _TEXT}
+_SEARCHED: Final[dict[str, Schema]] = {**_PAGED, "q": {"type": "string", "maxLength": MAX_QUERY_LENGTH}}
 _ITEMS: Final[dict[str, Schema]] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MAX_ITEMS_PAGE},
     "order": {"type": "string", "enum": ["asc", "desc"]},
@@ -285,14 +282,9 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     "PUT /api/folders/{id}": Operation(FolderFields, answer=Folder),
     "DELETE /api/folders/{id}": Operation(answers=(), status=204),
     "DELETE /api/conversations": Operation(query={"source": _SOURCE}, answer=NumDeleted),
-    "GET /api/deleted-conversations": Operation(
-        query={"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}, "cursor": _TEXT},
-        answer=DeletedConversationPage,
-    ),
+    "GET /api/deleted-conversations": Operation(query=_PAGED, answer=DeletedConversationPage),
     "DELETE /api/deleted-conversations": Operation(answer=NumDeleted),
-    "GET /api/deleted-messages": Operation(
-        query={"limit": {"type": "integer", "minimum": 1, "maximum": MAX_PAGE}}, answer=DeletedMessages
-    ),
+    "GET /api/deleted-messages": Operation(query=_PAGED, answer=DeletedMessagePage),
     "POST /api/conversations/{id}/restore": Operation(answer=Conversation),
     "POST /api/conversations/{id}/seen": Operation(answers=(), status=204),
     "POST /api/conversations/{id}/messages": Operation(NewMessage, headers=_VERSIONED, answers=(EVENTS,), events=_RUN),

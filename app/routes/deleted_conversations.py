@@ -7,11 +7,11 @@ from starlette.routing import Route
 from app.domain.bounds import MAX_PAGE
 from app.http.large_json import LargeJSONResponse
 from app.http.query_params import source_of, whole_number
-from app.routes.cursors import parse_time_place, time_cursor
+from app.routes.cursors import TimePlace, parse_time_place, time_cursor
 from app.schemas.response_bodies.conversations import (
     DeletedConversationPage,
     DeletedMessage,
-    DeletedMessages,
+    DeletedMessagePage,
     NumDeleted,
     deleted_conversation_body,
 )
@@ -23,27 +23,21 @@ DEFAULT_PAGE = 100
 async def list_deleted(request: Request) -> Response:
     """List a page of the deleted conversations of all sources: the last deleted one first."""
     services = services_of(request)
-    cursor = request.query_params.get("cursor")
-    page = await services.store.recently_deleted.page(
-        limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE),
-        after=parse_time_place(cursor) if cursor is not None else None,
-    )
+    page = await services.store.recently_deleted.page(limit=_limit(request), after=_after(request))
     kept = services.deletions.seconds_kept
-    following = time_cursor(page.following) if page.following is not None else None
-    return LargeJSONResponse(
-        DeletedConversationPage(
-            data=[deleted_conversation_body(each.conversation, each.deleted_at, kept) for each in page.deleted],
-            next_cursor=following,
-        )
+    body = DeletedConversationPage(
+        data=[deleted_conversation_body(each.conversation, each.deleted_at, kept) for each in page.deleted],
+        next_cursor=time_cursor(page.following) if page.following is not None else None,
     )
+    if page.total is not None:
+        body["total"] = page.total
+    return LargeJSONResponse(body)
 
 
 async def list_deleted_messages(request: Request) -> Response:
-    """List the messages that were deleted in conversations that are still there: the last deleted one first."""
+    """List a page of the messages that were deleted in conversations that are still there, the last one first."""
     services = services_of(request)
-    found = await services.store.recently_deleted.messages(
-        limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE)
-    )
+    page = await services.store.recently_deleted.messages(limit=_limit(request), after=_after(request))
     data: list[DeletedMessage] = [
         {
             "id": each.id,
@@ -54,9 +48,10 @@ async def list_deleted_messages(request: Request) -> Response:
             "deleted_at": each.deleted_at,
             "removed_at": each.deleted_at + services.deletions.seconds_kept,
         }
-        for each in found
+        for each in page.deleted
     ]
-    return LargeJSONResponse(DeletedMessages(data=data))
+    following = time_cursor(page.following) if page.following is not None else None
+    return LargeJSONResponse(DeletedMessagePage(data=data, next_cursor=following))
 
 
 async def delete_all(request: Request) -> Response:
@@ -70,6 +65,16 @@ async def delete_all(request: Request) -> Response:
 async def remove_deleted(request: Request) -> Response:
     """Begin to remove all deleted conversations for good. From the response on, none of them can be restored."""
     return JSONResponse(NumDeleted(deleted=await services_of(request).deletions.remove_deleted()))
+
+
+def _limit(request: Request) -> int:
+    return whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE)
+
+
+def _after(request: Request) -> TimePlace | None:
+    """Return the place after which the page begins; None for the first page. Raises InvalidRequestError."""
+    cursor = request.query_params.get("cursor")
+    return parse_time_place(cursor) if cursor is not None else None
 
 
 routes = [

@@ -43,7 +43,7 @@ DELETED_MESSAGES = """
     LEFT JOIN message AS parent ON parent.id = message.parent_id
     WHERE message.deleted_with = message.id AND conversation.id = message.conversation_id AND tenant = ?
       AND NOT temporary AND parent.deleted_with IS NULL
-      AND message.id NOT IN (SELECT message_id FROM removal WHERE message_id IS NOT NULL)
+      AND message.id NOT IN (SELECT message_id FROM removal WHERE message_id IS NOT NULL) {after}
     ORDER BY message.deleted_at DESC, message.id DESC LIMIT ?
 """
 
@@ -69,13 +69,15 @@ class DeletedConversation:
 
 @dataclass(frozen=True, slots=True)
 class DeletedPage:
-    """A page of the list.
+    """A page of the deleted conversations.
 
     following: place after which the next page begins; None on the last page.
+    total: number of conversations in the whole list; None unless the page is the first.
     """
 
     deleted: list[DeletedConversation]
     following: DeletedPosition | None
+    total: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,17 @@ class DeletedMessage:
     title: str | None
     beginning: str
     deleted_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedMessagePage:
+    """A page of the deleted messages.
+
+    following: place after which the next page begins; None on the last page.
+    """
+
+    deleted: list[DeletedMessage]
+    following: DeletedPosition | None
 
 
 class RecentlyDeletedStore:
@@ -110,24 +123,35 @@ class RecentlyDeletedStore:
         after: the place after which the page begins; None for the first page.
         """
         condition, place = ("AND (deleted_at, id) < (?, ?)", after) if after is not None else ("", ())
+        listed = f"FROM conversation WHERE tenant = ? AND NOT temporary AND {RESTORABLE}"
         rows = await self._database.read(
-            f"SELECT * FROM conversation WHERE tenant = ? AND NOT temporary AND {RESTORABLE} {condition} "
-            "ORDER BY deleted_at DESC, id DESC LIMIT ?",
+            f"SELECT * {listed} {condition} ORDER BY deleted_at DESC, id DESC LIMIT ?",
             (self._tenant, *place, limit + 1),
             tenant=self._tenant,
         )
+        total = None
+        if after is None:
+            [[total]] = await self._database.read(f"SELECT count(*) {listed}", (self._tenant,), tenant=self._tenant)
         found = [DeletedConversation(conversation_of(row), row["deleted_at"]) for row in rows[:limit]]
         last = found[-1] if len(rows) > limit else None
-        return DeletedPage(found, (last.deleted_at, last.conversation.id) if last is not None else None)
+        following = (last.deleted_at, last.conversation.id) if last is not None else None
+        return DeletedPage(found, following, total)
 
-    async def messages(self, *, limit: int) -> list[DeletedMessage]:
-        """Return deleted messages that can be restored, in conversations that are not deleted: the last one first."""
-        return await self._database.read_as(
+    async def messages(self, *, limit: int, after: DeletedPosition | None = None) -> DeletedMessagePage:
+        """Return a page of the deleted messages that can be restored, in conversations that are not deleted: the last
+        deleted one first.
+
+        after: the place after which the page begins; None for the first page.
+        """
+        condition, place = ("AND (message.deleted_at, message.id) < (?, ?)", after) if after is not None else ("", ())
+        found = await self._database.read_as(
             lambda row: DeletedMessage(**dict(row)),
-            DELETED_MESSAGES,
-            (BEGINNING_CHARACTERS, self._tenant, limit),
+            DELETED_MESSAGES.format(after=condition),
+            (BEGINNING_CHARACTERS, self._tenant, *place, limit + 1),
             tenant=self._tenant,
         )
+        last = found[limit - 1] if len(found) > limit else None
+        return DeletedMessagePage(found[:limit], (last.deleted_at, last.id) if last is not None else None)
 
     async def hide_all(self, source: ConversationSource) -> list[str]:
         """Delete all conversations of a source, archived ones too. They can be restored. Returns their ids."""

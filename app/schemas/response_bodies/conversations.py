@@ -72,10 +72,12 @@ class DeletedConversationPage(TypedDict):
     """A page of deleted conversations.
 
     next_cursor: cursor of the next page; null on the last page.
+    total: number of conversations in the whole list, for the first page.
     """
 
     data: list[DeletedConversation]
     next_cursor: str | None
+    total: NotRequired[int]
 
 
 class DeletedMessage(TypedDict):
@@ -95,10 +97,14 @@ class DeletedMessage(TypedDict):
     removed_at: float
 
 
-class DeletedMessages(TypedDict):
-    """Deleted messages, the last deleted one first."""
+class DeletedMessagePage(TypedDict):
+    """A page of deleted messages, the last deleted one first.
+
+    next_cursor: cursor of the next page; null on the last page.
+    """
 
     data: list[DeletedMessage]
+    next_cursor: str | None
 
 
 class BulkResult(TypedDict):

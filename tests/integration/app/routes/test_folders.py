@@ -139,6 +139,18 @@ async def test_chosen_chats_are_exported_with_folder_and_tags(http: aiohttp.Clie
     assert chats[copy]["folder_id"] is None
 
 
+async def test_deleted_chats_are_counted_on_the_first_page(http: aiohttp.ClientSession) -> None:
+    chats = [await created(http) for _ in range(3)]
+    await bulk(http, *chats, deleted=True)
+    first = await read(http, "/api/deleted-conversations", limit="2")
+    assert (len(first["data"]), first["total"]) == (2, 3)
+    second = await read(http, "/api/deleted-conversations", limit="2", cursor=first["next_cursor"])
+    assert (len(second["data"]), second["next_cursor"], "total" in second) == (1, None, False)
+    assert (await read(http, "/api/deleted-messages")) == {"data": [], "next_cursor": None}
+    wrong = await http.get("/api/deleted-messages", params={"cursor": "x"})
+    assert (await error_of(wrong, 400))["param"] == "cursor"
+
+
 async def test_folders_are_inside_each_other(http: aiohttp.ClientSession) -> None:
     sea = await folder(http, "Sea", system_prompt="Speak of the sea.")
     coast = await folder(http, "Coast", parent_id=sea)

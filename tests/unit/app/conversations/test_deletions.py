@@ -17,6 +17,7 @@ from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.connection import Connection
+from app.storage.recently_deleted import DeletedMessage
 from engine.errors import ConflictError, NotFoundError
 from engine.trail import Trail
 from tests.unit.fake_engine import FakeEngine
@@ -321,7 +322,7 @@ async def test_all_chats_are_deleted_and_removed_with_their_kv(
     pages = [await services.store.recently_deleted.page(limit=1)]
     pages.append(await services.store.recently_deleted.page(limit=1, after=pages[0].following))
     assert {page.deleted[0].conversation.id for page in pages} == chats
-    assert pages[1].following is None
+    assert (pages[0].total, pages[1].total, pages[1].following) == (2, None, None)
     assert await services.deletions.remove_deleted() == 2
     for conversation in chats:
         with pytest.raises(NotFoundError):
@@ -348,23 +349,39 @@ async def test_selected_chats_are_hidden_and_shown_at_once(services: Services, m
 async def test_deleted_messages_are_listed_while_they_can_be_restored(services: Services) -> None:
     conversation_id, last = await chat(services, "What is a tide?", "What is a storm?")
     path = await services.store.messages.path(last.id)
-    listed = services.store.recently_deleted.messages
-    assert await listed(limit=10) == []
+
+    async def listed() -> list[DeletedMessage]:
+        return (await services.store.recently_deleted.messages(limit=10)).deleted
+
+    assert await listed() == []
     for message in (path[3], path[2]):
         await services.deletions.delete_message(message.id)
-    [question] = await listed(limit=10)
+    [question] = await listed()
     assert (question.id, question.role, question.beginning) == (path[2].id, "user", "What is a storm?")
     assert question.conversation_id == conversation_id
 
     await services.deletions.restore_message(question.id)
-    [answer] = await listed(limit=10)
+    [answer] = await listed()
     assert answer.id == path[3].id, "was deleted by itself before"
     await services.deletions.delete_conversation(conversation_id)
-    assert await listed(limit=10) == []
+    assert await listed() == []
     await services.deletions.restore_conversation(conversation_id)
-    assert await listed(limit=10) == [answer]
+    assert await listed() == [answer]
     await services.deletions.remove(time.time())
-    assert await listed(limit=10) == []
+    assert await listed() == []
+
+
+async def test_deleted_messages_are_listed_in_pages(services: Services) -> None:
+    store = services.store
+    answers = [(await chat(services, text))[1] for text in ("one", "two", "three")]
+    for answer in answers:
+        await services.deletions.delete_message(answer.id)
+    found, after = list[str](), None
+    for _ in answers:
+        page = await store.recently_deleted.messages(limit=1, after=after)
+        found += [each.id for each in page.deleted]
+        after = page.following
+    assert (found, after) == ([each.id for each in reversed(answers)], None)
 
 
 async def test_deleted_message_loses_kv_and_is_kept_for_days(tmp_path: Path, engine: FakeEngine) -> None:
@@ -407,7 +424,7 @@ async def test_turn_is_deleted_alone_and_restored(services: Services) -> None:
         assert [each.content for each in kept] == ["one", path[1].content, "another three", other.content]
         versions = await services.store.tree.siblings(conversation, [path[1].id])
         assert len(versions[path[1].id]) == 2, "the other version of what follows stays, too"
-        [listed] = await services.store.recently_deleted.messages(limit=10)
+        [listed] = (await services.store.recently_deleted.messages(limit=10)).deleted
         assert (listed.id, listed.beginning) == (path[2].id, "two")
         assert (await ask(services, conversation, "four")).usage is not None
         restored = await services.deletions.restore_message(path[2].id)

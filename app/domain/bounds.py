@@ -49,7 +49,9 @@ MAX_FOLDER_PROMPT = 1 << 16
 MAX_TAGS = 20
 MAX_TAG_LENGTH = 50
 MAX_BULK = 500
-"""Conversations that one request may change or export."""
+"""Conversations that one request may change."""
+MAX_EXPORTED = 50_000
+"""Conversations that one request may name for an export, which is written while it is read."""
 MAX_TITLE_SOURCE = 1_000
 """Maximum length of the text that a new conversation is titled with."""
 

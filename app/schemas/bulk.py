@@ -4,17 +4,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.domain.bounds import MAX_BULK, MAX_TAGS
+from app.domain.bounds import MAX_BULK, MAX_EXPORTED, MAX_TAGS
 from app.schemas.conversations import TagName, distinct
 from app.schemas.parsing import RequestModel
-
-ConversationIds = Annotated[list[str], Field(min_length=1, max_length=MAX_BULK)]
 
 
 class SelectedConversations(RequestModel):
     """Body of a request that exports conversations."""
 
-    conversation_ids: ConversationIds
+    conversation_ids: Annotated[list[str], Field(min_length=1, max_length=MAX_EXPORTED)]
 
 
 class BulkFields(RequestModel):
@@ -24,7 +22,7 @@ class BulkFields(RequestModel):
     add_tags, remove_tags: changes to the tags of each conversation.
     """
 
-    conversation_ids: ConversationIds
+    conversation_ids: Annotated[list[str], Field(min_length=1, max_length=MAX_BULK)]
     deleted: bool | None = None
     pinned: bool | None = None
     archived: bool | None = None

@@ -1,5 +1,6 @@
 """A long list of chats: a part of it is read and drawn, and everything works over all of it."""
 
+import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
@@ -105,6 +106,39 @@ async def test_all_of_a_long_list_is_scrolled_walked_and_changed(new_page: NewPa
         await expect(row(chat, 0)).to_be_visible()
         await chat.button("Back to all chats").click()
         await expect(chat.button(f"Long, {COUNT} chats")).to_be_visible()
+
+
+async def test_chats_of_several_pages_are_exported_and_restored(new_page: NewPage, tmp_path: Path) -> None:
+    async with long_folder(new_page) as chat:
+        await chat.choose("Long 0", "Select chats")
+        bar = chat.page.get_by_role("toolbar", name="Selected chats")
+        await bar.get_by_role("button", name="Select all").click()
+        await expect(bar.get_by_text(f"{COUNT} selected")).to_be_visible()
+        async with chat.page.expect_download() as download:
+            await bar.get_by_role("button", name="Export as JSON").click()
+        file = tmp_path / "chats.json"
+        await (await download.value).save_as(file)
+        assert len(json.loads(file.read_text())["conversations"]) == COUNT
+
+        await bar.get_by_role("button", name="Delete").click()
+        await chat.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        await expect(chat.page.get_by_text(f"{COUNT} chats were deleted.")).to_be_visible()
+        await chat.open_menu_item("Recently deleted")
+        dialog = chat.page.get_by_role("dialog", name="Recently deleted")
+        rows = dialog.get_by_role("listitem")
+        await expect(rows).to_have_count(100)
+        total = int(await rows.first.get_attribute("aria-setsize") or 0)
+        assert total >= COUNT
+        for drawn in (200, 300):
+            await dialog.locator("ul").last.evaluate("each => { each.scrollTop = each.scrollHeight; }")
+            await expect(rows).to_have_count(drawn)
+        await dialog.get_by_role("button", name="Delete all for good").click()
+        await expect(chat.page.get_by_text(f"Delete {total} chats for good?")).to_be_visible()
+        await chat.button("Cancel").click()
+        await dialog.get_by_role("button", name="Restore all").click()
+        await expect(dialog.get_by_text("No recently deleted chats.")).to_be_visible()
+        await chat.page.keyboard.press("Escape")
+        await expect(chat.chats.first).to_have_text("Long 0")
 
 
 async def test_chats_that_were_not_read_follow_other_browsers(new_page: NewPage) -> None:

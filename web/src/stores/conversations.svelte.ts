@@ -244,19 +244,15 @@ export class Conversations {
   }
 
   /**
-   * Delete all conversations, archived ones too. Return their number, and a function that lists those that can be restored.
-   * Both reject like the API.
+   * Delete all conversations, archived ones too. Return their number, and the time of the last deletion before. Rejects like
+   * the API.
    */
-  async removeAll(): Promise<{ count: number; removed: () => Promise<string[]> }> {
-    const before = await this.api.lastDeletion();
+  async removeAll(): Promise<{ count: number; since: number }> {
+    const since = await this.api.lastDeletion();
     const count = await this.api.deleteAllConversations();
     this.onChange();
     await this.load();
-    const removed = async () => {
-      const deleted = await this.api.deletedConversations();
-      return deleted.filter(({ deleted_at }) => deleted_at > before).map(({ id }) => id);
-    };
-    return { count, removed };
+    return { count, since };
   }
 
   /** Restore a deleted conversation. Rejects like the API. */

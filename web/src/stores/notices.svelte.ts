@@ -26,10 +26,19 @@ interface Notice {
   action: NoticeAction | null;
 }
 
+/** How far a long piece of work is. */
+export interface Progress {
+  text: string;
+  done: number;
+  total: number;
+}
+
 /** The current notice: one short message about an event. A notice about a chat is shown only while that chat is open. */
 export class Notices {
   current = $state<string | null>(null);
   action = $state<NoticeAction | null>(null);
+  /** The work that takes long; null if there is none. It stays above the notice. */
+  progress = $state.raw<Progress | null>(null);
   /** The open chat; null on the empty page. */
   private openChat: string | null = null;
   /** Whether the notice is about the open chat, and is dismissed with it. */

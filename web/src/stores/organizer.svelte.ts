@@ -1,10 +1,13 @@
 import type { ApiClient } from "../services/api/client";
-import type { BulkChanges, Conversation, Folder } from "../services/api/types";
+import type { BulkChanges, Conversation, DeletedConversationPage, Folder } from "../services/api/types";
 import { FolderTree } from "../services/folder_tree";
 import type { Conversations } from "./conversations.svelte";
 
 /** Chats that one request may change. */
 const MAX_BULK = 500;
+
+/** Called with the ids of the chats that a part of a change has changed. */
+export type Report = (changed: readonly string[]) => void;
 
 /** A chat with what a change of its folder and tags replaces. */
 export type Placed = Pick<Conversation, "id" | "folder_id" | "tags">;
@@ -99,34 +102,30 @@ export class Organizer {
    * Delete a folder. Return the function that creates it again with its system prompt, its chats and the folders inside
    * it, and returns its new id. Chats that were deleted before stay outside. Both reject like the API.
    */
-  async remove({ id, name, parent_id, system_prompt }: Folder): Promise<() => Promise<string>> {
+  async remove({ id, name, parent_id, system_prompt }: Folder): Promise<{ numChats: number; restore: (report?: Report) => Promise<string> }> {
     const inside = this.tree.inside(id);
     const chats: string[] = [];
     for (const archived of ["false", "true"] as const) {
       for await (const page of this.api.allConversations({ archived, shown_in: id })) chats.push(...page.map((chat) => chat.id));
     }
     await this.api.deleteFolder(id);
-    return async () => {
+    const restore = async (report?: Report) => {
       const restored = await this.api.createFolder({ name, parent_id, system_prompt });
       // The folders inside may have changed since, or may be gone.
       for (const folder of inside.flatMap((each) => this.tree.get(each.id) ?? [])) {
         await this.api.replaceFolder(folder.id, { name: folder.name, parent_id: restored.id, system_prompt: folder.system_prompt });
       }
       await this.load();
-      await this.change(chats, { folder_id: restored.id });
+      await this.change(chats, { folder_id: restored.id }, report);
       return restored.id;
     };
+    return { numChats: chats.length, restore };
   }
 
-  /**
-   * Change the folder and the tags of chats. Return the function that gives each chat back what it had. Both reject like
-   * the API.
-   */
-  async organize(chats: readonly Placed[], changes: BulkChanges): Promise<() => Promise<void>> {
-    const changed = new Set(await this.change(chats.map(({ id }) => id), changes));
+  /** Give chats back the folder and the tags that they had before `changes`. Rejects like `change`. */
+  async giveBack(chats: readonly Placed[], changes: BulkChanges, report?: Report): Promise<void> {
     const former = new Map<string, string[]>();
     for (const { id, folder_id, tags } of chats) {
-      if (!changed.has(id)) continue;
       const back: BulkChanges = {
         add_tags: changes.remove_tags?.filter((tag) => tags.includes(tag)) ?? [],
         remove_tags: changes.add_tags?.filter((tag) => !tags.includes(tag)) ?? [],
@@ -135,19 +134,38 @@ export class Organizer {
       const key = JSON.stringify(back);
       former.set(key, [...(former.get(key) ?? []), id]);
     }
-    return async () => {
-      for (const [back, ids] of former) await this.change(ids, JSON.parse(back) as BulkChanges);
-    };
+    for (const [back, ids] of former) await this.change(ids, JSON.parse(back) as BulkChanges, report);
   }
 
-  /** Change, delete or restore chats, and reread the list. Return those that still existed. Rejects like the API. */
-  async change(ids: readonly string[], changes: BulkChanges): Promise<string[]> {
-    const changed: string[] = [];
-    for (let at = 0; at < ids.length; at += MAX_BULK) {
-      changed.push(...(await this.api.changeConversations(ids.slice(at, at + MAX_BULK), changes)).changed);
+  /**
+   * Change, delete or restore chats, and reread the list. report: called with those of each part that still existed. Rejects
+   * like the API; the parts before are changed then.
+   */
+  async change(ids: readonly string[], changes: BulkChanges, report: Report = () => undefined): Promise<void> {
+    try {
+      for (let at = 0; at < ids.length; at += MAX_BULK) {
+        report((await this.api.changeConversations(ids.slice(at, at + MAX_BULK), changes)).changed);
+      }
+    } catch (error) {
+      await this.conversations.reread().catch(() => undefined);
+      throw error;
     }
     await this.conversations.reread();
-    return changed;
+  }
+
+  /** Restore the chats that were deleted after `since`, page by page, the last deleted one first. Rejects like `change`. */
+  async restoreDeleted(since: number, report: Report): Promise<void> {
+    let cursor: string | null = null;
+    try {
+      do {
+        const page: DeletedConversationPage = await this.api.deletedConversations(cursor, MAX_BULK);
+        const ids = page.data.filter(({ deleted_at }) => deleted_at > since).map(({ id }) => id);
+        if (ids.length > 0) report((await this.api.changeConversations(ids, { deleted: false })).changed);
+        cursor = ids.length < page.data.length ? null : page.next_cursor;
+      } while (cursor !== null);
+    } finally {
+      await this.conversations.reread().catch(() => undefined);
+    }
   }
 }
 

@@ -4,11 +4,15 @@ const PAUSE_MS = 200;
 export interface Page<T> {
   data: T[];
   next_cursor: string | null;
+  /** Number of rows of the whole list, if the server says it with this page. */
+  total?: number;
 }
 
 /** Rows of a list of the server that is read page by page, and that the person may search. */
 export class PagedList<T> {
   rows = $state.raw<readonly T[]>([]);
+  /** Number of rows of the whole list, if the server has said it. */
+  total = $state<number | null>(null);
   /** Contents of the search field. */
   query = $state("");
   /** Whether a page has arrived. */
@@ -17,6 +21,8 @@ export class PagedList<T> {
   failure = $state.raw<unknown>(null);
 
   private following = $state.raw<string | null>(null);
+  /** The cursor of the page after the last row, while that is read. */
+  private reading: string | null = null;
   private request = new AbortController();
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -40,9 +46,17 @@ export class PagedList<T> {
     return this.append([], null);
   }
 
-  /** Read the page after the last row. */
-  more(): Promise<void> {
-    return this.append(this.rows, this.following);
+  /** Read the page after the last row, unless there is none or that is under way. */
+  async more(): Promise<void> {
+    if (this.following === null || this.reading === this.following) return;
+    await this.append(this.rows, this.following);
+  }
+
+  /** Take out rows that are gone from the list. */
+  drop(isGone: (row: T) => boolean): void {
+    const kept = this.rows.filter((row) => !isGone(row));
+    if (this.total !== null) this.total -= this.rows.length - kept.length;
+    this.rows = kept;
   }
 
   /** Show a row that was just created, above the others. */
@@ -59,15 +73,18 @@ export class PagedList<T> {
     this.request.abort();
     this.request = new AbortController();
     const { signal } = this.request;
+    this.reading = cursor;
     try {
       const page = await this.read(this.query.trim(), cursor, signal);
       if (signal.aborted) return;
       this.rows = [...before, ...page.data];
       this.following = page.next_cursor;
+      this.total = page.total ?? this.total;
       this.loaded = true;
       this.failure = null;
     } catch (error) {
       if (!signal.aborted) this.failure = error;
     }
+    if (!signal.aborted) this.reading = null;
   }
 }

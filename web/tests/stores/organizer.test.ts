@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
+import { ApiError } from "../../src/services/api/errors";
+import type { DeletedConversation } from "../../src/services/api/types";
 import { Conversations } from "../../src/stores/conversations.svelte";
 import { Organizer } from "../../src/stores/organizer.svelte";
 import { conversation, FakeApi } from "../fake_server";
@@ -79,7 +81,8 @@ describe("the organized list", () => {
     const [replaced, changed] = [vi.spyOn(api, "replaceFolder").mockResolvedValue(inner), vi.spyOn(api, "changeConversations").mockResolvedValue({ changed: [], missing: [] })];
     await organizer.load();
 
-    const restore = await organizer.remove(sea);
+    const { numChats, restore } = await organizer.remove(sea);
+    expect(numChats).toBe(2);
     expect(removed).toHaveBeenCalledExactlyOnceWith("f");
     expect(await restore()).toBe("g");
     expect(created).toHaveBeenCalledExactlyOnceWith({ name: "Sea", parent_id: null, system_prompt: "Speak of the sea." });
@@ -88,12 +91,9 @@ describe("the organized list", () => {
   });
 
   it("gives each chat its former folder and tags again", async () => {
-    const changed = vi.spyOn(api, "changeConversations").mockResolvedValue({ changed: ["filed", "free"], missing: ["gone"] });
-    const chats = [...api.chats.filter(({ id }) => id === "filed" || id === "free"), conversation({ id: "gone" })];
-    const undo = await organizer.organize(chats, { folder_id: "g", add_tags: ["a"], remove_tags: ["b"] });
-    expect(changed).toHaveBeenCalledExactlyOnceWith(["filed", "free", "gone"], { folder_id: "g", add_tags: ["a"], remove_tags: ["b"] });
-    changed.mockClear();
-    await undo();
+    const changed = vi.spyOn(api, "changeConversations").mockResolvedValue({ changed: [], missing: [] });
+    const chats = api.chats.filter(({ id }) => id === "filed" || id === "free");
+    await organizer.giveBack(chats, { folder_id: "g", add_tags: ["a"], remove_tags: ["b"] });
     expect(changed.mock.calls).toEqual([
       [["filed"], { add_tags: ["b"], remove_tags: ["a"], folder_id: "f" }],
       [["free"], { add_tags: ["b"], remove_tags: [], folder_id: null }],
@@ -103,13 +103,36 @@ describe("the organized list", () => {
   it("changes many chats in several requests, and says which still existed", async () => {
     const request = vi.spyOn(api, "changeConversations").mockImplementation((ids) => Promise.resolve({ changed: ids.slice(1), missing: [ids[0]!] }));
     const ids = Array.from({ length: 502 }, (_, index) => `${index}`);
-    const [before, changed] = [api.listPages.length, await organizer.change(ids, { archived: true })];
+    const [before, changed] = [api.listPages.length, [] as string[]];
+    await organizer.change(ids, { archived: true }, (part) => changed.push(...part));
     expect(changed).toEqual(ids.filter((id) => id !== "0" && id !== "500"));
     expect(request.mock.calls.map(([given, changes]) => [given.length, changes])).toEqual([
       [500, { archived: true }],
       [2, { archived: true }],
     ]);
     expect(api.listPages).toHaveLength(before + 1);
+  });
+
+  it("rereads the list also if a part of a change fails", async () => {
+    vi.spyOn(api, "changeConversations").mockRejectedValue(new ApiError(507, { message: "The disk is full" }));
+    const before = api.listPages.length;
+    await expect(organizer.change(["a"], { archived: true })).rejects.toThrow("The disk is full");
+    expect(api.listPages).toHaveLength(before + 1);
+  });
+
+  it("restores what was deleted after a time, page by page", async () => {
+    const deleted = (id: number) => ({ id: `${id}`, deleted_at: id }) as DeletedConversation;
+    const pages: Record<string, DeletedConversation[]> = { "": [deleted(9), deleted(8)], 8: [deleted(7), deleted(6)], 6: [deleted(5)] };
+    const read = vi.spyOn(api, "deletedConversations").mockImplementation((cursor) => {
+      const data = pages[cursor ?? ""]!;
+      return Promise.resolve({ data, next_cursor: data.at(-1)!.id });
+    });
+    const request = vi.spyOn(api, "changeConversations").mockImplementation((ids) => Promise.resolve({ changed: [...ids], missing: [] }));
+    const restored: string[] = [];
+    await organizer.restoreDeleted(6, (ids) => restored.push(...ids));
+    expect(restored).toEqual(["9", "8", "7"]);
+    expect(read.mock.calls).toEqual([[null, 500], ["8", 500]]);
+    expect(request.mock.calls.map(([, changes]) => changes)).toEqual([{ deleted: false }, { deleted: false }]);
   });
 
   it("keeps a selection until another list is shown", async () => {

@@ -73,3 +73,24 @@ it("shows created and changed rows at once", async () => {
   list.replace("a", "A");
   expect(list.rows).toEqual(["c", "A", "b"]);
 });
+
+it("reads a page once, however often its end comes near, and nothing beyond the last", async () => {
+  const { list, read } = listOf();
+  await list.load();
+  await Promise.all([list.more(), list.more(), list.more()]);
+  expect(list.rows).toHaveLength(20);
+  await list.more();
+  await list.more();
+  expect(read).toHaveBeenCalledTimes(3);
+  expect(list.rows).toEqual(ALL);
+});
+
+it("counts all rows as the server does, without those that are gone", async () => {
+  const { list, read } = listOf();
+  read.mockResolvedValueOnce({ data: ["a", "b"], next_cursor: "10", total: 25 } as never);
+  await list.load();
+  list.drop((row) => row === "a");
+  expect([list.rows, list.total]).toEqual([["b"], 24]);
+  await list.more();
+  expect(list.total).toBe(24);
+});

@@ -139,6 +139,14 @@ async def test_chosen_chats_are_exported_with_folder_and_tags(http: aiohttp.Clie
     assert chats[copy]["folder_id"] is None
 
 
+async def test_many_chosen_chats_are_exported_with_a_line_for_each(http: aiohttp.ClientSession) -> None:
+    chat = await created(http, title="One\nof many")
+    ids = [*(f"conv_{number}" for number in range(600)), chat]
+    text = await (await http.post("/api/export", json={"conversation_ids": ids})).text()
+    assert [each["title"] for each in json.loads(text)["conversations"]] == ["One\nof many"]
+    assert text.count("\n") == 3, "before each chat, before the end and after it"
+
+
 async def test_deleted_chats_are_counted_on_the_first_page(http: aiohttp.ClientSession) -> None:
     chats = [await created(http) for _ in range(3)]
     await bulk(http, *chats, deleted=True)

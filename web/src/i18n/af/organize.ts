@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} klets is geargiveer.`, other: `${count} kletse is geargiveer.` }),
     unarchived: (count) => plural(count, { one: `${count} klets is uit die argief gehaal.`, other: `${count} kletse is uit die argief gehaal.` }),
     failed: "Die kletse is nie verander nie.",
-    tooMany: (most) => `Hoogstens ${most} kletse kan op een slag uitgevoer word. Voer eerder alle kletse vanuit die kieslys uit.`,
+    notExported: "Die kletse is nie uitgevoer nie.",
+    progress: (done, total) => `Kletse: ${done} van ${total}`,
+    partly: (done, total) => `${done} van ${total} kletse is verander.`,
   },
 };

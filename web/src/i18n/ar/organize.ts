@@ -144,6 +144,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `تمت أرشفة ${chats(count)}.`,
     unarchived: (count) => `تم إلغاء أرشفة ${chats(count)}.`,
     failed: "لم تتغيّر الدردشات.",
-    tooMany: (most) => `أقصى عدد دردشات يمكن تصديرها معًا هو ${most}. صدّر جميع الدردشات من القائمة بدلًا من ذلك.`,
+    notExported: "لم تُصدَّر الدردشات.",
+    progress: (done, total) => `الدردشات: ${done} من ${total}`,
+    partly: (done, total) => `تغيّر ${done} من ${total} من الدردشات.`,
   },
 };

@@ -129,6 +129,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count} söhbət arxivləndi.`,
     unarchived: (count) => `${count} söhbət arxivdən çıxarıldı.`,
     failed: "Söhbətlər dəyişdirilmədi.",
-    tooMany: (most) => `Bir dəfəyə ən çoxu ${most} söhbət ixrac etmək olar. Bunun əvəzinə menyudan bütün söhbətləri ixrac edin.`,
+    notExported: "Söhbətlər ixrac edilmədi.",
+    progress: (done, total) => `Söhbətlər: ${done} / ${total}`,
+    partly: (done, total) => `${total} söhbətdən ${done} söhbət dəyişdirildi.`,
   },
 };

@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} чат перамешчаны ў архіў.`, few: `${count} чаты перамешчаны ў архіў.`, other: `${count} чатаў перамешчана ў архіў.` }),
     unarchived: (count) => plural(count, { one: `${count} чат вернуты з архіва.`, few: `${count} чаты вернуты з архіва.`, other: `${count} чатаў вернута з архіва.` }),
     failed: "Чаты не зменены.",
-    tooMany: (most) => `За адзін раз можна экспартаваць не больш за ${most} чатаў. Экспартуйце ўсе чаты праз меню.`,
+    notExported: "Чаты не экспартаваны.",
+    progress: (done, total) => `Чаты: ${done} з ${total}`,
+    partly: (done, total) => `Зменена чатаў: ${done} з ${total}.`,
   },
 };

@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "Архивиран е 1 чат.", other: `Архивирани са ${count} чата.` }),
     unarchived: (count) => plural(count, { one: "Разархивиран е 1 чат.", other: `Разархивирани са ${count} чата.` }),
     failed: "Чатовете не са променени.",
-    tooMany: (most) => `Наведнъж могат да се експортират най-много ${most} чата. Експортирайте всички чатове от менюто.`,
+    notExported: "Чатовете не бяха експортирани.",
+    progress: (done, total) => `Чатове: ${done} от ${total}`,
+    partly: (done, total) => `Променени са ${done} от ${total} чата.`,
   },
 };

@@ -114,6 +114,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count}টি চ্যাট আর্কাইভ করা হয়েছে।`,
     unarchived: (count) => `${count}টি চ্যাট আর্কাইভ থেকে সরানো হয়েছে।`,
     failed: "চ্যাটগুলি বদলানো যায়নি।",
-    tooMany: (most) => `একবারে সর্বাধিক ${most}টি চ্যাট এক্সপোর্ট করা যায়। এর বদলে মেনু থেকে সব চ্যাট এক্সপোর্ট করুন।`,
+    notExported: "চ্যাটগুলো এক্সপোর্ট করা হয়নি।",
+    progress: (done, total) => `চ্যাট: ${total}টির মধ্যে ${done}টি`,
+    partly: (done, total) => `${total}টি চ্যাটের মধ্যে ${done}টি বদলানো হয়েছে।`,
   },
 };

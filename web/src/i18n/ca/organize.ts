@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `S’ha arxivat ${count} xat.`, other: `S’han arxivat ${count} xats.` }),
     unarchived: (count) => plural(count, { one: `S’ha desarxivat ${count} xat.`, other: `S’han desarxivat ${count} xats.` }),
     failed: "No s’han modificat els xats.",
-    tooMany: (most) => `Es poden exportar com a màxim ${most} xats alhora. Si no, exporta tots els xats des del menú.`,
+    notExported: "Els xats no s’han exportat.",
+    progress: (done, total) => `Xats: ${done} de ${total}`,
+    partly: (done, total) => `S’han canviat ${done} de ${total} xats.`,
   },
 };

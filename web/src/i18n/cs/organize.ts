@@ -137,6 +137,8 @@ export const texts: OrganizeTexts = {
         other: `U ${count} chatů byla zrušena archivace.`,
       }),
     failed: "Chaty nebyly změněny.",
-    tooMany: (most) => `Najednou lze exportovat nejvýše ${most} chatů. Místo toho exportujte všechny chaty z nabídky.`,
+    notExported: "Chaty nebyly exportovány.",
+    progress: (done, total) => `Chaty: ${done} z ${total}`,
+    partly: (done, total) => `Změněno chatů: ${done} z ${total}.`,
   },
 };

@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "1 chat blev arkiveret.", other: `${count} chats blev arkiveret.` }),
     unarchived: (count) => plural(count, { one: "1 chat blev hentet fra arkivet.", other: `${count} chats blev hentet fra arkivet.` }),
     failed: "Chattene blev ikke ændret.",
-    tooMany: (most) => `Højst ${most} chats kan eksporteres på én gang. Eksportér i stedet alle chats fra menuen.`,
+    notExported: "Chattene blev ikke eksporteret.",
+    progress: (done, total) => `Chats: ${done} af ${total}`,
+    partly: (done, total) => `${done} af ${total} chats blev ændret.`,
   },
 };

@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "1 Chat wurde archiviert.", other: `${count} Chats wurden archiviert.` }),
     unarchived: (count) => plural(count, { one: "1 Chat wurde aus dem Archiv geholt.", other: `${count} Chats wurden aus dem Archiv geholt.` }),
     failed: "Die Chats wurden nicht geändert.",
-    tooMany: (most) => `Höchstens ${most} Chats lassen sich auf einmal exportieren. Exportiere stattdessen alle Chats über das Menü.`,
+    notExported: "Die Chats wurden nicht exportiert.",
+    progress: (done, total) => `Chats: ${done} von ${total}`,
+    partly: (done, total) => `${done} von ${total} Chats wurden geändert.`,
   },
 };

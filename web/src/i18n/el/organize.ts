@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "Αρχειοθετήθηκε 1 συνομιλία.", other: `Αρχειοθετήθηκαν ${count} συνομιλίες.` }),
     unarchived: (count) => plural(count, { one: "1 συνομιλία βγήκε από το αρχείο.", other: `${count} συνομιλίες βγήκαν από το αρχείο.` }),
     failed: "Οι συνομιλίες δεν άλλαξαν.",
-    tooMany: (most) => `Μπορείτε να εξαγάγετε έως ${most} συνομιλίες τη φορά. Εναλλακτικά, εξαγάγετε όλες τις συνομιλίες από το μενού.`,
+    notExported: "Οι συνομιλίες δεν εξήχθησαν.",
+    progress: (done, total) => `Συνομιλίες: ${done} από ${total}`,
+    partly: (done, total) => `Άλλαξαν ${done} από τις ${total} συνομιλίες.`,
   },
 };

@@ -113,7 +113,9 @@ export const texts = {
     archived: (count: number) => (count === 1 ? "1 chat was archived." : `${count} chats were archived.`),
     unarchived: (count: number) => (count === 1 ? "1 chat was unarchived." : `${count} chats were unarchived.`),
     failed: "The chats were not changed.",
-    tooMany: (most: number) => `At most ${most} chats can be exported at once. Export all chats from the menu instead.`,
+    notExported: "The chats were not exported.",
+    progress: (done: string, total: string) => `Chats: ${done} of ${total}`,
+    partly: (done: string, total: string) => `${done} of ${total} chats were changed.`,
   },
 };
 

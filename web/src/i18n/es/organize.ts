@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `Se ha archivado ${count} chat.`, other: `Se han archivado ${count} chats.` }),
     unarchived: (count) => plural(count, { one: `Se ha desarchivado ${count} chat.`, other: `Se han desarchivado ${count} chats.` }),
     failed: "No se han modificado los chats.",
-    tooMany: (most) => `Se pueden exportar como máximo ${most} chats a la vez. Para exportar más, exporta todos los chats desde el menú.`,
+    notExported: "Los chats no se exportaron.",
+    progress: (done, total) => `Chats: ${done} de ${total}`,
+    partly: (done, total) => `Se cambiaron ${done} de ${total} chats.`,
   },
 };

@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "1 vestlus arhiiviti.", other: `${count} vestlust arhiiviti.` }),
     unarchived: (count) => plural(count, { one: "1 vestlus toodi arhiivist välja.", other: `${count} vestlust toodi arhiivist välja.` }),
     failed: "Vestlusi ei muudetud.",
-    tooMany: (most) => `Korraga saab eksportida kuni ${most} vestlust. Ekspordi selle asemel menüüst kõik vestlused.`,
+    notExported: "Vestlusi ei eksporditud.",
+    progress: (done, total) => `Vestlused: ${done} / ${total}`,
+    partly: (done, total) => `Muudeti ${done} vestlust ${total}-st.`,
   },
 };

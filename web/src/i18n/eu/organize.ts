@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `Txat ${count} artxibatu da.`, other: `${count} txat artxibatu dira.` }),
     unarchived: (count) => plural(count, { one: `Txat ${count} artxibotik kendu da.`, other: `${count} txat artxibotik kendu dira.` }),
     failed: "Ez dira txatak aldatu.",
-    tooMany: (most) => `Gehienez ${most} txat esporta daitezke aldi berean. Bestela, esportatu txat guztiak menutik.`,
+    notExported: "Txatak ez dira esportatu.",
+    progress: (done, total) => `Txatak: ${done} / ${total}`,
+    partly: (done, total) => `${total} txatetatik ${done} aldatu dira.`,
   },
 };

@@ -129,6 +129,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count} گفتگو بایگانی شد.`,
     unarchived: (count) => `${count} گفتگو از بایگانی خارج شد.`,
     failed: "گفتگوها تغییر نکردند.",
-    tooMany: (most) => `حداکثر ${most} گفتگو را می‌توان یک‌جا برون‌بری کرد. به‌جای آن، همهٔ گفتگوها را از منو برون‌بری کنید.`,
+    notExported: "گفتگوها برون‌بری نشدند.",
+    progress: (done, total) => `گفتگوها: ${done} از ${total}`,
+    partly: (done, total) => `${done} گفتگو از ${total} گفتگو تغییر کرد.`,
   },
 };

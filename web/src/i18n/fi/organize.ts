@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "1 keskustelu arkistoitiin.", other: `${count} keskustelua arkistoitiin.` }),
     unarchived: (count) => plural(count, { one: "1 keskustelu palautettiin arkistosta.", other: `${count} keskustelua palautettiin arkistosta.` }),
     failed: "Keskusteluja ei muutettu.",
-    tooMany: (most) => `Kerralla voi viedä enintään ${most} keskustelua. Vie sen sijaan kaikki keskustelut valikosta.`,
+    notExported: "Keskusteluja ei viety.",
+    progress: (done, total) => `Keskustelut: ${done} / ${total}`,
+    partly: (done, total) => `Muutettiin ${done} keskustelua ${total} keskustelusta.`,
   },
 };

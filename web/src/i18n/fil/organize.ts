@@ -121,6 +121,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `Na-archive ang ${count} chat.`,
     unarchived: (count) => `Na-unarchive ang ${count} chat.`,
     failed: "Hindi nabago ang mga chat.",
-    tooMany: (most) => `Hanggang ${most} chat lang ang mae-export nang sabay-sabay. I-export na lang ang lahat ng chat mula sa menu.`,
+    notExported: "Hindi na-export ang mga chat.",
+    progress: (done, total) => `Mga chat: ${done} sa ${total}`,
+    partly: (done, total) => `${done} sa ${total} chat ang nabago.`,
   },
 };

@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} conversation a été archivée.`, other: `${count} conversations ont été archivées.` }),
     unarchived: (count) => plural(count, { one: `${count} conversation a été désarchivée.`, other: `${count} conversations ont été désarchivées.` }),
     failed: "Les conversations n’ont pas été modifiées.",
-    tooMany: (most) => `On peut exporter au plus ${most} conversations à la fois. Exportez plutôt toutes les conversations depuis le menu.`,
+    notExported: "Les conversations n’ont pas été exportées.",
+    progress: (done, total) => `Conversations : ${done} sur ${total}`,
+    partly: (done, total) => `${done} conversations sur ${total} ont été modifiées.`,
   },
 };

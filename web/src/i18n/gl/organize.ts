@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `Arquivouse ${count} chat.`, other: `Arquiváronse ${count} chats.` }),
     unarchived: (count) => plural(count, { one: `Desarquivouse ${count} chat.`, other: `Desarquiváronse ${count} chats.` }),
     failed: "Non se modificaron os chats.",
-    tooMany: (most) => `Pódense exportar como máximo ${most} chats á vez. Se non, exporta todos os chats desde o menú.`,
+    notExported: "Os chats non se exportaron.",
+    progress: (done, total) => `Chats: ${done} de ${total}`,
+    partly: (done, total) => `Cambiáronse ${done} de ${total} chats.`,
   },
 };

@@ -135,6 +135,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "צ׳אט אחד הועבר לארכיון.", two: "שני צ׳אטים הועברו לארכיון.", other: `${count} צ׳אטים הועברו לארכיון.` }),
     unarchived: (count) => plural(count, { one: "צ׳אט אחד הוצא מהארכיון.", two: "שני צ׳אטים הוצאו מהארכיון.", other: `${count} צ׳אטים הוצאו מהארכיון.` }),
     failed: "הצ׳אטים לא השתנו.",
-    tooMany: (most) => `אפשר לייצא לכל היותר ${most} צ׳אטים בבת אחת. במקום זאת אפשר לייצא את כל הצ׳אטים מהתפריט.`,
+    notExported: "הצ׳אטים לא יוצאו.",
+    progress: (done, total) => `צ׳אטים: ${done} מתוך ${total}`,
+    partly: (done, total) => `שונו ${done} מתוך ${total} צ׳אטים.`,
   },
 };

@@ -117,6 +117,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} चैट आर्काइव की गई।`, other: `${count} चैट आर्काइव की गईं।` }),
     unarchived: (count) => plural(count, { one: `${count} चैट आर्काइव से निकाली गई।`, other: `${count} चैट आर्काइव से निकाली गईं।` }),
     failed: "चैट नहीं बदली गईं।",
-    tooMany: (most) => `एक बार में ज़्यादा से ज़्यादा ${most} चैट एक्सपोर्ट हो सकती हैं। इसके बजाय मेन्यू से सभी चैट एक्सपोर्ट करें।`,
+    notExported: "चैट एक्सपोर्ट नहीं हुईं।",
+    progress: (done, total) => `चैट: ${total} में से ${done}`,
+    partly: (done, total) => `${total} में से ${done} चैट बदली गईं।`,
   },
 };

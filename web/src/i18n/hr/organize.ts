@@ -148,6 +148,8 @@ export const texts: OrganizeTexts = {
         other: `Iz arhive je vraćeno ${count} razgovora.`,
       }),
     failed: "Razgovori nisu promijenjeni.",
-    tooMany: (most) => `Odjednom je moguće izvesti najviše ${most} razgovora. Umjesto toga izvezite sve razgovore iz izbornika.`,
+    notExported: "Razgovori nisu izvezeni.",
+    progress: (done, total) => `Razgovori: ${done} od ${total}`,
+    partly: (done, total) => `Promijenjeno razgovora: ${done} od ${total}.`,
   },
 };

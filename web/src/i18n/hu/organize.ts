@@ -129,6 +129,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count} csevegés archiválva.`,
     unarchived: (count) => `${count} csevegés visszahozva az archívumból.`,
     failed: "A csevegések nem változtak.",
-    tooMany: (most) => `Egyszerre legfeljebb ${most} csevegés exportálható. Inkább exportáld az összes csevegést a menüből.`,
+    notExported: "A csevegések exportálása nem sikerült.",
+    progress: (done, total) => `Csevegések: ${done} / ${total}`,
+    partly: (done, total) => `${total} csevegésből ${done} módosult.`,
   },
 };

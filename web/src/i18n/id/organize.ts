@@ -121,6 +121,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count} obrolan diarsipkan.`,
     unarchived: (count) => `Pengarsipan ${count} obrolan dibatalkan.`,
     failed: "Obrolan tidak berhasil diubah.",
-    tooMany: (most) => `Maksimal ${most} obrolan bisa diekspor sekaligus. Sebagai gantinya, ekspor semua obrolan dari menu.`,
+    notExported: "Obrolan tidak diekspor.",
+    progress: (done, total) => `Obrolan: ${done} dari ${total}`,
+    partly: (done, total) => `${done} dari ${total} obrolan diubah.`,
   },
 };

@@ -133,6 +133,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} spjall var sett í geymslu.`, other: `${count} spjöll voru sett í geymslu.` }),
     unarchived: (count) => plural(count, { one: `${count} spjall var tekið úr geymslu.`, other: `${count} spjöll voru tekin úr geymslu.` }),
     failed: "Spjöllunum var ekki breytt.",
-    tooMany: (most) => `Hámarksfjöldi spjalla í einum útflutningi er ${most}. Flyttu frekar út öll spjöll úr valmyndinni.`,
+    notExported: "Spjöllin voru ekki flutt út.",
+    progress: (done, total) => `Spjöll: ${done} af ${total}`,
+    partly: (done, total) => `${done} af ${total} spjöllum var breytt.`,
   },
 };

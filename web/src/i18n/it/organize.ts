@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} chat è stata archiviata.`, other: `${count} chat sono state archiviate.` }),
     unarchived: (count) => plural(count, { one: `${count} chat è stata rimossa dall’archivio.`, other: `${count} chat sono state rimosse dall’archivio.` }),
     failed: "Le chat non sono state modificate.",
-    tooMany: (most) => `Si possono esportare al massimo ${most} chat alla volta. Esporta invece tutte le chat dal menu.`,
+    notExported: "Le chat non sono state esportate.",
+    progress: (done, total) => `Chat: ${done} di ${total}`,
+    partly: (done, total) => `Sono state modificate ${done} chat su ${total}.`,
   },
 };

@@ -129,6 +129,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count} 件のチャットをアーカイブしました。`,
     unarchived: (count) => `${count} 件のチャットをアーカイブから戻しました。`,
     failed: "チャットを変更できませんでした。",
-    tooMany: (most) => `一度にエクスポートできるチャットは ${most} 件までです。代わりに、メニューからすべてのチャットをエクスポートしてください。`,
+    notExported: "チャットをエクスポートできませんでした。",
+    progress: (done, total) => `チャット：${total} 件中 ${done} 件`,
+    partly: (done, total) => `${total} 件中 ${done} 件のチャットを変更しました。`,
   },
 };

@@ -114,6 +114,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `დაარქივდა ${count} ჩატი.`,
     unarchived: (count) => `არქივიდან ამოღებულია ${count} ჩატი.`,
     failed: "ჩატები არ შეიცვალა.",
-    tooMany: (most) => `ერთდროულად არაუმეტეს ${most} ჩატის ექსპორტია შესაძლებელი. ამის ნაცვლად მენიუდან ყველა ჩატი დააექსპორტეთ.`,
+    notExported: "ჩატების ექსპორტი ვერ მოხერხდა.",
+    progress: (done, total) => `ჩატები: ${done} / ${total}`,
+    partly: (done, total) => `${total} ჩატიდან შეიცვალა ${done}.`,
   },
 };

@@ -129,6 +129,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count} чат мұрағатталды.`,
     unarchived: (count) => `${count} чат мұрағаттан шығарылды.`,
     failed: "Чаттар өзгертілмеді.",
-    tooMany: (most) => `Бірден ең көбі ${most} чатты экспорттауға болады. Оның орнына мәзірден барлық чатты экспорттаңыз.`,
+    notExported: "Чаттар экспортталмады.",
+    progress: (done, total) => `Чаттар: ${done} / ${total}`,
+    partly: (done, total) => `${total} чаттың ${done} чаты өзгертілді.`,
   },
 };

@@ -129,6 +129,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `채팅 ${count}개를 보관했습니다.`,
     unarchived: (count) => `채팅 ${count}개의 보관을 해제했습니다.`,
     failed: "채팅을 변경하지 못했습니다.",
-    tooMany: (most) => `한 번에 최대 ${most}개의 채팅을 내보낼 수 있습니다. 대신 메뉴에서 모든 채팅을 내보내세요.`,
+    notExported: "채팅을 내보내지 못했습니다.",
+    progress: (done, total) => `채팅: ${total}개 중 ${done}개`,
+    partly: (done, total) => `채팅 ${total}개 중 ${done}개를 변경했습니다.`,
   },
 };

@@ -144,6 +144,8 @@ export const texts: OrganizeTexts = {
     unarchived: (count) =>
       plural(count, { one: `Išarchyvuotas ${count} pokalbis.`, few: `Išarchyvuoti ${count} pokalbiai.`, other: `Išarchyvuota ${count} pokalbių.` }),
     failed: "Pokalbiai nepakeisti.",
-    tooMany: (most) => `Vienu metu galima eksportuoti ne daugiau kaip ${most} pokalbių. Geriau eksportuokite visus pokalbius iš meniu.`,
+    notExported: "Pokalbiai neeksportuoti.",
+    progress: (done, total) => `Pokalbiai: ${done} iš ${total}`,
+    partly: (done, total) => `Pakeista pokalbių: ${done} iš ${total}.`,
   },
 };

@@ -138,6 +138,8 @@ export const texts: OrganizeTexts = {
         other: `No arhīva izņemtas ${count} tērzēšanas.`,
       }),
     failed: "Tērzēšanas netika mainītas.",
-    tooMany: (most) => `Vienā reizē var eksportēt ne vairāk kā ${most} tērzēšanas. Eksportējiet visas tērzēšanas no izvēlnes.`,
+    notExported: "Tērzēšanas netika eksportētas.",
+    progress: (done, total) => `Tērzēšanas: ${done} no ${total}`,
+    partly: (done, total) => `Mainītas tērzēšanas: ${done} no ${total}.`,
   },
 };

@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `Архивиран е ${count} разговор.`, other: `Архивирани се ${count} разговори.` }),
     unarchived: (count) => plural(count, { one: `Од архивата е вратен ${count} разговор.`, other: `Од архивата се вратени ${count} разговори.` }),
     failed: "Разговорите не се променети.",
-    tooMany: (most) => `Одеднаш можат да се извезат најмногу ${most} разговори. Извезете ги сите разговори од менито.`,
+    notExported: "Разговорите не се извезени.",
+    progress: (done, total) => `Разговори: ${done} од ${total}`,
+    partly: (done, total) => `Сменети се ${done} од ${total} разговори.`,
   },
 };

@@ -117,6 +117,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "1 चॅट संग्रहित केले.", other: `${count} चॅट संग्रहित केली.` }),
     unarchived: (count) => plural(count, { one: "1 चॅट संग्रहातून काढले.", other: `${count} चॅट संग्रहातून काढली.` }),
     failed: "चॅट बदलली गेली नाहीत.",
-    tooMany: (most) => `एका वेळी जास्तीत जास्त ${most} चॅट एक्स्पोर्ट करता येतात. त्याऐवजी मेनूमधून सर्व चॅट एक्स्पोर्ट करा.`,
+    notExported: "चॅट एक्स्पोर्ट झाल्या नाहीत.",
+    progress: (done, total) => `चॅट: ${total} पैकी ${done}`,
+    partly: (done, total) => `${total} पैकी ${done} चॅट बदलल्या.`,
   },
 };

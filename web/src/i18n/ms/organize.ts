@@ -121,6 +121,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count} sembang diarkibkan.`,
     unarchived: (count) => `${count} sembang dinyaharkib.`,
     failed: "Sembang tidak dapat diubah.",
-    tooMany: (most) => `Maksimum ${most} sembang boleh dieksport serentak. Sebaliknya, eksport semua sembang daripada menu.`,
+    notExported: "Sembang tidak dieksport.",
+    progress: (done, total) => `Sembang: ${done} daripada ${total}`,
+    partly: (done, total) => `${done} daripada ${total} sembang diubah.`,
   },
 };

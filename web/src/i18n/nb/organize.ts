@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "1 chat ble arkivert.", other: `${count} chatter ble arkivert.` }),
     unarchived: (count) => plural(count, { one: "1 chat ble hentet fra arkivet.", other: `${count} chatter ble hentet fra arkivet.` }),
     failed: "Chattene ble ikke endret.",
-    tooMany: (most) => `Maks. ${most} chatter kan eksporteres om gangen. Eksporter heller alle chatter fra menyen.`,
+    notExported: "Chattene ble ikke eksportert.",
+    progress: (done, total) => `Chatter: ${done} av ${total}`,
+    partly: (done, total) => `${done} av ${total} chatter ble endret.`,
   },
 };

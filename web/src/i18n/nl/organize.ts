@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "1 chat is gearchiveerd.", other: `${count} chats zijn gearchiveerd.` }),
     unarchived: (count) => plural(count, { one: "1 chat is uit het archief gehaald.", other: `${count} chats zijn uit het archief gehaald.` }),
     failed: "De chats zijn niet gewijzigd.",
-    tooMany: (most) => `Je kunt maximaal ${most} chats tegelijk exporteren. Exporteer in plaats daarvan alle chats via het menu.`,
+    notExported: "De chats zijn niet geëxporteerd.",
+    progress: (done, total) => `Chats: ${done} van ${total}`,
+    partly: (done, total) => `${done} van ${total} chats zijn gewijzigd.`,
   },
 };

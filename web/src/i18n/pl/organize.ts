@@ -133,6 +133,8 @@ export const texts: OrganizeTexts = {
     unarchived: (count) =>
       plural(count, { one: "Przywrócono z archiwum 1 czat.", few: `Przywrócono z archiwum ${count} czaty.`, other: `Przywrócono z archiwum ${count} czatów.` }),
     failed: "Czaty nie zostały zmienione.",
-    tooMany: (most) => `Jednocześnie można wyeksportować najwyżej ${most} czatów. Użyj menu, aby wyeksportować wszystkie czaty.`,
+    notExported: "Czaty nie zostały wyeksportowane.",
+    progress: (done, total) => `Czaty: ${done} z ${total}`,
+    partly: (done, total) => `Zmienione czaty: ${done} z ${total}.`,
   },
 };

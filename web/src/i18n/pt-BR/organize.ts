@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} conversa foi arquivada.`, other: `${count} conversas foram arquivadas.` }),
     unarchived: (count) => plural(count, { one: `${count} conversa foi desarquivada.`, other: `${count} conversas foram desarquivadas.` }),
     failed: "As conversas não foram alteradas.",
-    tooMany: (most) => `No máximo ${most} conversas podem ser exportadas de uma vez. Para exportar mais, exporte todas as conversas pelo menu.`,
+    notExported: "As conversas não foram exportadas.",
+    progress: (done, total) => `Conversas: ${done} de ${total}`,
+    partly: (done, total) => `${done} de ${total} conversas foram alteradas.`,
   },
 };

@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} conversa foi arquivada.`, other: `${count} conversas foram arquivadas.` }),
     unarchived: (count) => plural(count, { one: `${count} conversa foi desarquivada.`, other: `${count} conversas foram desarquivadas.` }),
     failed: "As conversas não foram alteradas.",
-    tooMany: (most) => `Só é possível exportar até ${most} conversas de uma vez. Em alternativa, exporte todas as conversas a partir do menu.`,
+    notExported: "As conversas não foram exportadas.",
+    progress: (done, total) => `Conversas: ${done} de ${total}`,
+    partly: (done, total) => `Foram alteradas ${done} de ${total} conversas.`,
   },
 };

@@ -149,11 +149,8 @@ export const texts: OrganizeTexts = {
         other: `${count} de chaturi au fost dezarhivate.`,
       }),
     failed: "Chaturile nu au fost modificate.",
-    tooMany: (most) =>
-      plural(most, {
-        one: `Se poate exporta cel mult ${most} chat odată. Pentru mai multe, exportă toate chaturile din meniu.`,
-        few: `Se pot exporta cel mult ${most} chaturi odată. Pentru mai multe, exportă toate chaturile din meniu.`,
-        other: `Se pot exporta cel mult ${most} de chaturi odată. Pentru mai multe, exportă toate chaturile din meniu.`,
-      }),
+    notExported: "Chaturile nu au fost exportate.",
+    progress: (done, total) => `Chaturi: ${done} din ${total}`,
+    partly: (done, total) => `Chaturi modificate: ${done} din ${total}.`,
   },
 };

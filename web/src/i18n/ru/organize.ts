@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `${count} чат перемещён в архив.`, few: `${count} чата перемещены в архив.`, other: `${count} чатов перемещено в архив.` }),
     unarchived: (count) => plural(count, { one: `${count} чат возвращён из архива.`, few: `${count} чата возвращены из архива.`, other: `${count} чатов возвращено из архива.` }),
     failed: "Чаты не изменены.",
-    tooMany: (most) => `За один раз можно экспортировать не более ${most} чатов. Экспортируйте все чаты через меню.`,
+    notExported: "Не удалось экспортировать чаты.",
+    progress: (done, total) => `Чаты: ${done} из ${total}`,
+    partly: (done, total) => `Изменено чатов: ${done} из ${total}.`,
   },
 };

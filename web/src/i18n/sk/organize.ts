@@ -137,6 +137,8 @@ export const texts: OrganizeTexts = {
         other: `Archivácia ${count} chatov bola zrušená.`,
       }),
     failed: "Chaty neboli zmenené.",
-    tooMany: (most) => `Naraz možno exportovať najviac ${most} chatov. Namiesto toho exportujte všetky chaty z ponuky.`,
+    notExported: "Chaty sa neexportovali.",
+    progress: (done, total) => `Chaty: ${done} z ${total}`,
+    partly: (done, total) => `Zmenené chaty: ${done} z ${total}.`,
   },
 };

@@ -157,6 +157,8 @@ export const texts: OrganizeTexts = {
         other: `Iz arhiva je povrnjenih ${count} klepetov.`,
       }),
     failed: "Klepeti niso bili spremenjeni.",
-    tooMany: (most) => `Naenkrat je mogoče izvoziti največ ${most} klepetov. Namesto tega v meniju izvozite vse klepete.`,
+    notExported: "Klepeti niso bili izvoženi.",
+    progress: (done, total) => `Klepeti: ${done} od ${total}`,
+    partly: (done, total) => `Spremenjeni klepeti: ${done} od ${total}.`,
   },
 };

@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "U arkivua 1 bisedë.", other: `U arkivuan ${count} biseda.` }),
     unarchived: (count) => plural(count, { one: "1 bisedë u nxor nga arkivi.", other: `${count} biseda u nxorën nga arkivi.` }),
     failed: "Bisedat nuk u ndryshuan.",
-    tooMany: (most) => `Mund të eksportohen njëherësh deri në ${most} biseda. Në vend të kësaj, eksporto të gjitha bisedat nga menyja.`,
+    notExported: "Bisedat nuk u eksportuan.",
+    progress: (done, total) => `Bisedat: ${done} nga ${total}`,
+    partly: (done, total) => `U ndryshuan ${done} nga ${total} biseda.`,
   },
 };

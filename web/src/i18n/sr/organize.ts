@@ -134,6 +134,8 @@ export const texts: OrganizeTexts = {
     unarchived: (count) =>
       plural(count, { one: `Из архиве је враћено ${count} ћаскање.`, few: `Из архиве су враћена ${count} ћаскања.`, other: `Из архиве је враћено ${count} ћаскања.` }),
     failed: "Ћаскања нису промењена.",
-    tooMany: (most) => `Одједном може да се извезе највише ${most} ћаскања. Извезите сва ћаскања из менија.`,
+    notExported: "Ћаскања нису извезена.",
+    progress: (done, total) => `Ћаскања: ${done} од ${total}`,
+    partly: (done, total) => `Промењено ћаскања: ${done} од ${total}.`,
   },
 };

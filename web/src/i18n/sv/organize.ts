@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "1 chatt arkiverades.", other: `${count} chattar arkiverades.` }),
     unarchived: (count) => plural(count, { one: "1 chatt hämtades från arkivet.", other: `${count} chattar hämtades från arkivet.` }),
     failed: "Chattarna ändrades inte.",
-    tooMany: (most) => `Högst ${most} chattar kan exporteras på en gång. Exportera alla chattar från menyn i stället.`,
+    notExported: "Chattarna exporterades inte.",
+    progress: (done, total) => `Chattar: ${done} av ${total}`,
+    partly: (done, total) => `${done} av ${total} chattar ändrades.`,
   },
 };

@@ -124,6 +124,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "Gumzo 1 limewekwa kwenye kumbukumbu.", other: `Magumzo ${count} yamewekwa kwenye kumbukumbu.` }),
     unarchived: (count) => plural(count, { one: "Gumzo 1 limeondolewa kwenye kumbukumbu.", other: `Magumzo ${count} yameondolewa kwenye kumbukumbu.` }),
     failed: "Magumzo hayakubadilishwa.",
-    tooMany: (most) => `Magumzo yasiyozidi ${most} yanaweza kuhamishwa kwa pamoja. Badala yake, hamisha magumzo yote kutoka kwenye menyu.`,
+    notExported: "Magumzo hayakuhamishwa.",
+    progress: (done, total) => `Magumzo: ${done} kati ya ${total}`,
+    partly: (done, total) => `Magumzo ${done} kati ya ${total} yamebadilishwa.`,
   },
 };

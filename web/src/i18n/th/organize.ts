@@ -121,6 +121,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `เก็บถาวรแชท ${count} รายการแล้ว`,
     unarchived: (count) => `เลิกเก็บถาวรแชท ${count} รายการแล้ว`,
     failed: "เปลี่ยนแปลงแชทไม่สำเร็จ",
-    tooMany: (most) => `ส่งออกได้สูงสุดครั้งละ ${most} แชท โปรดใช้การส่งออกแชททั้งหมดจากเมนูแทน`,
+    notExported: "ส่งออกแชทไม่สำเร็จ",
+    progress: (done, total) => `แชท: ${done} จาก ${total}`,
+    partly: (done, total) => `เปลี่ยนแล้ว ${done} จาก ${total} แชท`,
   },
 };

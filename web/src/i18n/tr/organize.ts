@@ -129,6 +129,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count} sohbet arşivlendi.`,
     unarchived: (count) => `${count} sohbet arşivden çıkarıldı.`,
     failed: "Sohbetler değiştirilmedi.",
-    tooMany: (most) => `Bir kerede en fazla ${most} sohbet dışa aktarılabilir. Bunun yerine menüden tüm sohbetleri dışa aktarın.`,
+    notExported: "Sohbetler dışa aktarılmadı.",
+    progress: (done, total) => `Sohbetler: ${done} / ${total}`,
+    partly: (done, total) => `${total} sohbetin ${done} tanesi değiştirildi.`,
   },
 };

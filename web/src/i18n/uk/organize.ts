@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: `Архівовано ${count} чат.`, few: `Архівовано ${count} чати.`, other: `Архівовано ${count} чатів.` }),
     unarchived: (count) => plural(count, { one: `Розархівовано ${count} чат.`, few: `Розархівовано ${count} чати.`, other: `Розархівовано ${count} чатів.` }),
     failed: "Чати не змінено.",
-    tooMany: (most) => `За один раз можна експортувати щонайбільше ${most} чатів. Експортуйте всі чати через меню.`,
+    notExported: "Чати не експортовано.",
+    progress: (done, total) => `Чати: ${done} з ${total}`,
+    partly: (done, total) => `Змінено чатів: ${done} з ${total}.`,
   },
 };

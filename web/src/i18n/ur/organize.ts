@@ -132,6 +132,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => plural(count, { one: "1 چیٹ آرکائیو ہو گئی۔", other: `${count} چیٹس آرکائیو ہو گئیں۔` }),
     unarchived: (count) => plural(count, { one: "1 چیٹ آرکائیو سے نکالی گئی۔", other: `${count} چیٹس آرکائیو سے نکالی گئیں۔` }),
     failed: "چیٹس تبدیل نہیں ہوئیں۔",
-    tooMany: (most) => `ایک بار میں زیادہ سے زیادہ ${most} چیٹس ایکسپورٹ ہو سکتی ہیں۔ اس کے بجائے مینو سے تمام چیٹس ایکسپورٹ کریں۔`,
+    notExported: "چیٹس ایکسپورٹ نہیں ہوئیں۔",
+    progress: (done, total) => `چیٹس: ${total} میں سے ${done}`,
+    partly: (done, total) => `${total} میں سے ${done} چیٹس تبدیل ہوئیں۔`,
   },
 };

@@ -129,6 +129,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `${count} ta chat arxivlandi.`,
     unarchived: (count) => `${count} ta chat arxivdan chiqarildi.`,
     failed: "Chatlar oʻzgartirilmadi.",
-    tooMany: (most) => `Bir martada koʻpi bilan ${most} ta chatni eksport qilish mumkin. Buning oʻrniga menyudan barcha chatlarni eksport qiling.`,
+    notExported: "Chatlar eksport qilinmadi.",
+    progress: (done, total) => `Chatlar: ${done} / ${total}`,
+    partly: (done, total) => `${total} ta chatdan ${done} tasi oʻzgartirildi.`,
   },
 };

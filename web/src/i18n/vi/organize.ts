@@ -121,6 +121,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `Đã lưu trữ ${count} đoạn chat.`,
     unarchived: (count) => `Đã hủy lưu trữ ${count} đoạn chat.`,
     failed: "Chưa thay đổi được các đoạn chat.",
-    tooMany: (most) => `Mỗi lần chỉ xuất được tối đa ${most} đoạn chat. Hãy dùng lệnh xuất tất cả đoạn chat trong menu.`,
+    notExported: "Chưa xuất được các đoạn chat.",
+    progress: (done, total) => `Đoạn chat: ${done}/${total}`,
+    partly: (done, total) => `Đã thay đổi ${done} trong số ${total} đoạn chat.`,
   },
 };

@@ -114,6 +114,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `已封存 ${count} 個對話。`,
     unarchived: (count) => `已取消封存 ${count} 個對話。`,
     failed: "無法變更這些對話。",
-    tooMany: (most) => `一次最多匯出 ${most} 個對話。請改用選單中的「匯出所有對話」。`,
+    notExported: "對話未匯出。",
+    progress: (done, total) => `對話：${done} / ${total}`,
+    partly: (done, total) => `${total} 個對話中已變更 ${done} 個。`,
   },
 };

@@ -114,6 +114,8 @@ export const texts: OrganizeTexts = {
     archived: (count) => `已归档 ${count} 个对话。`,
     unarchived: (count) => `已取消归档 ${count} 个对话。`,
     failed: "未能更改这些对话。",
-    tooMany: (most) => `一次最多导出 ${most} 个对话。请改用菜单中的“导出全部对话”。`,
+    notExported: "对话未导出。",
+    progress: (done, total) => `对话：${done} / ${total}`,
+    partly: (done, total) => `${total} 个对话中已更改 ${done} 个。`,
   },
 };

@@ -1,5 +1,6 @@
 import { AccountClient } from "./account_client";
-import { addressOf, readAtOnce, type Call, type PathOf, type ResponseBody } from "./http";
+import { withLinesCounted } from "./counted_lines";
+import { addressOf, readAtOnce, type Call, type PathOf } from "./http";
 import { readSummary } from "./summary_stream";
 import type {
   BulkChanges,
@@ -11,8 +12,8 @@ import type {
   ConversationChanges,
   ConversationTree,
   ConversationWithMessages,
-  DeletedConversation,
-  DeletedMessage,
+  DeletedConversationPage,
+  DeletedMessagePage,
   Draft,
   Folder,
   FolderFields,
@@ -113,22 +114,14 @@ export class ApiClient extends AccountClient {
     return data[0]?.deleted_at ?? 0;
   }
 
-  /** Read all deleted chats that can be restored, the last deleted one first. */
-  async deletedConversations(): Promise<DeletedConversation[]> {
-    const all: DeletedConversation[] = [];
-    let cursor: string | null = null;
-    do {
-      const query = { limit: 500, ...(cursor === null ? {} : { cursor }) } as const;
-      const page: ResponseBody<"get", "/api/deleted-conversations"> = await this.json("get", "/api/deleted-conversations", { query });
-      all.push(...page.data);
-      cursor = page.next_cursor;
-    } while (cursor !== null);
-    return all;
+  /** Read a page of the deleted chats that can be restored, the last deleted one first. The first page has their number. */
+  deletedConversations(cursor: string | null, limit = 100, signal?: AbortSignal): Promise<DeletedConversationPage> {
+    return this.json("get", "/api/deleted-conversations", { query: { limit, ...(cursor !== null && { cursor }) }, signal });
   }
 
-  /** Read the deleted messages that can be restored, the last deleted one first. */
-  async deletedMessages(): Promise<DeletedMessage[]> {
-    return (await this.json("get", "/api/deleted-messages", {})).data;
+  /** Read a page of the deleted messages that can be restored, the last deleted one first. */
+  deletedMessages(cursor: string | null, signal?: AbortSignal): Promise<DeletedMessagePage> {
+    return this.json("get", "/api/deleted-messages", { query: { ...(cursor !== null && { cursor }) }, signal });
   }
 
   /** Delete all deleted chats for good. */
@@ -371,9 +364,10 @@ export class ApiClient extends AccountClient {
     return this.json("post", "/api/conversations/bulk", { body: { conversation_ids: [...ids], ...changes } });
   }
 
-  /** Export several chats as one JSON file. */
-  async exportConversations(ids: readonly string[]): Promise<Blob> {
-    return (await this.request("post", "/api/export", { body: { conversation_ids: [...ids] } })).blob();
+  /** Export several chats as one JSON file. report: called with the number of chats that have arrived. */
+  async exportConversations(ids: readonly string[], report: (count: number) => void): Promise<Blob> {
+    const response = await this.request("post", "/api/export", { body: { conversation_ids: [...ids] } });
+    return withLinesCounted(response, report);
   }
 
   /** Read what a file of conversations contains. */

@@ -20,7 +20,9 @@ export type ChatFilter = Pick<NonNullable<paths["/api/conversations"]["get"]["pa
 export type ChatPage = Schemas["ConversationPage"];
 export type Conversation = Schemas["Conversation"];
 export type DeletedConversation = Schemas["DeletedConversation"];
+export type DeletedConversationPage = Schemas["DeletedConversationPage"];
 export type DeletedMessage = Schemas["DeletedMessage"];
+export type DeletedMessagePage = Schemas["DeletedMessagePage"];
 export type Message = Schemas["Message"];
 /** The part of a chat's messages to read. */
 export type MessagePage = NonNullable<paths["/api/conversations/{id}"]["get"]["parameters"]["query"]>;

@@ -1,7 +1,5 @@
 """Routes under /api/admin: keys, people, tenants and their limits. They require the scope `admin`."""
 
-import logging
-
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -10,6 +8,7 @@ from app.access.known_people import KnownPeople
 from app.domain.bounds import MAX_PAGE, MAX_QUERY_LENGTH, MAX_USE_DAYS
 from app.http.query_params import whole_number
 from app.http.request_body import read_body
+from app.routes.acts import log_act
 from app.routes.cursors import name_cursor, parse_name_cursor, parse_time_place, time_cursor
 from app.schemas.admin import LimitFields, NewKey, NewPerson, PersonFields
 from app.schemas.response_bodies.account import (
@@ -32,12 +31,10 @@ from app.services import Services, server_services
 from app.storage.matching import BEFORE_ALL
 from app.tenants.name import parse_name
 from app.tenants.person import Person
-from app.tenants.principal import Principal, principal_of
+from app.tenants.principal import principal_of
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 
 DEFAULT_PAGE = 100
-
-logger = logging.getLogger(__name__)
 
 
 async def list_keys(request: Request) -> Response:
@@ -57,13 +54,16 @@ async def create_key(request: Request) -> Response:
     fields = await read_body(request, NewKey)
     tenant = fields.tenant if fields.tenant is not None else fields.name
     key, secret = await server_services(request).administration.create_key(fields.name, tenant, fields.scope)
+    log_act(request, "the key %s to the tenant %s, of scope %s, was created", key.id, key.tenant, key.scope)
     body: NewApiKey = {**key_body(key), "key": secret}
     return JSONResponse(body, 201)
 
 
 async def revoke_key(request: Request) -> Response:
     """Revoke a key. Requests and logins that use it are refused from now on."""
-    await server_services(request).administration.revoke_key(request.path_params["id"])
+    key_id: str = request.path_params["id"]
+    await server_services(request).administration.revoke_key(key_id)
+    log_act(request, "the key %s was revoked", key_id)
     return Response(status_code=204)
 
 
@@ -84,6 +84,7 @@ async def add_person(request: Request) -> Response:
     services = server_services(request)
     _check_passwords(services)
     person, password = await services.password_logins.add(fields.name, admin=fields.admin)
+    log_act(request, "the person %s was added as %s", person.id, _role(fields.admin))
     body: NewAdminPerson = {**_described(services.ring.people, person), "password": password}
     return JSONResponse(body, 201)
 
@@ -94,7 +95,7 @@ async def reset_password(request: Request) -> Response:
     _check_passwords(services)
     person_id: str = request.path_params["id"]
     password = await services.password_logins.reset(person_id)
-    logger.warning("the password of the person %s was reset by %s", person_id, _caller(principal_of(request)))
+    log_act(request, "the password of the person %s was reset", person_id)
     return JSONResponse(InitialPassword(password=password))
 
 
@@ -108,10 +109,10 @@ async def change_person(request: Request) -> Response:
     person: Person | None = None
     if fields.admin is not None:
         person = await services.administration.set_admin(person_id, fields.admin)
-        role = "an administrator" if fields.admin else "a user"
-        logger.warning("the person %s was made %s by %s", person_id, role, _caller(principal_of(request)))
+        log_act(request, "the person %s was made %s", person_id, _role(fields.admin))
     if fields.disabled is not None:
         person = await services.administration.set_disabled(person_id, fields.disabled)
+        log_act(request, "the person %s was %s", person_id, "disabled" if fields.disabled else "admitted again")
     if person is None:
         raise InvalidRequestError("Give disabled or admin", param="disabled")
     return JSONResponse(_described(services.ring.people, person))
@@ -132,6 +133,7 @@ async def set_limits(request: Request) -> Response:
     tenant = _tenant(request)
     fields = await read_body(request, LimitFields)
     await server_services(request).administration.set_limits(tenant, fields.limits())
+    log_act(request, "the limits of the tenant %s were set to %s", tenant, limits_body(fields.limits()))
     return JSONResponse(TenantWithLimits(tenant=tenant, limits=limits_body(fields.limits())))
 
 
@@ -146,7 +148,7 @@ async def delete_tenant(request: Request) -> Response:
     """Delete a tenant's keys, conversations and KV for good. The tenant's limits stay."""
     tenant = _tenant(request)
     deleted = await server_services(request).administration.delete_tenant(tenant)
-    logger.warning("the tenant %s was deleted by %s", tenant, _caller(principal_of(request)))
+    log_act(request, "the tenant %s was deleted", tenant)
     return JSONResponse(deleted)
 
 
@@ -163,11 +165,8 @@ def _described(known: KnownPeople, person: Person) -> AdminPerson:
     return person_body(person, known.role_of(person), known.rights_of(person.tenant))
 
 
-def _caller(principal: Principal) -> str:
-    """Describe an administrator in the log."""
-    if principal.person_id is not None:
-        return f"the person {principal.person_id}"
-    return f"the key {principal.key_id}" if principal.key_id is not None else "a client without a key"
+def _role(admin: bool) -> str:
+    return "an administrator" if admin else "a user"
 
 
 def _check_passwords(services: Services) -> None:
@@ -189,6 +188,7 @@ async def drain_replica(request: Request) -> Response:
     if not replica.isdecimal():
         raise NotFoundError(f"There is no replica {replica}", code="replica_not_found")
     server_services(request).host.require().drain_replica(int(replica))
+    log_act(request, "the replica %s was drained", replica)
     return Response(status_code=202)
 
 

@@ -5,6 +5,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.http.error_responses import ForbiddenError
+from app.routes.acts import log_act
 from app.schemas.response_bodies.account import FormerChats
 from app.services import server_services, services_of
 from app.tenants.name import LOCAL
@@ -31,6 +32,7 @@ async def take_former_chats(request: Request) -> Response:
     services = services_of(request)
     moved = await services.store.former_chats.give_to(services.store.tenant)
     services.changes.announce(services.store.tenant)
+    log_act(request, "%d chats from before the first key were given to the tenant %s", moved, services.store.tenant)
     return JSONResponse(FormerChats(chats=moved, unclaimed=False))
 
 

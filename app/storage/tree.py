@@ -31,6 +31,9 @@ from engine.errors import ConflictError, InvalidRequestError
 NUMBERED = re.compile(r"(.*) \(([1-9][0-9]{0,5})\)", re.DOTALL)
 """Title of a fork, with its number."""
 
+SAME_OF_FORKS = MAX_TITLE_LENGTH - len(" (999999)")
+"""Characters of a title that no number of a fork replaces."""
+
 PREVIEW_LENGTH = 120
 """Characters of a message's text in the outline."""
 
@@ -182,10 +185,11 @@ class TreeStore:
             if path[-1].status == "in_progress":
                 raise ConflictError("This answer is still being generated", code="run_in_progress")
             now = act_at(connection, time.time())
+            title = _title_of_fork(connection, self._tenant, source.title) if source.title is not None else None
             made = replace(
                 source,
                 id=new_id("conv"),
-                title=_title_of_fork(source.title),
+                title=title,
                 created_at=now,
                 updated_at=now,
                 pinned=False,
@@ -204,14 +208,20 @@ class TreeStore:
         return await self._database.write(copy)
 
 
-def _title_of_fork(title: str | None) -> str | None:
-    """Return a title with the next number, which tells a fork from its origin: "Tides", "Tides (2)", "Tides (3)"."""
-    if title is None:
-        return None
+def _title_of_fork(connection: Connection, tenant: str, title: str) -> str:
+    """Return a title with the next number that no other chat has: "Tides", "Tides (2)", "Tides (3)"."""
     numbered = NUMBERED.fullmatch(title)
     base, number = (numbered[1], int(numbered[2])) if numbered else (title, 1)
-    mark = f" ({number + 1})"
-    return base[: MAX_TITLE_LENGTH - len(mark)] + mark
+    same = base[:SAME_OF_FORKS]
+    rows = connection.fetch_all(
+        "SELECT title FROM shown_conversation WHERE tenant = ? AND substr(title, 1, ?) = ?", (tenant, len(same), same)
+    )
+    taken = {row["title"] for row in rows}
+    while True:
+        number += 1
+        mark = f" ({number})"
+        if (forked := base[: MAX_TITLE_LENGTH - len(mark)] + mark) not in taken:
+            return forked
 
 
 def _edited(answer: Message, edited_id: str, content: str) -> Message:

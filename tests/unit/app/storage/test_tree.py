@@ -125,6 +125,20 @@ async def test_title_says_that_a_chat_is_a_fork(store: Store, title: str | None,
     assert (await store.tree.fork(conversation.id, answer.id)).title == numbered
 
 
+@pytest.mark.parametrize("title", ["Tides", "x" * MAX_TITLE_LENGTH])
+async def test_further_forks_of_a_chat_are_counted_on(store: Store, title: str) -> None:
+    conversation = await store.conversations.create({"title": title})
+    _, answer = await answered(store, conversation, "one")
+    await store.conversations.create({"title": f"{title[:190]} (2"})
+    forks = [await store.tree.fork(conversation.id, answer.id) for _ in range(10)]
+    base = [title[: MAX_TITLE_LENGTH - 4], title[: MAX_TITLE_LENGTH - 5]]
+    assert [fork.title for fork in forks] == [f"{base[number > 9]} ({number})" for number in range(2, 12)]
+    again = await store.tree.fork(forks[0].id, forks[0].head_id or "")
+    assert again.title == f"{base[1]} (12)"
+    await store.deletions.hide_conversation(forks[3].id)
+    assert (await store.tree.fork(conversation.id, answer.id)).title == forks[3].title
+
+
 async def test_running_answer_cannot_be_forked(store: Store, conversation: Conversation) -> None:
     question, answer = await turn(store, conversation, "one")
     with pytest.raises(ConflictError):

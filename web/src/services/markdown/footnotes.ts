@@ -1,4 +1,4 @@
-import type { Block, Footnote, Inline, Item, NoteNumber } from "./blocks";
+import type { Block, Footnote, Inline, NoteNumber } from "./blocks";
 import { escapeHtml } from "./escape";
 import { inlineTokens, withNotes } from "./render";
 
@@ -49,26 +49,36 @@ class Numbers {
   }
 }
 
-/** Return a block with `change` applied to each of its texts, in their order. */
+/** Return a block with `change` applied to each of its texts, in their order. A block without a change stays the same object. */
 function mapped(block: Block, change: (text: Inline) => Inline): Block {
-  const all = (blocks: readonly Block[]) => blocks.map((each) => mapped(each, change));
-  const row = (cells: readonly Inline[]) => cells.map(change);
+  const all = (blocks: readonly Block[]) => mapList(blocks, (each) => mapped(each, change));
+  const row = (cells: readonly Inline[]) => mapList(cells, change);
   switch (block.type) {
     case "paragraph":
     case "heading":
-      return { ...block, text: change(block.text) };
+      return withChanges(block, { text: change(block.text) });
     case "quote":
     case "footnote":
-      return { ...block, blocks: all(block.blocks) };
+      return withChanges(block, { blocks: all(block.blocks) });
     case "details":
-      return { ...block, summary: block.summary === null ? null : change(block.summary), blocks: all(block.blocks) };
+      return withChanges(block, { summary: block.summary && change(block.summary), blocks: all(block.blocks) });
     case "list":
-      return { ...block, items: block.items.map((item): Item => ({ ...item, blocks: all(item.blocks) })) };
+      return withChanges(block, { items: mapList(block.items, (item) => withChanges(item, { blocks: all(item.blocks) })) });
     case "table":
-      return { ...block, header: row(block.header), rows: block.rows.map(row) };
+      return withChanges(block, { header: row(block.header), rows: mapList(block.rows, row) });
     default:
       return block;
   }
+}
+
+function mapList<T>(list: readonly T[], change: (element: T) => T): readonly T[] {
+  const changed = list.map(change);
+  return changed.every((element, at) => element === list[at]) ? list : changed;
+}
+
+function withChanges<T extends object>(before: T, changes: Partial<T>): T {
+  const isSame = Object.entries(changes).every(([key, value]) => before[key as keyof T] === value);
+  return isSame ? before : { ...before, ...changes };
 }
 
 /** Return the ids, in a document, of a footnote and of a reference to it. id: an id of the text that is unique in the document. */

@@ -72,16 +72,16 @@ interface Rest {
 }
 
 /**
- * Return the number of leading parts that can no longer change, and the length of their text: those before a blank line after
- * which a line is complete, because that line decides whether the last block continues.
+ * Return the number of leading parts that can no longer change, and the length of their text: those before a complete line
+ * after a blank one, or of a footnote, because that line decides whether the last block continues.
  */
 function finishedPart({ text, parts, open }: Rest): { count: number; length: number } {
   const lines = text.split("\n");
-  const isFinished = (line: number, before: number) =>
-    line > before && line <= open && line < lines.length - 1 && lines[line - 1]!.trim() === "";
+  const begins = ({ line, blocks }: Part, before: number) =>
+    line > before && line <= open && line < lines.length - 1 && (lines[line - 1]!.trim() === "" || blocks[0]?.type === "footnote");
   let count = parts.length - 1;
   // Parts after a foldable part, on its last line, have its first line.
-  while (count > 0 && !isFinished(parts[count]!.line, parts[count - 1]!.line)) count--;
+  while (count > 0 && !begins(parts[count]!, parts[count - 1]!.line)) count--;
   if (count <= 0) return { count: 0, length: 0 };
   return { count, length: lines.slice(0, parts[count]!.line).reduce((length, line) => length + line.length + 1, 0) };
 }

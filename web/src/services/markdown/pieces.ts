@@ -6,9 +6,10 @@ import type { Token } from "./parser";
  * Cost of one piece of a text without blocks. The browser lays out a paragraph as a whole, with each change of it, so a text of
  * many pages in one paragraph is drawn as several, one below the other. Paragraphs that a person writes are one piece.
  */
-const PIECE = 1_500;
-const LETTERS_PER_COST = 8;
-const FORMULA_COST = 30;
+export const PIECE = 1_500;
+export const LETTERS_PER_COST = 8;
+/** What drawing a token costs beyond its letters. */
+const COSTS: Readonly<Record<string, number>> = { formula: 30, footnote_reference: 10 };
 
 /** A place in a text where the next line may begin: after a space, or a letter that is written without spaces. */
 const BREAK = /[\s\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]/;
@@ -33,7 +34,7 @@ export function piecesOf(tokens: readonly Token[]): Token[][] {
 }
 
 function costOf({ type, content }: Token): number {
-  return 1 + content.length / LETTERS_PER_COST + (type === "formula" ? FORMULA_COST : 0);
+  return 1 + content.length / LETTERS_PER_COST + (COSTS[type] ?? 0);
 }
 
 function endsLine({ type, content }: Token): boolean {

@@ -109,10 +109,11 @@ export function outline(blocks: readonly Block[], above = TOP_LEVEL - 1): (numbe
 /** What may begin emphasis, code, a formula, a link or an element. */
 const MARK = /[*_~`$[<\\]/;
 
-/** Return whether something that begins in a text may end in what follows it. */
-export function mayReachOver(text: Inline): boolean {
-  if (!MARK.test(text.source)) return false;
-  return rawTokens(text).some(({ type, content }) => type === "text_special" || (type === "text" && MARK.test(content)));
+/** Return the tokens of a text; null if something that begins in it may end in what follows it. */
+export function closedTokens(text: Inline): readonly Token[] | null {
+  const tokens = inlineTokens(text);
+  const mayReachOver = (token: Token) => token.type === "text" && (token.markup !== "" || MARK.test(token.content));
+  return MARK.test(text.source) && tokens.some(mayReachOver) ? null : tokens;
 }
 
 /** Render the pieces in which a text without blocks is drawn. They are not safe yet: each is sanitised when it is drawn. */

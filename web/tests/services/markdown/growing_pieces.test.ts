@@ -20,7 +20,7 @@ describe("the pieces of a growing text", () => {
     for (let seed = 0; seed < count; seed++) {
       const next = numbers(seed);
       const parts = Array.from({ length: 30 }, () => units[Math.floor(next() * units.length)]!);
-      const growing = new GrowingPieces(12);
+      const growing = new GrowingPieces(3);
       for (let length = 10; length <= parts.length; length += 5) {
         const text = inline(parts.slice(0, length).join("").replace(/^\s+/, ""));
         const pieces = growing.update(text);
@@ -42,7 +42,7 @@ describe("the pieces of a growing text", () => {
   });
 
   it("follow a link that is defined later", () => {
-    const growing = new GrowingPieces(20);
+    const growing = new GrowingPieces(4);
     const source = "a word [a] and more words ".repeat(4);
     const before = growing.update({ source, references: {}, notes: null });
     expect(before.join("")).not.toContain("<a");

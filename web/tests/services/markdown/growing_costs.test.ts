@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+
+import type { Block } from "../../../src/services/markdown/blocks";
+import { GrowingPieces } from "../../../src/services/markdown/growing_pieces";
+import { GrowingText } from "../../../src/services/markdown/growing_text";
+import { parsedLetters } from "../../parsed_letters";
+
+const source = (number: number) => `[^${number}]: Smith, A. (2001).\n`;
+
+it("parses and draws only the end of a long text of emphasis", () => {
+  const growing = new GrowingPieces();
+  let before: readonly string[] = [];
+  for (let units = 100; units <= 5_000; units += 100) {
+    const text = { source: "**very** ".repeat(units), references: null, notes: null };
+    const { texts } = parsedLetters(() => {
+      const pieces = growing.update(text);
+      expect(pieces.filter((piece, at) => piece !== before[at]).length, `${units} units`).toBeLessThanOrEqual(2);
+      before = pieces;
+    });
+    expect(texts, `${units} units`).toBeLessThan(6_000);
+  }
+  expect(before.length).toBeGreaterThan(10);
+});
+
+it("parses only the last source of a list of sources", () => {
+  const growing = new GrowingText();
+  for (let text = "", number = 1; number <= 200; number++) {
+    text += source(number);
+    const { blocks } = parsedLetters(() => expect(growing.update(text)[0]).toMatchObject({ items: { length: number } }));
+    expect(blocks, `source ${number}`).toBeLessThan(3 * source(number).length);
+  }
+});
+
+it("draws only the pieces that show new footnotes", () => {
+  const parser = new GrowingText();
+  const growing = new GrowingPieces();
+  let text = `${Array.from({ length: 1_000 }, (_, number) => `word[^${number}] `).join("")}\n\n`;
+  const pieces = () => growing.update((parser.update(text)[0] as Extract<Block, { type: "paragraph" }>).text);
+  let before = pieces();
+  for (let number = 0; number < 1_000; number += 20) {
+    text += Array.from({ length: 20 }, (_, at) => source(number + at)).join("");
+    const { texts } = parsedLetters(() => {
+      const after = pieces();
+      expect(after.filter((piece, at) => piece !== before[at]).length, `source ${number}`).toBeLessThanOrEqual(2);
+      before = after;
+    });
+    // With the first numbers, the paragraph is parsed as a whole, for the places of all its references.
+    if (number > 0) expect(texts, `source ${number}`).toBeLessThan(4_000);
+  }
+  expect(before.length).toBeGreaterThan(6);
+});

@@ -1,6 +1,7 @@
 import { flushSync, mount, unmount } from "svelte";
 import { expect, it, vi } from "vitest";
 
+import { parsedLetters } from "../../../parsed_letters";
 import Host from "./Host.svelte";
 
 it("redraws a growing text at most 30 times a second, and its end at once", () => {
@@ -95,6 +96,29 @@ it("draws much text that arrives at once over several frames", () => {
   expect(most(list)).toBeLessThan(650);
   expect(count()).toBe(1_201);
   expect(document.querySelector(".markdown")!.textContent.match(/an item/g)).toHaveLength(600);
+  void unmount(host);
+  vi.unstubAllGlobals();
+});
+
+it("parses much text that arrives at once in steps, also after its end", () => {
+  vi.stubGlobal("IntersectionObserver", class { observe() {} unobserve() {} });
+  let frames: FrameRequestCallback[] = [];
+  vi.stubGlobal("requestAnimationFrame", (frame: FrameRequestCallback) => frames.push(frame));
+  const props = $state({ texts: [""], writing: true, printing: true });
+  const host = mount(Host, { target: document.body, props });
+  flushSync();
+  props.texts = ["a paragraph\n\n".repeat(1_500)];
+  for (let now = 1_000; frames.length > 0; now += 1_000) {
+    const due = frames;
+    frames = [];
+    const { blocks } = parsedLetters(() => {
+      for (const frame of due) frame(now);
+      flushSync();
+    });
+    expect(blocks).toBeLessThan(9_000);
+    if (now === 1_000) props.writing = false;
+  }
+  expect(document.querySelectorAll(".markdown p")).toHaveLength(1_500);
   void unmount(host);
   vi.unstubAllGlobals();
 });

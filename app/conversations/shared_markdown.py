@@ -17,6 +17,7 @@ from markdown_it.token import Token
 
 from app.conversations.markdown.formulas import written
 from app.conversations.markdown.grammar import new_parser
+from app.conversations.shared_code import coloured
 from app.conversations.shared_math import mathml
 
 MAX_FORMULAS: Final = 2_000
@@ -63,13 +64,15 @@ class SharedMarkdown:
         left = RenderTime(clock)
         self._renderer.inline.ruler.before("text", "time", left.look)
         self._renderer.block.ruler.before("deep", "time", left.look)
+        self._look = left.look
         self._formulas = Counter[str]()
         self._texts = 0
 
     def render(self, text: str) -> str:
         """Render an answer. Raises RenderTimeError once the page has taken its time."""
         self._texts += 1
-        rendered: str = self._renderer.render(text, {"text_id": str(self._texts), "formulas": self._formulas})
+        environment = {"text_id": str(self._texts), "formulas": self._formulas, "look": self._look}
+        rendered: str = self._renderer.render(text, environment)
         return rendered
 
 
@@ -103,9 +106,12 @@ def _direct(state: StateCore) -> None:
 
 
 def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, environment: Any) -> str:
-    """Render a block of code, with marks around the lines that a diff adds and removes."""
+    """Render a block of code in the colours of its language, or a diff with marks around the lines that it changes."""
     token = tokens[index]
-    if token.info.strip().partition(" ")[0].lower() not in ("diff", "patch"):
+    language = token.info.strip().partition(" ")[0].lower()
+    if (code := coloured(token.content, language, environment["look"])) is not None:
+        return f"<pre><code>{code}</code></pre>\n"
+    if language not in ("diff", "patch"):
         rendered: str = self.fence(tokens, index, options, environment)
         return rendered
     lines = "\n".join(map(_diff_line, token.content.removesuffix("\n").split("\n")))

@@ -37,6 +37,10 @@ pre ins, pre del { text-decoration: none; }
 pre ins { color: light-dark(#1a7f37, #6fdd8b); }
 pre del { color: light-dark(#b42318, #ff9a8d); }
 code { font: 14px/1.5 ui-monospace, monospace; }
+.comment { color: light-dark(oklch(0.5 0.02 235), oklch(0.65 0.02 230)); }
+.keyword { color: light-dark(oklch(0.45 0.12 250), oklch(0.78 0.1 240)); }
+.string { color: light-dark(oklch(0.45 0.09 160), oklch(0.8 0.1 160)); }
+.number { color: light-dark(oklch(0.5 0.12 50), oklch(0.82 0.1 70)); }
 pre.plain { white-space: pre-wrap; font: inherit; }
 table { display: block; overflow-x: auto; border-collapse: collapse; }
 th, td { padding: 4px 10px; border: 1px solid var(--line); text-align: start; }

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from app.conversations.shared_code import NAMES, coloured
 from app.conversations.shared_markdown import SharedMarkdown
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth
 from tests.sizes import Size
@@ -22,7 +23,40 @@ def rendered(text: str) -> str:
     return SharedMarkdown(clock=lambda: 0.0).render(text)
 
 
-ROWS: Final = [CostRow(text["name"], maker(text), rendered, 60, 2_000) for text in TEXTS]
+CODE: Final = (
+    "1e",
+    "1_",
+    "0xf",
+    "'",
+    '"',
+    '"""',
+    "`",
+    "'\\",
+    "/*",
+    "//",
+    "#",
+    "--[[",
+    "<!--",
+    "<a ",
+    "a",
+    'r"',
+    ". ",
+    "$",
+)
+"""Units of code that begin a part, or could make a pattern look further each time."""
+
+
+def colours(language: str, unit: str) -> CostRow:
+    def read(code: str) -> object:
+        return coloured(code, language, lambda: None)
+
+    return CostRow(f"{language}: {unit}", lambda size: unit * size, read, 200, 20_000)
+
+
+ROWS: Final = [
+    *(CostRow(text["name"], maker(text), rendered, 60, 2_000) for text in TEXTS),
+    *(colours(names.split()[0], unit) for names in NAMES for unit in CODE),
+]
 
 
 @for_each(ROWS)

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Deel “${title}”`,
     list: "Gedeelde skakels",
     note: "Enigiemand wat die skakel het, kan die klets lees soos dit nou is, sonder om aan te meld. Latere boodskappe, ander takke, die stelselprompt en gedagtes word nie gewys nie.",
-    leftOut: "Kode is daar sonder kleure; diagramme en ingebedde prente is daar teks.",
+    leftOut: "Diagramme en ingebede prente is daar teks.",
     days: "Verval ná",
     day: (count) => plural(count, { one: `${count} dag`, other: `${count} dae` }),
     receipts: "Wys waar elke prompt se kasgeheue was",

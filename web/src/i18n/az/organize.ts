@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Paylaş: “${title}”`,
     list: "Paylaşılan keçidlər",
     note: "Keçidi olan hər kəs söhbətin indiki halını daxil olmadan oxuya bilər. Sonrakı mesajlar, digər budaqlar, sistem promptu və düşüncələr göstərilmir.",
-    leftOut: "Orada kod rəngsizdir, diaqramlar və daxil edilmiş şəkillər isə mətn kimi göstərilir.",
+    leftOut: "Orada diaqramlar və daxil edilmiş şəkillər mətn kimi göstərilir.",
     days: "Etibarlılıq müddəti",
     day: (count) => `${count} gün`,
     receipts: "Hər promptun keşdəki yerini göstər",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Comparteix «${title}»`,
     list: "Enllaços compartits",
     note: "Qualsevol persona que tingui l’enllaç pot llegir el xat tal com és ara, sense iniciar la sessió. Els missatges posteriors, les altres branques, la indicació del sistema i el raonament no es mostren.",
-    leftOut: "Allà el codi no té colors, i els diagrames i les imatges incrustades es mostren com a text.",
+    leftOut: "Allà els diagrames i les imatges incrustades es mostren com a text.",
     days: "Caduca al cap de",
     day: (count) => plural(count, { one: `${count} dia`, other: `${count} dies` }),
     receipts: "Mostra on era la memòria cau de cada indicació",

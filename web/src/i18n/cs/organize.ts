@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Sdílet „${title}“`,
     list: "Sdílené odkazy",
     note: "Každý, kdo má odkaz, si může chat v současné podobě přečíst bez přihlášení. Pozdější zprávy, jiné větve, systémový prompt ani úvahy se nezobrazují.",
-    leftOut: "Kód tam nemá barvy a diagramy a vložené obrázky jsou zobrazeny jako text.",
+    leftOut: "Diagramy a vložené obrázky jsou tam zobrazeny jako text.",
     days: "Platnost skončí za",
     day: (count) => plural(count, { one: "1 den", few: `${count} dny`, other: `${count} dní` }),
     receipts: "Zobrazovat, kde byl každý prompt v mezipaměti",

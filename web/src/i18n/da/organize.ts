@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Del ”${title}”`,
     list: "Delte links",
     note: "Alle, der har linket, kan læse chatten, som den er nu, uden at logge ind. Senere beskeder, andre forgreninger, systemprompten og tanker vises ikke.",
-    leftOut: "Kode er uden farver dér, og diagrammer og indlejrede billeder vises som tekst.",
+    leftOut: "Diagrammer og indlejrede billeder vises dér som tekst.",
     days: "Udløber efter",
     day: (count) => plural(count, { one: "1 dag", other: `${count} dage` }),
     receipts: "Vis, hvor hver prompt lå i cachen",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `„${title}“ teilen`,
     list: "Geteilte Links",
     note: "Wer den Link hat, kann den Chat in seinem jetzigen Stand ohne Anmeldung lesen. Spätere Nachrichten, andere Zweige, Systemprompt und Gedanken werden nicht gezeigt.",
-    leftOut: "Code ist dort ohne Farben, Diagramme und eingebettete Bilder erscheinen als Text.",
+    leftOut: "Diagramme und eingebettete Bilder erscheinen dort als Text.",
     days: "Läuft ab nach",
     day: (count) => plural(count, { one: "1 Tag", other: `${count} Tagen` }),
     receipts: "Zeigen, wo jeder Prompt im Cache lag",

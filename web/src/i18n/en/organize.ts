@@ -53,7 +53,7 @@ export const texts = {
     title: (title: string) => `Share “${title}”`,
     list: "Shared links",
     note: "Anyone who has the link can read the chat as it is now, without a login. Later messages, other branches, the system prompt and thoughts are not shown.",
-    leftOut: "Code has no colours there, and diagrams and embedded pictures are shown as text.",
+    leftOut: "Diagrams and embedded pictures are shown as text there.",
     days: "Expires after",
     day: (count: number) => (count === 1 ? "1 day" : `${count} days`),
     receipts: "Show where each prompt was cached",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Compartir «${title}»`,
     list: "Enlaces compartidos",
     note: "Quien tenga el enlace puede leer el chat tal como está ahora, sin iniciar sesión. No se muestran los mensajes posteriores, otras ramas, el prompt del sistema ni el razonamiento.",
-    leftOut: "Allí el código no tiene colores, y los diagramas y las imágenes incrustadas se muestran como texto.",
+    leftOut: "Allí los diagramas y las imágenes incrustadas se muestran como texto.",
     days: "Caduca después de",
     day: (count) => plural(count, { one: `${count} día`, other: `${count} días` }),
     receipts: "Mostrar dónde estaba en caché cada prompt",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Jaga: „${title}“`,
     list: "Jagatud lingid",
     note: "Igaüks, kellel on link, saab lugeda vestlust praegusel kujul ilma sisse logimata. Hilisemaid sõnumeid, teisi harusid, süsteemiviipa ja mõtteid ei näidata.",
-    leftOut: "Kood on seal värvideta ning diagrammid ja manustatud pildid on näidatud tekstina.",
+    leftOut: "Diagrammid ja manustatud pildid on seal näidatud tekstina.",
     days: "Kehtivusaeg",
     day: (count) => plural(count, { one: "1 päev", other: `${count} päeva` }),
     receipts: "Näita, kus iga viip vahemälus oli",

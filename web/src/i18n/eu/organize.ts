@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Partekatu “${title}”`,
     list: "Partekatutako estekak",
     note: "Esteka duen edonork irakur dezake txata orain dagoen bezala, saioa hasi gabe. Geroagoko mezuak, beste adarrak, sistemaren prompta eta arrazoibidea ez dira erakusten.",
-    leftOut: "Han kodea kolorerik gabe dago, eta diagramak eta txertatutako irudiak testu gisa agertzen dira.",
+    leftOut: "Han diagramak eta txertatutako irudiak testu gisa agertzen dira.",
     days: "Iraungitze-epea",
     day: (count) => plural(count, { one: `Egun ${count}`, other: `${count} egun` }),
     receipts: "Erakutsi non zegoen prompt bakoitzaren cachea",

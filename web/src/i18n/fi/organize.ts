@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Jaa ”${title}”`,
     list: "Jaetut linkit",
     note: "Kuka tahansa, jolla on linkki, voi lukea keskustelun nykyisessä muodossaan kirjautumatta. Myöhempiä viestejä, muita haaroja, järjestelmäkehotetta ja ajatuksia ei näytetä.",
-    leftOut: "Koodissa ei ole siellä värejä, ja kaaviot ja upotetut kuvat näkyvät tekstinä.",
+    leftOut: "Kaaviot ja upotetut kuvat näkyvät siellä tekstinä.",
     days: "Voimassaolo",
     day: (count) => plural(count, { one: "1 päivä", other: `${count} päivää` }),
     receipts: "Näytä, missä välimuistissa kukin kehote oli",

@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Ibahagi ang “${title}”`,
     list: "Mga ibinahaging link",
     note: "Mababasa ng sinumang may link ang chat ayon sa lagay nito ngayon, nang hindi nagla-log in. Hindi ipinapakita ang mga susunod na mensahe, ibang sangay, system prompt at pag-iisip.",
-    leftOut: "Walang kulay ang code doon, at teksto ang makikita sa halip na mga diagram at naka-embed na larawan.",
+    leftOut: "Teksto ang makikita roon sa halip na mga diagram at naka-embed na larawan.",
     days: "Mag-e-expire pagkalipas ng",
     day: (count) => `${count} araw`,
     receipts: "Ipakita kung saan naka-cache ang bawat prompt",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Partager « ${title} »`,
     list: "Liens de partage",
     note: "Toute personne qui a le lien peut lire la conversation dans son état actuel, sans se connecter. Les messages ultérieurs, les autres branches, le prompt système et la réflexion ne sont pas montrés.",
-    leftOut: "Le code y est sans couleurs ; les diagrammes et les images intégrées y sont affichés en texte.",
+    leftOut: "Les diagrammes et les images intégrées y sont affichés en texte.",
     days: "Expire après",
     day: (count) => plural(count, { one: `${count} jour`, other: `${count} jours` }),
     receipts: "Montrer où chaque prompt était en cache",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Compartir «${title}»`,
     list: "Ligazóns compartidas",
     note: "Calquera que teña a ligazón pode ler o chat tal como está agora, sen iniciar sesión. As mensaxes posteriores, as outras ramas, o prompt do sistema e o razoamento non se mostran.",
-    leftOut: "Alí o código non ten cores, e os diagramas e as imaxes incorporadas amósanse como texto.",
+    leftOut: "Alí os diagramas e as imaxes incorporadas amósanse como texto.",
     days: "Caduca despois de",
     day: (count) => plural(count, { one: `${count} día`, other: `${count} días` }),
     receipts: "Mostrar onde estaba en caché cada prompt",

@@ -58,7 +58,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Podijeli „${title}”`,
     list: "Podijeljene poveznice",
     note: "Svatko tko ima poveznicu može bez prijave pročitati razgovor kakav je sada. Kasnije poruke, druge grane, sistemski prompt i razmišljanje ne prikazuju se.",
-    leftOut: "Kod je ondje bez boja, a dijagrami i ugrađene slike prikazani su kao tekst.",
+    leftOut: "Dijagrami i ugrađene slike ondje su prikazani kao tekst.",
     days: "Istječe za",
     day: (count) => plural(count, { one: `${count} dan`, few: `${count} dana`, other: `${count} dana` }),
     receipts: "Prikaži gdje je svaki prompt bio u predmemoriji",

@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `„${title}” megosztása`,
     list: "Megosztott linkek",
     note: "A link birtokában bárki bejelentkezés nélkül elolvashatja a csevegés jelenlegi állapotát. A későbbi üzenetek, a többi ág, a rendszerprompt és a gondolatok nem látszanak.",
-    leftOut: "Ott a kódnak nincsenek színei, a diagramok és a beágyazott képek szövegként látszanak.",
+    leftOut: "Ott a diagramok és a beágyazott képek szövegként látszanak.",
     days: "Érvényesség",
     day: (count) => `${count} nap`,
     receipts: "A promptok gyorsítótárbeli helyének megjelenítése",

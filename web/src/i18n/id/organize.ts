@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Bagikan “${title}”`,
     list: "Tautan yang dibagikan",
     note: "Siapa pun yang punya tautan bisa membaca obrolan seperti keadaannya sekarang, tanpa masuk. Pesan berikutnya, cabang lain, prompt sistem, dan pemikiran tidak ditampilkan.",
-    leftOut: "Di sana kode tanpa warna, dan diagram serta gambar tersemat ditampilkan sebagai teks.",
+    leftOut: "Di sana diagram dan gambar tersemat ditampilkan sebagai teks.",
     days: "Kedaluwarsa setelah",
     day: (count) => `${count} hari`,
     receipts: "Tampilkan lokasi cache setiap prompt",

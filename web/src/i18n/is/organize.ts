@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Deila „${title}“`,
     list: "Deildir tenglar",
     note: "Allir sem hafa tengilinn geta lesið spjallið eins og það er núna, án innskráningar. Síðari skilaboð, aðrar greinar, kerfiskvaðningin og hugsanir sjást ekki.",
-    leftOut: "Kóði er þar án lita og skýringarmyndir og innfelldar myndir birtast sem texti.",
+    leftOut: "Skýringarmyndir og innfelldar myndir birtast þar sem texti.",
     days: "Gildistími",
     day: (count) => plural(count, { one: `${count} dagur`, other: `${count} dagar` }),
     receipts: "Sýna hvar hver kvaðning var í skyndiminni",

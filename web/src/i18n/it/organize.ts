@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Condividi «${title}»`,
     list: "Link condivisi",
     note: "Chiunque abbia il link può leggere la chat com’è ora, senza accedere. I messaggi successivi, gli altri rami, il prompt di sistema e il ragionamento non vengono mostrati.",
-    leftOut: "Lì il codice è senza colori, e i diagrammi e le immagini incorporate appaiono come testo.",
+    leftOut: "Lì i diagrammi e le immagini incorporate appaiono come testo.",
     days: "Scade dopo",
     day: (count) => plural(count, { one: `${count} giorno`, other: `${count} giorni` }),
     receipts: "Mostra dove era in cache ogni prompt",

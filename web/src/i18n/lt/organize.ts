@@ -58,7 +58,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Bendrinti „${title}“`,
     list: "Bendrinamos nuorodos",
     note: "Kiekvienas, turintis nuorodą, gali be prisijungimo perskaityti pokalbį tokį, koks jis yra dabar. Vėlesnės žinutės, kitos šakos, sistemos raginimas ir mintys nerodomi.",
-    leftOut: "Ten kodas be spalvų, o diagramos ir įterpti paveikslėliai rodomi kaip tekstas.",
+    leftOut: "Ten diagramos ir įterpti paveikslėliai rodomi kaip tekstas.",
     days: "Nustos galioti po",
     day: (count) => plural(count, { one: `${count} dienos`, few: `${count} dienų`, other: `${count} dienų` }),
     receipts: "Rodyti, kur podėlyje buvo kiekvienas raginimas",

@@ -55,7 +55,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Kopīgot „${title}”`,
     list: "Kopīgotās saites",
     note: "Ikviens, kam ir saite, var lasīt tērzēšanu tādu, kāda tā ir tagad, nepierakstoties. Vēlākas ziņas, citi zari, sistēmas uzvedne un domu gaita netiek rādīti.",
-    leftOut: "Tur kods ir bez krāsām, un diagrammas un iegultie attēli ir redzami kā teksts.",
+    leftOut: "Tur diagrammas un iegultie attēli ir redzami kā teksts.",
     days: "Derīguma termiņš",
     day: (count) => plural(count, { zero: `${count} dienu`, one: `${count} diena`, other: `${count} dienas` }),
     receipts: "Rādīt, kur bija katras uzvednes kešatmiņa",

@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Kongsi “${title}”`,
     list: "Pautan dikongsi",
     note: "Sesiapa yang ada pautan boleh membaca sembang seperti keadaannya sekarang, tanpa log masuk. Mesej selepas ini, cabang lain, gesaan sistem dan pemikiran tidak ditunjukkan.",
-    leftOut: "Di sana kod tiada warna, dan rajah serta gambar terbenam dipaparkan sebagai teks.",
+    leftOut: "Di sana rajah dan gambar terbenam dipaparkan sebagai teks.",
     days: "Tamat tempoh selepas",
     day: (count) => `${count} hari`,
     receipts: "Tunjukkan tempat setiap gesaan dicache",

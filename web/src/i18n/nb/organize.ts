@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Del «${title}»`,
     list: "Delte lenker",
     note: "Alle som har lenken, kan lese chatten slik den er nå, uten å logge inn. Senere meldinger, andre forgreninger, systemledeteksten og tanker vises ikke.",
-    leftOut: "Kode er uten farger der, og diagrammer og innebygde bilder vises som tekst.",
+    leftOut: "Diagrammer og innebygde bilder vises som tekst der.",
     days: "Utløper etter",
     day: (count) => plural(count, { one: "1 dag", other: `${count} dager` }),
     receipts: "Vis hvor hver ledetekst var bufret",

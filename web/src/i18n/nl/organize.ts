@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `‘${title}’ delen`,
     list: "Gedeelde links",
     note: "Iedereen met de link kan de chat lezen zoals die nu is, zonder in te loggen. Latere berichten, andere vertakkingen, de systeemprompt en gedachten worden niet getoond.",
-    leftOut: "Code heeft daar geen kleuren, en diagrammen en ingesloten afbeeldingen verschijnen als tekst.",
+    leftOut: "Diagrammen en ingesloten afbeeldingen verschijnen daar als tekst.",
     days: "Verloopt na",
     day: (count) => plural(count, { one: "1 dag", other: `${count} dagen` }),
     receipts: "Tonen waar elke prompt in de cache stond",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Udostępnij „${title}”`,
     list: "Udostępnione linki",
     note: "Każdy, kto ma link, może bez logowania przeczytać czat w jego obecnej postaci. Późniejsze wiadomości, inne gałęzie, prompt systemowy i przemyślenia nie są pokazywane.",
-    leftOut: "Kod jest tam bez kolorów, a diagramy i osadzone obrazy są pokazane jako tekst.",
+    leftOut: "Diagramy i osadzone obrazy są tam pokazane jako tekst.",
     days: "Wygasa po",
     day: (count) => plural(count, { one: "1 dniu", few: `${count} dniach`, other: `${count} dniach` }),
     receipts: "Pokazuj, gdzie każdy prompt był w pamięci podręcznej",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Compartilhar “${title}”`,
     list: "Links compartilhados",
     note: "Quem tiver o link pode ler a conversa como está agora, sem fazer login. Mensagens posteriores, outras ramificações, o prompt do sistema e o raciocínio não são mostrados.",
-    leftOut: "Lá o código não tem cores, e os diagramas e as imagens incorporadas aparecem como texto.",
+    leftOut: "Lá os diagramas e as imagens incorporadas aparecem como texto.",
     days: "Expira após",
     day: (count) => plural(count, { one: `${count} dia`, other: `${count} dias` }),
     receipts: "Mostrar onde cada prompt estava em cache",

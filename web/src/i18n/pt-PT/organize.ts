@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Partilhar “${title}”`,
     list: "Links partilhados",
     note: "Quem tiver o link pode ler a conversa tal como está agora, sem iniciar sessão. As mensagens posteriores, as outras ramificações, o prompt de sistema e o raciocínio não são mostrados.",
-    leftOut: "Aí o código não tem cores, e os diagramas e as imagens incorporadas aparecem como texto.",
+    leftOut: "Aí os diagramas e as imagens incorporadas aparecem como texto.",
     days: "Expira após",
     day: (count) => plural(count, { one: `${count} dia`, other: `${count} dias` }),
     receipts: "Mostrar onde cada prompt estava em cache",

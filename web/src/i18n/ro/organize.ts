@@ -58,7 +58,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Partajează „${title}”`,
     list: "Linkuri partajate",
     note: "Oricine are linkul poate citi chatul așa cum este acum, fără să se conecteze. Mesajele ulterioare, celelalte ramuri, promptul de sistem și raționamentul nu sunt afișate.",
-    leftOut: "Acolo codul nu are culori, iar diagramele și imaginile încorporate apar ca text.",
+    leftOut: "Acolo diagramele și imaginile încorporate apar ca text.",
     days: "Expiră după",
     day: (count) => plural(count, { one: `${count} zi`, few: `${count} zile`, other: `${count} de zile` }),
     receipts: "Arată unde era în cache fiecare prompt",

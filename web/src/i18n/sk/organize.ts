@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Zdieľať „${title}“`,
     list: "Zdieľané odkazy",
     note: "Každý, kto má odkaz, si môže chat v súčasnej podobe prečítať bez prihlásenia. Neskoršie správy, iné vetvy, systémový prompt ani úvahy sa nezobrazujú.",
-    leftOut: "Kód tam nemá farby a diagramy a vložené obrázky sú zobrazené ako text.",
+    leftOut: "Diagramy a vložené obrázky sú tam zobrazené ako text.",
     days: "Platnosť sa skončí o",
     day: (count) => plural(count, { one: "1 deň", few: `${count} dni`, other: `${count} dní` }),
     receipts: "Zobrazovať, kde bol každý prompt vo vyrovnávacej pamäti",

@@ -58,7 +58,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Deli »${title}«`,
     list: "Deljene povezave",
     note: "Vsak, ki ima povezavo, lahko klepet v trenutni obliki prebere brez prijave. Poznejša sporočila, druge veje, sistemski poziv in razmišljanje niso prikazani.",
-    leftOut: "Koda je tam brez barv, diagrami in vdelane slike pa so prikazani kot besedilo.",
+    leftOut: "Diagrami in vdelane slike so tam prikazani kot besedilo.",
     days: "Poteče čez",
     day: (count) => plural(count, { one: `${count} dan`, two: `${count} dneva`, few: `${count} dni`, other: `${count} dni` }),
     receipts: "Pokaži, kje v predpomnilniku je bil posamezni poziv",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Ndaj “${title}”`,
     list: "Lidhjet e ndara",
     note: "Kushdo që ka lidhjen mund ta lexojë bisedën siç është tani, pa hyrë. Mesazhet e mëvonshme, degët e tjera, prompti i sistemit dhe mendimet nuk shfaqen.",
-    leftOut: "Atje kodi nuk ka ngjyra, dhe diagramet e pamjet e përfshira shfaqen si tekst.",
+    leftOut: "Atje diagramet e pamjet e përfshira shfaqen si tekst.",
     days: "Skadon pas",
     day: (count) => `${count} ditë`,
     receipts: "Trego ku ndodhej çdo prompt në memorien cache",

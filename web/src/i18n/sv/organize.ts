@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Dela ”${title}”`,
     list: "Delade länkar",
     note: "Alla som har länken kan läsa chatten som den är nu, utan att logga in. Senare meddelanden, andra grenar, systemprompten och tankar visas inte.",
-    leftOut: "Kod saknar färger där, och diagram och inbäddade bilder visas som text.",
+    leftOut: "Diagram och inbäddade bilder visas som text där.",
     days: "Upphör efter",
     day: (count) => plural(count, { one: "1 dag", other: `${count} dagar` }),
     receipts: "Visa var varje prompt fanns i cachen",

@@ -57,7 +57,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Shiriki “${title}”`,
     list: "Viungo vilivyoshirikiwa",
     note: "Yeyote aliye na kiungo anaweza kusoma gumzo lilivyo sasa, bila kuingia katika akaunti. Ujumbe wa baadaye, matawi mengine, kidokezo cha mfumo na mawazo havionyeshwi.",
-    leftOut: "Huko msimbo hauna rangi, na michoro na picha zilizopachikwa huonyeshwa kama maandishi.",
+    leftOut: "Huko michoro na picha zilizopachikwa huonyeshwa kama maandishi.",
     days: "Kitaisha muda baada ya",
     day: (count) => plural(count, { one: "siku 1", other: `siku ${count}` }),
     receipts: "Onyesha mahali akiba ya kila kidokezo ilipokuwa",

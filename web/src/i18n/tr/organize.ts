@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Paylaş: “${title}”`,
     list: "Paylaşılan bağlantılar",
     note: "Bağlantıya sahip olan herkes sohbetin şu anki halini oturum açmadan okuyabilir. Sonraki mesajlar, diğer dallar, sistem istemi ve düşünceler gösterilmez.",
-    leftOut: "Orada kod renksizdir, diyagramlar ve gömülü resimler metin olarak gösterilir.",
+    leftOut: "Orada diyagramlar ve gömülü resimler metin olarak gösterilir.",
     days: "Geçerlilik süresi",
     day: (count) => `${count} gün`,
     receipts: "Her istemin önbellekteki yerini göster",

@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `“${title}” chatini ulashish`,
     list: "Ulashilgan havolalar",
     note: "Havolasi bor har kim chatning hozirgi holatini tizimga kirmasdan oʻqiy oladi. Keyingi xabarlar, boshqa tarmoqlar, tizim prompti va mulohazalar koʻrsatilmaydi.",
-    leftOut: "U yerda kod rangsiz, diagrammalar va joylangan rasmlar esa matn sifatida koʻrsatiladi.",
+    leftOut: "U yerda diagrammalar va joylangan rasmlar matn sifatida koʻrsatiladi.",
     days: "Amal qilish muddati",
     day: (count) => `${count} kun`,
     receipts: "Har bir promptning keshi qayerda boʻlganini koʻrsatish",

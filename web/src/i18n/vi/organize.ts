@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `Chia sẻ “${title}”`,
     list: "Liên kết đã chia sẻ",
     note: "Bất kỳ ai có liên kết đều đọc được đoạn chat như hiện tại mà không cần đăng nhập. Tin nhắn sau này, các nhánh khác, prompt hệ thống và suy nghĩ không được hiển thị.",
-    leftOut: "Ở đó mã không có màu, còn sơ đồ và ảnh nhúng hiển thị dưới dạng văn bản.",
+    leftOut: "Ở đó sơ đồ và ảnh nhúng hiển thị dưới dạng văn bản.",
     days: "Hết hạn sau",
     day: (count) => `${count} ngày`,
     receipts: "Hiện nơi lưu đệm của từng prompt",

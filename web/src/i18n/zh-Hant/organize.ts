@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `分享「${title}」`,
     list: "分享連結",
     note: "任何人只要有連結，不用登入就能閱讀此對話目前的內容。之後的訊息、其他分支、系統提示詞和思考過程不會顯示。",
-    leftOut: "該頁面上的程式碼沒有顏色，圖表和內嵌圖片以文字顯示。",
+    leftOut: "該頁面上的圖表和內嵌圖片以文字顯示。",
     days: "有效期限",
     day: (count) => `${count} 天`,
     receipts: "顯示每個提示詞的快取位置",

@@ -54,7 +54,7 @@ export const texts: OrganizeTexts = {
     title: (title) => `分享“${title}”`,
     list: "分享链接",
     note: "任何人只要有链接，无需登录即可查看此对话当前的内容。之后的消息、其他分支、系统提示词和思考过程不会显示。",
-    leftOut: "该页面上的代码没有颜色，图表和嵌入图片以文本显示。",
+    leftOut: "该页面上的图表和嵌入图片以文本显示。",
     days: "有效期",
     day: (count) => `${count} 天`,
     receipts: "显示每个提示词的缓存位置",

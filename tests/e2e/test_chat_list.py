@@ -38,6 +38,10 @@ async def test_open_chat_has_its_menu_in_the_header(chat: ChatPage) -> None:
     await chat.chats.get_by_text("At the top", exact=True).hover()
     await chat.menu_of("At the top").click()
     await expect(chat.page.get_by_role("menuitem")).to_have_text(in_header)
+    found = chat.page.get_by_role("menuitem", name="Find in this chat", exact=True)
+    await expect(found).to_have_attribute("aria-keyshortcuts", "Control+F")
+    await found.click()
+    await expect(chat.page.get_by_role("search", name="Find in this chat").get_by_role("textbox")).to_be_focused()
     await chat.page.keyboard.press("Escape")
 
     await chat.header.get_by_role("heading", name="At the top").dblclick()

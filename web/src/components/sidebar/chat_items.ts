@@ -9,14 +9,17 @@ import ListChecks from "@lucide/svelte/icons/list-checks";
 import Pencil from "@lucide/svelte/icons/pencil";
 import Pin from "@lucide/svelte/icons/pin";
 import PinOff from "@lucide/svelte/icons/pin-off";
+import Search from "@lucide/svelte/icons/search";
 import Trash2 from "@lucide/svelte/icons/trash-2";
 
 import type { Ebb } from "../../ebb";
+import { answerTexts } from "../../i18n/answers";
 import { t } from "../../i18n/language.svelte";
 import { organizeTexts } from "../../i18n/organize";
 import { exportPath } from "../../services/api/client";
 import type { Conversation, ConversationChanges } from "../../services/api/types";
 import { download } from "../../services/browser/download";
+import { FIND_KEYS } from "../../services/browser/shortcuts";
 import type { MenuItem } from "../ui/MenuItems.svelte";
 
 interface Actions {
@@ -39,6 +42,7 @@ export function chatItems({ id, title, pinned, archived }: Conversation, ebb: Eb
   };
   return [
     { label: organizeTexts().chat.rename, icon: Pencil, act: actions.rename },
+    ...(id === ebb.chat.id ? [{ label: answerTexts().find.title, icon: Search, act: () => (ebb.find.shown = true), keys: FIND_KEYS }] : []),
     pinned
       ? { label: organizeTexts().chat.unpin, icon: PinOff, act: () => void change({ pinned: false }) }
       : { label: organizeTexts().chat.pin, icon: Pin, act: () => void change({ pinned: true }) },

@@ -23,6 +23,14 @@ const OCCUPIED: ReadonlySet<string> = new Set(
 /** Name of the modifier key, as printed on the keyboard. */
 export const CTRL = /Mac|iP(?:hone|ad|od)/.test(navigator.platform) ? "⌘" : "Ctrl";
 
+/** Keys that find a text in the open chat. They cannot be changed: browsers have them for the same. */
+export const FIND_KEYS: readonly string[] = [CTRL, "F"];
+
+/** Return printed keys as screen readers know them: "Control+F". */
+export function namedKeys(keys: readonly string[]): string {
+  return keys.map((key) => ({ "⌘": "Meta", Ctrl: "Control" })[key] ?? key).join("+");
+}
+
 /** Return whether a key belongs to an input method. Safari reports the last Enter of one with keyCode 229 alone. */
 export function isComposing(event: KeyboardEvent): boolean {
   return event.isComposing || event.keyCode === 229;

@@ -10,14 +10,19 @@ let api: FakeApi;
 let notices: Notices;
 let archive: () => void;
 
-beforeEach(() => {
-  api = new FakeApi();
-  notices = new Notices();
+/** The menu of a chat while another one is open, or the same. */
+function itemsWith(open: string, find = { shown: false }) {
   const conversations = new Conversations(api);
   const tides = conversation({ id: "tides", title: "Tides" });
   const change = (changes: object) => conversations.change("tides", changes).then(() => true, () => false);
-  const items = chatItems(tides, { api, conversations, notices, session: { may: () => true } } as never, { change } as never);
-  archive = items.find(({ label }) => label === "Archive")!.act;
+  const ebb = { api, chat: { id: open }, conversations, find, notices, session: { may: () => true } };
+  return chatItems(tides, ebb as never, { change } as never);
+}
+
+beforeEach(() => {
+  api = new FakeApi();
+  notices = new Notices();
+  archive = itemsWith("sea").find(({ label }) => label === "Archive")!.act;
 });
 
 afterEach(() => notices.dismiss());
@@ -37,4 +42,13 @@ it("does not say that a chat was archived that was not", async () => {
   archive();
   await new Promise((resolve) => setTimeout(resolve));
   expect(notices.current).toBe("The chat was not changed.");
+});
+
+it("finds a text in the open chat, with the keys for that", () => {
+  const named = (items: ReturnType<typeof itemsWith>) => items.find(({ label }) => label === "Find in this chat");
+  expect(named(itemsWith("sea"))).toBeUndefined();
+  const find = { shown: false };
+  const item = named(itemsWith("tides", find))!;
+  item.act();
+  expect([find.shown, item.keys]).toEqual([true, ["Ctrl", "F"]]);
 });

@@ -112,6 +112,19 @@ async def test_no_view_is_wider_than_smallest_screen(new_page: NewPage) -> None:
         assert (view.__name__, await chat.page.evaluate(WIDER)) == (view.__name__, [])
 
 
+async def test_settings_fit_a_phone_at_twice_the_text_size(new_page: NewPage) -> None:
+    chat = await new_page(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
+    await chat.page.goto("/")
+    await chat.page.evaluate("localStorage.setItem('ebb-text-size', '200')")
+    await chat.open_new_chat(tokens=1, title="Large")
+    await chat.button("Chat settings").tap()
+    assert await chat.page.evaluate("getComputedStyle(document.body).fontSize") == "32px"
+    dialog = chat.page.locator("dialog[open]")
+    assert await dialog.evaluate("each => each.scrollWidth <= each.clientWidth")
+    fields = dialog.locator(".fields")
+    assert await fields.evaluate("each => each.scrollWidth <= each.clientWidth")
+
+
 async def test_forced_colours_still_show_current_and_chosen_items(new_page: NewPage) -> None:
     chat = await new_page(forced_colors="active", color_scheme="light")
     for title in ("Another", "Current"):

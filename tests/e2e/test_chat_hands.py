@@ -58,6 +58,15 @@ async def test_phone_shows_chat_list_as_drawer_without_overflow(new_page: NewPag
     await expect(chat.button("Open the list of chats")).to_be_focused()
 
 
+async def test_phone_on_its_side_gives_the_chat_all_its_width(new_page: NewPage) -> None:
+    chat = await new_page(viewport={"width": 740, "height": 360}, has_touch=True, is_mobile=True)
+    await chat.open_new_chat(tokens=1, title="A chat on the side")
+    await expect(chat.chats).to_have_count(0)
+    assert await chat.thread.evaluate("each => each.clientWidth") > 700
+    await chat.button("Open the list of chats").tap()
+    await expect(chat.chats.get_by_text("A chat on the side", exact=True)).to_be_visible()
+
+
 async def test_full_window_is_a_number_on_a_phone(new_page: NewPage) -> None:
     chat = await new_page(**PHONE)
     await chat.open_new_chat(tokens=1, title="A chat with a title that takes all the room that there is")

@@ -21,6 +21,15 @@ from tests.second_factor_device import code_at
 from tests.unit.fake_engine import FakeEngine
 
 CHOSEN = "twelve grey gulls"
+RAGGED = """dialog => {
+    const rows = new Map();
+    for (const button of dialog.querySelectorAll(".actions > button")) {
+        const {top, right} = button.getBoundingClientRect();
+        rows.set(top, Math.max(rows.get(top) ?? 0, right));
+    }
+    return [...rows.values()];
+}"""
+"""Returns where each row of the account's buttons ends."""
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -50,10 +59,22 @@ async def test_password_is_changed_and_second_factor_asked_for(
     await expect(ada.page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
     await log_in(ada.page, "ada", password)
 
-    await expect(ada.page.get_by_text("An administrator gave you this password.")).to_be_visible()
+    notice = ada.page.get_by_text("An administrator gave you this password.")
+    await expect(notice).to_be_visible()
+    # The notice stays until it is answered, and must not cover the end of the chat.
+    await ada.send("How high is the tide? " * 60)
+    await ada.expect_status("complete")
+    await ada.thread.evaluate("each => { each.scrollTop = each.scrollHeight; }")
+    await expect(notice).to_be_visible()
+    covering, covered = await notice.bounding_box(), await ada.answers.last.bounding_box()
+    assert covering is not None
+    assert covered is not None
+    assert covered["y"] + covered["height"] <= covering["y"]
     await ada.button("Choose a password").click()
     dialog = ada.page.get_by_role("dialog", name="ada")
     await expect(dialog).to_contain_text("An administrator gave you this password.")
+    row = await dialog.evaluate(RAGGED)
+    assert max(row) - min(row) <= 1, "each row of buttons is as wide as the dialog"
     await dialog.get_by_label("Current password").fill(password)
     await dialog.get_by_label("New password").fill(CHOSEN)
     await ada.button("Change password").click()

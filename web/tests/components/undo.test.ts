@@ -89,3 +89,16 @@ describe("the undo of a deletion", () => {
     expect(changed.mock.calls[0]![1]).toEqual({ folder_id: "g" });
   });
 });
+
+it("has one way each to leave the settings and to save them, also while a preset is named", async () => {
+  api.presets = () => Promise.resolve([]);
+  const presets = new Presets(api, { startWith: nothing }, { folder: null, systemPrompt: null });
+  const settings = { system_prompt: "Be calm.", params: null };
+  mountWith({ notices, presets }, SettingsDialog as never, { settings, model: null, onsave: nothing, onclose: nothing });
+  const named = (name: string) => [...document.querySelectorAll("button")].filter(({ textContent }) => textContent.trim() === name);
+  await pressLater("Save as preset…");
+  expect([named("Cancel").length, named("Save").length, named("Save preset").length]).toEqual([1, 1, 1]);
+  await vi.waitFor(() => expect(document.activeElement?.matches("input[type=text]")).toBe(true));
+  press("Save as preset…");
+  expect(named("Save preset")).toEqual([]);
+});

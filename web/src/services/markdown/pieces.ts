@@ -11,7 +11,7 @@ export const LETTERS_PER_COST = 8;
 /** What drawing a token costs beyond its letters. */
 const COSTS: Readonly<Record<string, number>> = { formula: 30, footnote_reference: 10 };
 
-/** A place in a text where the next line may begin: after a space, or a letter that is written without spaces. */
+/** A character before or after which the next line may begin: a space, or a letter that is written without spaces. */
 const BREAK = /[\s\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]/;
 
 /** Cut the tokens of a text into pieces. What is open where a piece ends, such as emphasis, is closed there and opened again. */
@@ -20,7 +20,7 @@ export function piecesOf(tokens: readonly Token[]): Token[][] {
   const open: Token[] = [];
   let cost = 0;
   for (const token of tokens.flatMap(parts)) {
-    if (cost > PIECE && (endsLine(pieces.at(-1)!.at(-1)!) || cost > 2 * PIECE) && token.nesting >= 0) {
+    if (cost > PIECE && (mayBreak(pieces.at(-1)!.at(-1)!, token) || cost > 2 * PIECE) && token.nesting >= 0) {
       pieces.at(-1)!.push(...open.toReversed().map(closing));
       pieces.push([...open]);
       cost = 0;
@@ -37,8 +37,8 @@ function costOf({ type, content }: Token): number {
   return 1 + content.length / LETTERS_PER_COST + (COSTS[type] ?? 0);
 }
 
-function endsLine({ type, content }: Token): boolean {
-  return type.endsWith("break") || BREAK.test(content.at(-1) ?? "");
+function mayBreak(before: Token, after: Token): boolean {
+  return before.type.endsWith("break") || BREAK.test(before.content.at(-1) ?? "") || BREAK.test(after.content[0] ?? "");
 }
 
 /** Return a text of many pages as several, which end where a line may end. */

@@ -153,3 +153,20 @@ function translate(root: Element): void {
     text.replaceWith(font);
   }
 }
+
+it("leaves a foldable part as the person left it", async () => {
+  const props = $state({ texts: ["<details>\n<summary>More</summary>\n\none\n"], writing: true });
+  const host = mount(Host, { target: document.body, props });
+  flushSync();
+  const details = await vi.waitFor(() => {
+    const found = document.querySelector("details");
+    expect(found).not.toBeNull();
+    return found!;
+  });
+  details.open = true;
+  props.texts = ["<details>\n<summary>More</summary>\n\none\n\ntwo\n"];
+  flushSync();
+  await vi.waitFor(() => expect(document.querySelector("details")!.textContent).toContain("two"));
+  expect([document.querySelector("details"), details.open]).toEqual([details, true]);
+  void unmount(host);
+});

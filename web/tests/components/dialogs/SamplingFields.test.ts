@@ -21,3 +21,15 @@ it("takes a stop sequence per line, with line breaks written as \\n", () => {
   type("");
   expect(params).toEqual({});
 });
+
+it("stays open while a stop sequence is typed", () => {
+  mountWith({}, SamplingFields as never, { params: {}, defaults: {} });
+  const [details, field] = [document.querySelector("details")!, document.querySelector("textarea")!];
+  expect(details.open).toBe(false);
+  details.open = true;
+  details.dispatchEvent(new Event("toggle"));
+  field.value = "END";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  flushSync();
+  expect(details.open).toBe(true);
+});

@@ -24,7 +24,6 @@ from typing import Any, Final, TypeVar, cast
 
 from app.host.backend import Backend, GenerationStream
 from app.observability.percentiles import percentile
-from bench.api.replay_engine import no_stats
 from bench.hand_over import HandOverCost, measure_hand_over
 from bench.machine import Machine, describe_machine
 from bench.random_llama import write_random_llama
@@ -49,6 +48,7 @@ from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
 from engine.stats import EngineStats
 from engine.tenants import TenantSalts
+from engine.testing.stats import no_stats
 from models.resolve import resolve_model
 
 T = TypeVar("T")

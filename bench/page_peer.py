@@ -21,7 +21,6 @@ from typing import Any, Protocol
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from app.config.settings import load_settings
-from bench.api.replay_engine import MODEL
 from bench.api.replay_server import replay_server
 from bench.chromium import launch_chromium
 from bench.long_chat import ebb_file, open_webui_body, text_of
@@ -32,6 +31,7 @@ from bench.report import RESULTS, write_results
 from bench.report_tables import table as report_table
 from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
 from bench.stats import median
+from engine.testing.replay_engine import MODEL
 
 TORCH_CPU_INDEX = os.environ.get("TORCH_CPU_INDEX", "https://download.pytorch.org/whl/cpu")
 QUESTION = "Tell me everything about the tides."

@@ -36,13 +36,18 @@ class RequestStream(AsyncIterator[RequestOutput]):
         abort: Callable[[str], None],
         text_before: str = "",
         reasoning_before: str = "",
+        most_merged: int = MAX_MERGED,
     ) -> None:
-        """Create the stream. `text_before` and `reasoning_before` decode the tokens given as the answer's beginning."""
+        """Create the stream. `text_before` and `reasoning_before` decode the tokens given as the answer's beginning.
+
+        most_merged: number of unread outputs that are merged into one.
+        """
         self.request_id = request_id
         self.text_before = text_before
         self.reasoning_before = reasoning_before
         self.params = params
         self._abort = abort
+        self._most_merged = most_merged
         self._pending = deque[RequestOutput]()
         self._reader: asyncio.Future[None] | None = None
         self._is_behind = False
@@ -94,7 +99,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
         self._on_output = on_output
         unread, self._pending = self._pending, deque()
         while unread and not self._pending and not self._has_failed:
-            self.put(_merged(unread))
+            self.put(self._merged(unread))
         if not self._has_failed:
             self._pending.extend(unread)
         if self._pending and self._pending[-1].finished:
@@ -109,7 +114,7 @@ class RequestStream(AsyncIterator[RequestOutput]):
         elif self._is_behind:
             # A connection that takes many frames at once must not keep the loop from other streams.
             await asyncio.sleep(0)
-        output = _merged(self._pending)
+        output = self._merged(self._pending)
         self._is_behind = bool(self._pending)
         self._ended = output.finished
         return output
@@ -124,9 +129,8 @@ class RequestStream(AsyncIterator[RequestOutput]):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-
-def _merged(outputs: deque[RequestOutput]) -> RequestOutput:
-    """Take the first outputs, merged into one."""
-    most = MAX_MERGED_LOGPROBS if outputs[0].logprobs else MAX_MERGED
-    taken = [outputs.popleft() for _ in range(min(most, len(outputs)))]
-    return taken[0] if len(taken) == 1 else joined(taken)
+    def _merged(self, outputs: deque[RequestOutput]) -> RequestOutput:
+        """Take the first outputs, merged into one."""
+        most = min(MAX_MERGED_LOGPROBS, self._most_merged) if outputs[0].logprobs else self._most_merged
+        taken = [outputs.popleft() for _ in range(min(most, len(outputs)))]
+        return taken[0] if len(taken) == 1 else joined(taken)

@@ -10,20 +10,20 @@ import pytest
 
 from app.host.engine_host import EngineHost
 from app.services import Services
-from tests.unit.fake_engine import FakeEngine
+from engine.testing.replay_engine import ReplayEngine
 
 
 @pytest.fixture
-async def engine() -> AsyncIterator[FakeEngine]:
+async def engine() -> AsyncIterator[ReplayEngine]:
     """Run a fake engine for one test."""
-    engine = FakeEngine()
+    engine = ReplayEngine()
     await engine.start()
     yield engine
     await engine.stop(0)
 
 
 @pytest.fixture
-async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+async def services(tmp_path: Path, engine: ReplayEngine) -> AsyncIterator[Services]:
     """Open the services on `engine`, with conversations in `tmp_path`."""
     host = EngineHost()
     host.ready(engine, "identity")

@@ -6,8 +6,8 @@ from typing import cast
 
 from app.load.http_stream import Piece, read_response
 from app.load.sse import SSEEvent, SSEParser
-from bench.api.schedule import clock
 from bench.api.stream_reader import Address
+from engine.testing.schedule import clock
 
 _ENDS = ("done", "error")
 
@@ -73,7 +73,7 @@ class FrozenReader:
     async def read(self, freeze_at: float, seconds: float) -> None:
         """Read, freeze, and read the rest on as many connections as necessary.
 
-        freeze_at: when to stop reading, on the clock of `bench.api.schedule`.
+        freeze_at: when to stop reading, on the clock of `engine.testing.schedule`.
         seconds: duration of the freeze.
         """
         kept = await self._connect(self._request, small=True)

@@ -13,11 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bench.api.fuzz_requests import ENDLESS, LIMITS, WITHOUT_KEYS, Attempt, RequestMaker, operations
 from bench.api.replay_server import replay_server
-from bench.api.schedule import clock
 from bench.api.stream_reader import Address
 from bench.api.streams import address_of
 from bench.loop_lag import lag_counts
 from bench.server import EbbServer
+from engine.testing.schedule import clock
 
 STEP_SECONDS: Final = 0.002
 CONNECTIONS: Final = 16

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Final
 
-from bench.api.replay_engine import MODEL
+from engine.testing.replay_engine import MODEL
 
 _CHAT: Final = [{"role": "user", "content": "When is high tide?"}]
 _ITEM: Final = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And at night?"}]}

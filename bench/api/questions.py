@@ -1,7 +1,7 @@
 """The two measured requests: a chat completion, and a message of a conversation."""
 
-from bench.api.replay_engine import MODEL
 from bench.api.stream_reader import Address
+from engine.testing.replay_engine import MODEL
 
 QUESTION = "What is the difference between spring tides and neap tides, and when do they come?"
 

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from bench.api.schedule import STEP_SECONDS
 from bench.server import EbbServer, ServerSettings
+from engine.testing.schedule import STEP_SECONDS
 
 
 def replay_server(state_dir: Path, step_seconds: float = STEP_SECONDS, flags: tuple[str, ...] = ()) -> EbbServer:

@@ -6,12 +6,12 @@ from typing import Any
 
 from bench.api.first_byte import FirstByteResult
 from bench.api.fuzz import FuzzResult
-from bench.api.schedule import STEP_SECONDS
 from bench.api.store import StoreResult
 from bench.api.streams import StreamsResult
 from bench.machine import Machine
 from bench.report import Target
 from bench.report_tables import table, targets_table
+from engine.testing.schedule import STEP_SECONDS
 
 MAX_CORES = 1.0
 MAX_LATE_MS = 60.0

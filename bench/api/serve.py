@@ -9,9 +9,13 @@ from app.config.settings import Settings
 from app.host.startup import Report
 from app.host.supervisor import supervise
 from app.server import run_server
-from bench.api.replay_engine import MODEL, WINDOW, ReplayEngine
-from bench.api.schedule import STEP_SECONDS
 from engine.lasting_objects import objects_that_stay
+from engine.testing.replay_engine import MODEL, ReplayEngine
+from engine.testing.schedule import STEP_SECONDS
+from engine.testing.script import Pieces, StepNumbers
+
+WINDOW = 8192
+MOST_STREAMS = 1 << 16
 
 
 def main() -> int:
@@ -39,7 +43,10 @@ def main() -> int:
     def build(_: Report) -> tuple[ReplayEngine, str]:
         # The real engine's builder does the same.
         with objects_that_stay():
-            return ReplayEngine(given.step_seconds, tokens, given.window), MODEL
+            script = Pieces(tokens) if tokens else StepNumbers()
+            return ReplayEngine(
+                script, pace=given.step_seconds, window=given.window, max_waiting=MOST_STREAMS, prefix_cache=False
+            ), MODEL
 
     return supervise(settings, lambda listeners, _: run_server(settings, listeners, build))
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from bench.api.schedule import clock, lateness
+from engine.testing.schedule import clock, lateness
 
 CHAT_TEXT: Final = re.compile(rb'"content":"((?: \d+)+)"')
 RUN_TEXT: Final = re.compile(rb'"text":"((?: \d+)+)"')

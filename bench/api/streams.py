@@ -14,10 +14,10 @@ from app.observability.loop_lag import LoopLag
 from bench.api.frozen_reader import FrozenReader
 from bench.api.questions import chat_request, message_request
 from bench.api.replay_server import replay_server
-from bench.api.schedule import STEP_SECONDS, clock, steps_until
 from bench.api.stream_reader import CHAT_TEXT, RUN_TEXT, Address, StreamReader, Window
 from bench.server import EbbServer
 from bench.stats import Spread, spread
+from engine.testing.schedule import STEP_SECONDS, clock, steps_until
 
 Kind = Literal["chat completions", "runs"]
 

@@ -13,12 +13,12 @@ from app.accounts.accounts import Accounts
 from app.accounts.provider import OidcClient, OidcProvider
 from app.accounts.rules import GroupRules
 from app.domain.token_prices import TokenPrices
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import RunningServer, running_server
 from tests.oidc_provider import oidc_provider
-from tests.unit.fake_engine import FakeEngine
 
 PEOPLE = (
     {"sub": "ada", "name": "Ada", "email": "ada@example.org", "groups": ["ops"]},
@@ -37,11 +37,11 @@ def issuer() -> Iterator[str]:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def server(issuer: str, tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(issuer: str, tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     rules = GroupRules({"staff": "user", "ops": "admin"})
     accounts = Accounts(rules=rules)
     async with running_server(
-        tmp_path, FakeEngine(), static=STATIC, auth_policy="always", accounts=accounts, token_prices=PRICES
+        tmp_path, ReplayEngine(), static=STATIC, auth_policy="always", accounts=accounts, token_prices=PRICES
     ) as server:
         # The provider sends people back to the port, which is known only now.
         home = f"{server.url}/"
@@ -56,7 +56,7 @@ async def log_in(page: Page, name: str) -> None:
     await page.get_by_role("button", name="Authorize").click()
 
 
-async def test_two_people_log_in_chat_apart_and_log_out(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+async def test_two_people_log_in_chat_apart_and_log_out(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     ada, bob = [ChatPage(await (await browser.new_context(base_url=server.url)).new_page()) for _ in range(2)]
     await ada.page.goto("/")
     await expect(ada.button("Log in at 127.0.0.1")).to_be_focused()
@@ -108,7 +108,7 @@ async def test_two_people_log_in_chat_apart_and_log_out(browser: Browser, server
         await opened.close()
 
 
-async def test_person_without_group_reads_the_reason(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+async def test_person_without_group_reads_the_reason(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     context = await browser.new_context(base_url=server.url)
     page = await context.new_page()
     await page.goto("/")
@@ -118,7 +118,7 @@ async def test_person_without_group_reads_the_reason(browser: Browser, server: R
     await context.close()
 
 
-async def test_answers_and_chats_have_costs(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+async def test_answers_and_chats_have_costs(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     context = await browser.new_context(base_url=server.url)
     chat = ChatPage(await context.new_page())
     await chat.page.goto("/")

@@ -9,11 +9,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, expect
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import ALL, PHONE, violations
 from tests.integration.api_server import RunningServer, running_server
-from tests.unit.fake_engine import FakeEngine
 
 CACHED = """async () => (await Promise.all((await caches.keys()).map(async (name) =>
     (await (await caches.open(name)).keys()).map(({url}) => new URL(url).pathname)))).flat()"""
@@ -38,22 +38,22 @@ RECORDS_NOTIFICATIONS = """(() => {
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
-    async with running_server(tmp_path, FakeEngine(), static=STATIC) as server:
+    async with running_server(tmp_path, ReplayEngine(), static=STATIC) as server:
         yield server
 
 
 async def opened(
-    browser: Browser, server: RunningServer[FakeEngine], **options: object
+    browser: Browser, server: RunningServer[ReplayEngine], **options: object
 ) -> tuple[BrowserContext, ChatPage]:
     context = await browser.new_context(base_url=server.url, **options)  # type: ignore[arg-type]
     return context, ChatPage(await context.new_page())
 
 
 async def test_second_browser_sees_chats_and_messages_at_once(
-    browser: Browser, server: RunningServer[FakeEngine]
+    browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
     first_context, first = await opened(browser, server)
     second_context, second = await opened(browser, server)
@@ -86,7 +86,7 @@ async def test_second_browser_sees_chats_and_messages_at_once(
 
 
 async def test_unread_answer_has_mark_in_every_browser_until_seen(
-    browser: Browser, server: RunningServer[FakeEngine]
+    browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
     first_context, first = await opened(browser, server)
     second_context, second = await opened(browser, server)
@@ -124,7 +124,9 @@ async def test_unread_answer_has_mark_in_every_browser_until_seen(
         await context.close()
 
 
-async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+async def test_answer_in_a_hidden_tab_is_notified_if_asked(
+    browser: Browser, server: RunningServer[ReplayEngine]
+) -> None:
     context, chat = await opened(browser, server, permissions=["notifications"])
     # A hidden tab of this Chromium is still visible to its page.
     await context.add_init_script(
@@ -155,7 +157,7 @@ async def test_answer_in_a_hidden_tab_is_notified_if_asked(browser: Browser, ser
 
 
 async def test_palette_finds_chats_and_commands_by_keyboard(
-    browser: Browser, server: RunningServer[FakeEngine]
+    browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
     context, chat = await opened(browser, server)
     preset = {"name": "Sailor", "system_prompt": "Answer like a sailor.", "params": {"max_tokens": 3}}
@@ -199,7 +201,7 @@ async def test_palette_finds_chats_and_commands_by_keyboard(
     await context.close()
 
 
-async def test_palette_is_reachable_on_a_phone(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+async def test_palette_is_reachable_on_a_phone(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     context, chat = await opened(browser, server, **PHONE)
     await chat.page.goto("/")
     await chat.button("Open the list of chats").tap()
@@ -212,7 +214,7 @@ async def test_palette_is_reachable_on_a_phone(browser: Browser, server: Running
     await context.close()
 
 
-async def test_unknown_address_shows_a_view_of_its_own(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+async def test_unknown_address_shows_a_view_of_its_own(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     context, chat = await opened(browser, server)
     response = await chat.page.goto("/no/such/place")
     assert response is not None
@@ -229,7 +231,7 @@ async def test_unknown_address_shows_a_view_of_its_own(browser: Browser, server:
 
 
 async def test_page_opens_without_connection_in_a_chosen_language(
-    browser: Browser, server: RunningServer[FakeEngine]
+    browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
     context, chat = await opened(browser, server)
     await chat.page.goto("/")
@@ -246,7 +248,7 @@ async def test_page_opens_without_connection_in_a_chosen_language(
 
 
 async def test_page_opens_without_connection_and_keeps_no_chats(
-    browser: Browser, server: RunningServer[FakeEngine]
+    browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
     context, chat = await opened(browser, server)
     await chat.page.goto("/")
@@ -266,7 +268,7 @@ async def test_page_opens_without_connection_and_keeps_no_chats(
 
 
 async def test_page_can_be_installed_with_icons_of_the_stated_sizes(
-    browser: Browser, server: RunningServer[FakeEngine]
+    browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
     context, chat = await opened(browser, server)
     await chat.page.goto("/")

@@ -8,11 +8,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, async_playwright, expect
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.showcase import ANSWER, QUESTION, showcase
 from tests.integration.api_server import running_server
-from tests.unit.fake_engine import FakeEngine
 
 NAME = "ebb.local"
 """Name of the server in its network. Browsers trust a loopback address, even without TLS."""
@@ -31,7 +31,7 @@ async def insecure_page(chromium_path: str, tmp_path: Path) -> AsyncIterator[Cha
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
     async with (
-        running_server(tmp_path, FakeEngine(), static=STATIC, bound_host="0.0.0.0") as server,
+        running_server(tmp_path, ReplayEngine(), static=STATIC, bound_host="0.0.0.0") as server,
         async_playwright() as playwright,
     ):
         flags = ["--no-sandbox", f"--host-resolver-rules=MAP {NAME} 127.0.0.1"]

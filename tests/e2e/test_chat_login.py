@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import running_server
-from tests.unit.fake_engine import FakeEngine
 
 
 async def test_user_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path) -> None:
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
-    async with running_server(tmp_path, FakeEngine(), static=STATIC) as server:
+    async with running_server(tmp_path, ReplayEngine(), static=STATIC) as server:
         made, key = await server.services.administration.create_key("alice", "alice", "user")
         context = await browser.new_context(base_url=server.url)
         chat = ChatPage(await context.new_page())
@@ -77,7 +77,7 @@ async def test_user_logs_in_chats_and_logs_out(browser: Browser, tmp_path: Path)
 async def test_first_key_is_offered_chats_from_before_it(browser: Browser, tmp_path: Path) -> None:
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
-    async with running_server(tmp_path, FakeEngine(), static=STATIC) as server:
+    async with running_server(tmp_path, ReplayEngine(), static=STATIC) as server:
         context = await browser.new_context(base_url=server.url)
         chat = ChatPage(await context.new_page())
         await chat.new_chat(tokens=1, title="From before")

@@ -12,13 +12,13 @@ from app.accounts.accounts import Accounts
 from app.accounts.passwords import Passwords
 from app.accounts.rules import GroupRules
 from app.accounts.second_factor import STEP_SECONDS
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import violations_in_both
 from tests.integration.api_server import RunningServer, running_server
 from tests.many_accounts import add_accounts
 from tests.second_factor_device import code_at
-from tests.unit.fake_engine import FakeEngine
 
 CHOSEN = "twelve grey gulls"
 RAGGED = """dialog => {
@@ -33,11 +33,13 @@ RAGGED = """dialog => {
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
     accounts = Accounts(rules=GroupRules(admits_own=True), passwords=Passwords(memory_kib=64))
-    async with running_server(tmp_path, FakeEngine(), static=STATIC, auth_policy="always", accounts=accounts) as server:
+    async with running_server(
+        tmp_path, ReplayEngine(), static=STATIC, auth_policy="always", accounts=accounts
+    ) as server:
         yield server
 
 
@@ -48,7 +50,7 @@ async def log_in(page: Page, name: str, password: str) -> None:
 
 
 async def test_password_is_changed_and_second_factor_asked_for(
-    browser: Browser, server: RunningServer[FakeEngine]
+    browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
     _, password = await server.services.password_logins.add("ada", admin=False)
     ada = ChatPage(await (await browser.new_context(base_url=server.url)).new_page())
@@ -106,7 +108,7 @@ async def test_password_is_changed_and_second_factor_asked_for(
 
 
 async def test_administrator_adds_person_and_resets_password(
-    browser: Browser, server: RunningServer[FakeEngine]
+    browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
     _, password = await server.services.password_logins.add("root", admin=True)
     root, bob = [ChatPage(await (await browser.new_context(base_url=server.url)).new_page()) for _ in range(2)]
@@ -130,7 +132,7 @@ async def test_administrator_adds_person_and_resets_password(
     await expect(bob.button("bob")).to_be_visible()
 
 
-async def test_administrator_finds_person_among_many(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+async def test_administrator_finds_person_among_many(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     await add_accounts(server.services.store, 130)
     _, password = await server.services.password_logins.add("root", admin=True)
     root = ChatPage(await (await browser.new_context(base_url=server.url)).new_page())

@@ -11,11 +11,11 @@ from playwright.async_api import Browser, Locator, expect
 from app.accounts.accounts import Accounts
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.e2e.test_chat_accessibility import ALL, violations
 from tests.integration.api_server import RunningServer, running_server
-from tests.unit.fake_engine import FakeEngine
 
 RULES = GroupRules(
     {"staff": "user", "ops": "admin"}, default_rights=frozenset(), rights={"staff": frozenset({"files"})}
@@ -23,13 +23,13 @@ RULES = GroupRules(
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
     proxy = ProxyLogin("x-user", "x-groups", (ip_network("127.0.0.1"),))
     async with running_server(
         tmp_path,
-        FakeEngine(),
+        ReplayEngine(),
         static=STATIC,
         auth_policy="always",
         accounts=Accounts(proxy=proxy, rules=RULES),
@@ -38,7 +38,7 @@ async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
         yield server
 
 
-async def test_features_without_a_right_are_not_shown(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+async def test_features_without_a_right_are_not_shown(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     pages = {}
     for name, group in (("ada", "staff"), ("root", "ops")):
         headers = {"X-User": name, "X-Groups": group}

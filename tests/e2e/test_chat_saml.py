@@ -12,22 +12,22 @@ from app.accounts.accounts import Accounts
 from app.accounts.saml.identity_provider import read_metadata
 from app.accounts.saml.provider import SamlPlan, SamlProvider
 from app.accounts.saml.service import SamlService
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
 from tests.integration.api_server import RunningServer, running_server
 from tests.saml_provider import LOGIN_URL, Answer, SamlKeys, posted, request_of, response
-from tests.unit.fake_engine import FakeEngine
 
 KEYS = SamlKeys()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
     (tmp_path / "metadata.xml").write_text(KEYS.metadata())
     async with running_server(
-        tmp_path, FakeEngine(), static=STATIC, auth_policy="always", accounts=Accounts()
+        tmp_path, ReplayEngine(), static=STATIC, auth_policy="always", accounts=Accounts()
     ) as server:
         url = f"{server.url}/login/saml"
         saml = SamlProvider(SamlPlan(read_metadata(tmp_path / "metadata.xml"), SamlService(url, url)))
@@ -45,7 +45,9 @@ async def provider_page(route: Route) -> None:
     await route.fulfill(body=f"{form}<script>document.forms[0].submit()</script>", content_type="text/html")
 
 
-async def test_answer_of_another_site_logs_the_browser_in(browser: Browser, server: RunningServer[FakeEngine]) -> None:
+async def test_answer_of_another_site_logs_the_browser_in(
+    browser: Browser, server: RunningServer[ReplayEngine]
+) -> None:
     context = await browser.new_context(base_url=server.url)
     await context.route(f"{LOGIN_URL}?*", provider_page)
     ada = ChatPage(await context.new_page())

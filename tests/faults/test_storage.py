@@ -21,7 +21,8 @@ from app.schemas.conversations import NewMessage
 from app.services import Services
 from app.storage.connection import Connection
 from app.storage.sqlite.database import SqliteDatabase
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 
 QUESTIONS = 16
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
@@ -30,9 +31,9 @@ LOCKED_SECONDS = 6.0
 
 
 @asynccontextmanager
-async def serving(folder: Path) -> AsyncIterator[tuple[Services, FakeEngine]]:
+async def serving(folder: Path) -> AsyncIterator[tuple[Services, ReplayEngine]]:
     """Serve the conversations of `folder` with an engine that needs no model."""
-    engine, host = FakeEngine(), EngineHost()
+    engine, host = ReplayEngine(), EngineHost()
     services = await Services.open(folder / "conversations.db", host)
     await engine.start()
     host.ready(engine, "identity")

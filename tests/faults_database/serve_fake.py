@@ -3,7 +3,6 @@
 python -m tests.faults_database.serve_fake serve ...
 """
 
-import asyncio
 import sys
 from types import ModuleType
 from typing import Final
@@ -13,27 +12,12 @@ from app.cli.main import main
 from app.storage import database as interface
 from app.storage import readers, write_queue
 from app.storage.postgres import database, limits, listener
-from tests.unit import fake_engine
-from tests.unit.fake_engine import FakeEngine
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import NumberedWords
 
 WORD_SECONDS: Final = 0.02
 ANSWER_WORDS: Final = 40
 WINDOW: Final = 1 << 16
-
-
-class PacedEngine(FakeEngine):
-    """A fake engine that takes WORD_SECONDS for a step."""
-
-    async def start(self) -> None:
-        """Begin to run steps."""
-        self.hold()
-        await super().start()
-        self._pacing = asyncio.create_task(self._pace())
-
-    async def _pace(self) -> None:
-        while True:
-            await asyncio.sleep(WORD_SECONDS)
-            self.allow(1)
 
 
 SHORTER: Final[dict[ModuleType, dict[str, float]]] = {
@@ -48,10 +32,14 @@ SHORTER: Final[dict[ModuleType, dict[str, float]]] = {
 
 
 if __name__ == "__main__":
-    vars(fake_engine).update(ANSWER_WORDS=ANSWER_WORDS, WINDOW=WINDOW)
     if sys.argv[1] == "short":
         del sys.argv[1]
         for module, values in SHORTER.items():
             vars(module).update(values)
-    vars(server)["engine_builder"] = lambda *_, **__: lambda _: (PacedEngine(), "identity")
+    vars(server)["engine_builder"] = lambda *_, **__: (
+        lambda _: (
+            ReplayEngine(NumberedWords(ANSWER_WORDS), pace=WORD_SECONDS, window=WINDOW),
+            "identity",
+        )
+    )
     sys.exit(main())

@@ -19,10 +19,10 @@ from app.transport import event_stream
 from app.transport.event_stream import EventStream, Ping
 from engine.grammar import automaton
 from engine.offload.prefill_cost import PrefillCost
+from engine.testing.replay_engine import ReplayEngine
 from models.layers.linear import can_prepack
 from models.tokenizer import Tokenizer
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.unit.fake_engine import FakeEngine
 
 # oneDNN packs bfloat16 weights on some CPUs only. test_without_native_step.py covers the other CPUs.
 collect_ignore = [] if can_prepack(torch.bfloat16) else ["models/test_prepacked.py"]
@@ -74,21 +74,21 @@ def _certificates_are_read_once() -> Iterator[None]:
 
 
 @pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def api(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     """Server with a fake engine."""
-    async with running_server(tmp_path, FakeEngine()) as server:
+    async with running_server(tmp_path, ReplayEngine()) as server:
         yield server
 
 
 @pytest.fixture
-async def http(api: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
+async def http(api: RunningServer[ReplayEngine]) -> AsyncIterator[aiohttp.ClientSession]:
     """HTTP client of `api`; paths are relative to the server's root."""
     async with api_client(api.url) as session:
         yield session
 
 
 @pytest.fixture
-async def client(api: RunningServer[FakeEngine]) -> AsyncIterator[AsyncOpenAI]:
+async def client(api: RunningServer[ReplayEngine]) -> AsyncIterator[AsyncOpenAI]:
     """OpenAI's own client of `api`, without retries."""
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         yield client

@@ -5,11 +5,12 @@ from typing import Any
 
 from openai.types.responses import ResponseStreamEvent
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_chat_format import text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 NUM_TOKENS = ANSWER_WORDS + 1

@@ -3,7 +3,7 @@
     python -m tests.integration.serve_fake STATE_DIR PORT DRAIN_SECONDS OLLAMA_PORT [CERTIFICATE KEY]
 
 The first line decides the start: "fail" makes it fail, "build" or anything else lets it continue. The lines "hold",
-"allow N" and "give-up WHY" call the methods of FakeEngine. Each order is logged once it has taken effect.
+"allow N" and "give-up WHY" call the methods of ReplayEngine. Each order is logged once it has taken effect.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from app.config.settings import Settings
 from app.host.supervisor import supervise
 from app.server import run_server
 from engine.errors import EngineError
-from tests.unit.fake_engine import FakeEngine
+from engine.testing.replay_engine import ReplayEngine
 
 
-class ObedientEngine(FakeEngine):
+class ObedientEngine(ReplayEngine):
     """Fake engine that reads orders from standard input once started."""
 
     async def start(self) -> None:
@@ -44,7 +44,7 @@ class ObedientEngine(FakeEngine):
         logging.getLogger("orders").info("obeyed %s %s", order, argument)
 
 
-def build(report: object) -> tuple[FakeEngine, str]:
+def build(report: object) -> tuple[ReplayEngine, str]:
     """Wait for the order to continue, then build the engine."""
     assert callable(report)
     report("Waiting for the order to go on")

@@ -11,8 +11,8 @@ from starlette.routing import Route
 from app.accounts.accounts import Accounts
 from app.tenants.principal import Scope
 from app.transport.connections import ConnectionLimits
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import ROOMY, RunningServer, api_client, running_server
-from tests.unit.fake_engine import FakeEngine
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class People:
     keys: API keys by the name of the client.
     """
 
-    server: RunningServer[FakeEngine]
+    server: RunningServer[ReplayEngine]
     keys: dict[str, str]
     alice: aiohttp.ClientSession
     bob: aiohttp.ClientSession
@@ -31,7 +31,7 @@ class People:
     """Client without a key."""
 
     @property
-    def engine(self) -> FakeEngine:
+    def engine(self) -> ReplayEngine:
         return self.server.engine
 
 
@@ -51,7 +51,7 @@ async def serving_people(
     async with AsyncExitStack() as stack:
         server = await stack.enter_async_context(
             running_server(
-                state_dir, FakeEngine(), cors_origins=cors_origins, limits=limits, routes=routes, accounts=accounts
+                state_dir, ReplayEngine(), cors_origins=cors_origins, limits=limits, routes=routes, accounts=accounts
             )
         )
         scopes: dict[str, Scope] = {"alice": "user", "bob": "user", "root": "admin"}

@@ -21,10 +21,10 @@ from app.accounts.rules import GroupRules
 from app.config.options import SettingsError
 from app.config.settings import load_settings
 from app.doctor.directory_check import check_directory
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read
 from tests.logins.slapd import GROUPS_BASE, PEOPLE_BASE, SEARCH_PASSWORD, SEARCHER, Slapd, running_slapd
-from tests.unit.fake_engine import FakeEngine
 
 RULES = GroupRules({"staff": "user", "ops": "admin"}, {"staff": {"concurrent_runs": 2}}, admits_own=True)
 
@@ -48,14 +48,14 @@ def plan(slapd: Slapd) -> DirectoryPlan:
 
 
 @pytest.fixture
-async def server(plan: DirectoryPlan, tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(plan: DirectoryPlan, tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     accounts = Accounts(directory=Directory(plan), rules=RULES, passwords=Passwords(memory_kib=64))
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts) as server:
         yield server
 
 
 @pytest.fixture
-async def page(server: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
+async def page(server: RunningServer[ReplayEngine]) -> AsyncIterator[aiohttp.ClientSession]:
     async with api_client(server.url) as page:
         yield page
 
@@ -65,7 +65,7 @@ async def log_in(page: aiohttp.ClientSession, name: str, password: str | None = 
     return await page.post("/api/login/password", json={"name": name, "password": known})
 
 
-async def test_two_people_log_in_and_see_their_own_chats_only(server: RunningServer[FakeEngine]) -> None:
+async def test_two_people_log_in_and_see_their_own_chats_only(server: RunningServer[ReplayEngine]) -> None:
     async with api_client(server.url) as ada, api_client(server.url) as root:
         assert (await read(ada, "/api/login"))["directory"] is True
         assert (await (await log_in(ada, "ADA")).json())["principal"]["name"] == "Ada"
@@ -138,7 +138,7 @@ async def test_made_up_names_do_not_lift_a_delay(page: aiohttp.ClientSession) ->
 
 
 async def test_password_of_this_server_comes_first(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     _, password = await server.services.password_logins.add("root", admin=True)
     assert (await error_of(await log_in(page, "root"), 401))["code"] == "wrong_password"
@@ -146,7 +146,7 @@ async def test_password_of_this_server_comes_first(
     assert (await read(page, "/api/account"))["password"] == {"is_initial": True, "second_factor": False}
 
 
-async def test_disabled_person_cannot_log_in(server: RunningServer[FakeEngine], page: aiohttp.ClientSession) -> None:
+async def test_disabled_person_cannot_log_in(server: RunningServer[ReplayEngine], page: aiohttp.ClientSession) -> None:
     await log_in(page, "ada")
     [person] = server.services.ring.people.by_id.values()
     await server.services.administration.set_disabled(person.id, True)
@@ -184,7 +184,7 @@ async def test_silent_directory_delays_nobody_else(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         accounts = Accounts(directory=Directory(plan_of(silent)), rules=RULES, passwords=Passwords(memory_kib=64))
         async with (
-            running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server,
+            running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts) as server,
             api_client(server.url) as page,
         ):
             waiting = asyncio.create_task(log_in(page, "ada"))

@@ -17,10 +17,10 @@ from app.accounts.rules import GroupRules
 from app.accounts.saml.identity_provider import read_metadata
 from app.accounts.saml.provider import SamlPlan, SamlProvider
 from app.accounts.saml.service import SamlService
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import read
 from tests.saml_provider import SamlKeys
-from tests.unit.fake_engine import FakeEngine
 
 SERVICE = SamlService("https://chat.example/login/saml", "https://chat.example/login/saml")
 TRANSIENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
@@ -60,10 +60,10 @@ def respond(folder: Path) -> Iterator[Respond]:
 
 
 @pytest.fixture
-async def server(respond: Respond, folder: Path, tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(respond: Respond, folder: Path, tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     saml = SamlProvider(SamlPlan(read_metadata(folder / "idp.xml"), SERVICE))
     accounts = Accounts(rules=GroupRules({"staff": "user", "ops": "admin"}), saml=saml)
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts) as server:
         yield server
 
 
@@ -89,7 +89,7 @@ SIGNED: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize("how", SIGNED)
-async def test_person_logs_in(server: RunningServer[FakeEngine], respond: Respond, how: dict[str, Any]) -> None:
+async def test_person_logs_in(server: RunningServer[ReplayEngine], respond: Respond, how: dict[str, Any]) -> None:
     async with api_client(server.url) as page:
         assert await logged_in(page, respond, how) == "/"
         account = await read(page, "/api/account")
@@ -101,7 +101,9 @@ async def test_person_logs_in(server: RunningServer[FakeEngine], respond: Respon
 @pytest.mark.parametrize(
     "how", [{"sign_assertion": False}, {"format": TRANSIENT}, {"sign_alg": RSA_SHA1}, {"digest_alg": SHA1}]
 )
-async def test_weak_answer_is_refused(server: RunningServer[FakeEngine], respond: Respond, how: dict[str, Any]) -> None:
+async def test_weak_answer_is_refused(
+    server: RunningServer[ReplayEngine], respond: Respond, how: dict[str, Any]
+) -> None:
     async with api_client(server.url) as page:
         assert await logged_in(page, respond, how) == "/?login=failed"
         assert (await page.get("/api/account")).status == 401

@@ -13,8 +13,9 @@ from app.schemas.conversations import NewMessage
 from app.services import Services
 from app.storage.connection import Connection
 from app.storage.store import Store
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.on_postgres import url_of
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
@@ -22,7 +23,7 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 class Server:
     """A server whose lease is renewed only when a test says so."""
 
-    def __init__(self, services: Services, engine: FakeEngine) -> None:
+    def __init__(self, services: Services, engine: ReplayEngine) -> None:
         self.services = services
         self.engine = engine
         self.lease = services.lease
@@ -73,7 +74,7 @@ async def expire(store: Store) -> None:
 async def server(
     path: Path,
     name: str,
-    engine: FakeEngine | None = None,
+    engine: ReplayEngine | None = None,
     *,
     secret: bytes = b"secret",
     is_held: bool = False,
@@ -89,7 +90,7 @@ async def server(
     """
     (path / name).mkdir(exist_ok=True)
     model_titles, host = engine is not None, EngineHost()
-    engine = engine or FakeEngine()
+    engine = engine or ReplayEngine()
     await engine.start()
     if is_held:
         engine.hold()

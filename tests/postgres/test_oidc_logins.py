@@ -13,9 +13,9 @@ from app.accounts.accounts import Accounts
 from app.accounts.provider import OidcClient, OidcProvider
 from app.accounts.rules import GroupRules
 from app.routes.login import ATTEMPT_COOKIE
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import running_server
 from tests.oidc_provider import oidc_provider
-from tests.unit.fake_engine import FakeEngine
 
 HOME = "https://chat.example/"
 SECRET = bytes(32)
@@ -36,8 +36,8 @@ async def urls(issuer: str, tmp_path: Path) -> AsyncIterator[tuple[str, str]]:
         return Accounts(OidcProvider(client), rules=GroupRules({"staff": "user"}), secret=SECRET)
 
     async with (
-        running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts()) as first,
-        running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts()) as second,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts()) as first,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts()) as second,
     ):
         yield first.url, second.url
 

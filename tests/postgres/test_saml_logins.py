@@ -15,9 +15,9 @@ from app.accounts.saml.identity_provider import read_metadata
 from app.accounts.saml.provider import SamlPlan, SamlProvider
 from app.accounts.saml.service import SamlService
 from app.routes.login import ATTEMPT_COOKIE
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import running_server
 from tests.saml_provider import Answer, SamlKeys, posted, request_of, response
-from tests.unit.fake_engine import FakeEngine
 
 KEYS = SamlKeys()
 SERVICE = SamlService("https://chat.example/login/saml", "https://chat.example/login/saml")
@@ -60,8 +60,8 @@ async def urls(tmp_path: Path) -> AsyncIterator[tuple[str, str]]:
         return Accounts(rules=GroupRules({"staff": "user"}), saml=saml, secret=SECRET)
 
     async with (
-        running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts()) as first,
-        running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts()) as second,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts()) as first,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts()) as second,
     ):
         yield first.url, second.url
 

@@ -443,7 +443,7 @@ async def test_deleted_tenant_gets_a_new_salt_at_all_servers(tmp_path: Path, fir
 
 async def test_deletions_from_the_time_of_one_server_are_shared(first: Server, second: Server) -> None:
     await first.services.administration.create_key("alice", "alice", "user")
-    first.engine.deletions["alice"] = 2
+    first.engine.adopt_deletion("alice", 2)
     await first.services.shared_deletions._publish(first.engine)
     await second.services.shared_deletions.catch_up(second.engine)
     assert second.engine.deletions_of("alice") == 2

@@ -8,8 +8,9 @@ import pytest
 
 from app.conversations.title_maker import TitleMaker
 from app.runs.run import Run
+from engine.testing.replay_engine import ReplayEngine
 from tests.postgres.server import Server, end_of, server
-from tests.unit.app.conversations.test_title_maker import TITLE, NamingEngine, asked_for_titles
+from tests.unit.app.conversations.test_title_maker import TITLE, TitleOrWords, asked_for_titles
 
 QUESTION = "What is a tide?"
 
@@ -17,14 +18,14 @@ QUESTION = "What is a tide?"
 @pytest.fixture
 async def first(tmp_path: Path) -> AsyncIterator[Server]:
     """Run a server that never comes to the title of an answer."""
-    async with server(tmp_path, "first", NamingEngine()) as made:
+    async with server(tmp_path, "first", ReplayEngine(TitleOrWords())) as made:
         titles_of(made)._poll_seconds = 3600.0
         yield made
 
 
 @pytest.fixture
 async def second(tmp_path: Path, first: Server) -> AsyncIterator[Server]:
-    async with server(tmp_path, "second", NamingEngine()) as made:
+    async with server(tmp_path, "second", ReplayEngine(TitleOrWords())) as made:
         titles_of(made)._poll_seconds = 0.001
         yield made
 
@@ -107,11 +108,11 @@ async def test_title_that_ends_server_after_server_is_given_up(tmp_path: Path, f
     run = await answered(first)
     await first.expire()
     for name in ("second", "third"):
-        async with server(tmp_path, name, NamingEngine(), is_held=True) as dying:
+        async with server(tmp_path, name, ReplayEngine(TitleOrWords()), is_held=True) as dying:
             assert await due(dying) == [dying.services.store.database.server]
             await dying.expire()
             # The next server finds the row of a server that ended without notice.
             dying.services.lease._task = None
-    async with server(tmp_path, "last", NamingEngine()) as last:
+    async with server(tmp_path, "last", ReplayEngine(TitleOrWords())) as last:
         assert await title_at(last, run) == QUESTION
         assert await due(last) == []

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import running_server
 from tests.proxies.proxy import run_caddy, running
 from tests.proxies.test_messages import ACCOUNTS
 from tests.raw_exchange import Response, exchange
 from tests.redis_server import free_port
-from tests.unit.fake_engine import FakeEngine
 
 DOCS = Path(__file__).parents[2] / "docs" / "accounts.md"
 CHOSEN = b"Remote-User: root\r\nRemote-Groups: ops\r\n"
@@ -45,7 +45,7 @@ async def answered(folder: Path, copied: str, headers: bytes) -> Response:
     """Send a request that chooses a name and groups through Caddy to the server, and return the response."""
     async with (
         login(headers) as door,
-        running_server(folder, FakeEngine(), auth_policy="always", accounts=ACCOUNTS) as server,
+        running_server(folder, ReplayEngine(), auth_policy="always", accounts=ACCOUNTS) as server,
     ):
         site = documented(copied).replace("127.0.0.1:9091", f"127.0.0.1:{door}")
         site = site.replace("127.0.0.1:8000", server.url.removeprefix("http://"))

@@ -11,11 +11,11 @@ from starlette.routing import Route
 from app.accounts.accounts import Accounts
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import running_server
 from tests.proxies.proxy import MADE_BY, PROXIES, Ports, running_proxy
 from tests.raw_exchange import Response, echo, exchange
 from tests.raw_messages import INNER, TRAILERS
-from tests.unit.fake_engine import FakeEngine
 
 ACCOUNTS = Accounts(
     proxy=ProxyLogin("remote-user", "remote-groups", (ip_network("127.0.0.1"),)),
@@ -27,7 +27,9 @@ END = b"GET /api/account HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\
 @pytest.fixture(params=PROXIES)
 async def ports(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ports]:
     routes = [Route("/echo", echo, methods=["GET", "POST"])]
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=ACCOUNTS, routes=routes) as server:
+    async with running_server(
+        tmp_path, ReplayEngine(), auth_policy="always", accounts=ACCOUNTS, routes=routes
+    ) as server:
         with running_proxy(request.param, int(server.url.rpartition(":")[2]), tmp_path) as ports:
             yield ports
 

@@ -35,7 +35,7 @@ ORDER = {
         sampling generate_request request scheduler_output kv grammar cost_filter speculation offload scheduling config
         tenants tenant_memory attention cpu worker device_check parent_process lasting_objects executor stats stats_log
         pace step_trace core prefix_keys processor output_processor llm_engine stored_prefixes
-        request_stream async_llm open_tiers build llm_outputs llm fleet
+        request_stream async_llm open_tiers build llm_outputs llm fleet testing
         """,
     "cache_tiers": """
         tier block_key leak_check owners shares cpu max_min service_account fair_line histogram link_speed layout
@@ -163,6 +163,13 @@ def packages_below() -> list[str]:
 @pytest.mark.parametrize("package", packages_below())
 def test_parts_of_a_subpackage_form_no_circle(package: str) -> None:
     TopologicalSorter(arrows(package)).prepare()
+
+
+def test_only_tests_and_benchmarks_import_engine_without_model() -> None:
+    importers = {
+        name for name, path in modules().items() if any(target.startswith("engine.testing") for target in imports(path))
+    }
+    assert {name for name in importers if not name.startswith("engine.testing.")} == set()
 
 
 def test_redis_is_named_only_by_registry_settings_and_checks() -> None:

@@ -8,11 +8,11 @@ from app.openapi import OPERATIONS
 from bench.api.fuzz_bodies import RIGHT, body_for
 from bench.api.fuzz_requests import Operation, RequestMaker
 from bench.api.report import ApiReport, content, passed, targets, to_markdown
-from bench.api.schedule import STEP_SECONDS, clock, steps_until
 from bench.api.stream_reader import RUN_TEXT, StreamReader, Window
 from bench.api.streams import StreamsPlan, StreamsResult
 from bench.machine import describe_machine
 from bench.stats import spread
+from engine.testing.schedule import STEP_SECONDS, clock, steps_until
 
 KNOWN = [
     Operation("POST", "/api/conversations/{id}/messages", (), "NewMessage"),

@@ -12,6 +12,7 @@ from starlette.routing import Mount, Route
 
 from app.http.ollama_errors import is_ollama
 from app.services import Services
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.app.access.route_tables import (
     ADMIN,
     FOLLOWED,
@@ -30,7 +31,6 @@ from tests.integration.app.access.route_tables import (
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events
 from tests.integration.tenants import People, serving_people
-from tests.unit.fake_engine import ANSWER_WORDS
 
 KEYS_DOC = Path(__file__).parents[4] / "docs" / "keys.md"
 SECRET = "periwinkle"

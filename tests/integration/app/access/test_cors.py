@@ -6,10 +6,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 ALLOWED = "https://chat.example"
 FOREIGN = "https://evil.example"
 COMPLETION = {"model": "fake-1", "prompt": "x"}
@@ -20,7 +20,7 @@ PREFLIGHT = {"Access-Control-Request-Method": "POST", "Access-Control-Request-He
 async def open_http(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
     """Client of a server that allows the origin ALLOWED."""
     async with (
-        running_server(tmp_path, FakeEngine(), cors_origins=(ALLOWED,)) as server,
+        running_server(tmp_path, ReplayEngine(), cors_origins=(ALLOWED,)) as server,
         api_client(server.url) as http,
     ):
         yield http

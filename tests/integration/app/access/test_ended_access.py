@@ -12,10 +12,10 @@ from app.accounts.accounts import Accounts
 from app.accounts.passwords import Passwords
 from app.accounts.rules import GroupRules
 from app.storage.store import Store
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created
 from tests.integration.tenants import People, serving_people
-from tests.unit.fake_engine import FakeEngine
 
 ASKED = {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}], "stream": True}
 STREAMS: list[tuple[str, str, dict[str, Any] | None, str]] = [
@@ -221,7 +221,7 @@ async def test_stream_of_a_person_ends_with_the_login(
         login_seconds=60.0 if is_closed else 2.0,
     )
     async with (
-        running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts) as server,
         api_client(server.url) as page,
         api_client(server.url) as phone,
     ):

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import aiohttp
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, error_of, read, said
-from tests.unit.fake_engine import FakeEngine
 
 ROUTE = "/api/account/former-chats"
 
@@ -18,7 +18,7 @@ async def taken(client: aiohttp.ClientSession) -> int:
 
 
 async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server:
+    async with running_server(tmp_path, ReplayEngine()) as server:
         async with api_client(server.url) as anybody:
             chat = await created(anybody, title="Sea")
             await said(anybody, chat, "When is high tide?")

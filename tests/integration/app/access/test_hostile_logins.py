@@ -21,16 +21,16 @@ from app.accounts.accounts import Accounts
 from app.accounts.provider import OidcClient, OidcProvider
 from app.accounts.rules import GroupRules
 from app.routes.login import ATTEMPT_COOKIE
+from engine.testing.replay_engine import ReplayEngine
 from tests.hostile_provider import Claims, HostileProvider, hostile_provider
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import error_of, read
-from tests.unit.fake_engine import FakeEngine
 
 
 @dataclass(frozen=True)
 class Site:
     provider: HostileProvider
-    server: RunningServer[FakeEngine]
+    server: RunningServer[ReplayEngine]
     page: aiohttp.ClientSession
 
     async def begin(self, path: str = "/") -> str:
@@ -59,7 +59,7 @@ def accounts_at(provider: HostileProvider, rules: GroupRules | None = None) -> A
 async def site(tmp_path: Path) -> AsyncIterator[Site]:
     async with (
         hostile_provider() as provider,
-        running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts_at(provider)) as server,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts_at(provider)) as server,
         api_client(server.url) as page,
     ):
         yield Site(provider, server, page)

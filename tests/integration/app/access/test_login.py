@@ -12,10 +12,10 @@ import pytest
 
 from app.access.authentication import COOKIE
 from app.domain.rights import RIGHTS
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, error_of, read
 from tests.integration.tenants import People, serving_people
-from tests.unit.fake_engine import FakeEngine
 
 ALLOWED = "https://chat.example"
 FOREIGN = ({"Origin": ALLOWED}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "cross-site", "Origin": ALLOWED})
@@ -107,7 +107,7 @@ async def test_key_in_header_takes_precedence_over_the_cookie(people: People) ->
 async def test_login_survives_a_restart_and_ends_with_its_key(people: People, tmp_path: Path) -> None:
     cookie = await logged_in(people.stranger, people.keys["alice"])
     sent = {"Cookie": f"{COOKIE}={cookie.value}"}
-    async with running_server(tmp_path, FakeEngine()) as again, api_client(again.url) as page:
+    async with running_server(tmp_path, ReplayEngine()) as again, api_client(again.url) as page:
         assert (await page.get("/api/conversations", headers=sent)).status == 200
         key_id = (await (await page.get("/api/login", headers=sent)).json())["principal"]["key_id"]
         await again.services.administration.revoke_key(key_id)
@@ -143,7 +143,7 @@ async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -
 
 async def test_no_log_holds_a_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    async with running_server(tmp_path, FakeEngine(), log_messages=True) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine(), log_messages=True) as server, api_client(server.url) as http:
         _, key = await server.services.administration.create_key("alice", "alice", "user")
         cookie = await logged_in(http, key)
         await http.post("/api/conversations", json={"title": "told"})

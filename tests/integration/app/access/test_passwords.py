@@ -17,29 +17,29 @@ from app.accounts.known_browsers import COOKIE as BROWSER_COOKIE
 from app.accounts.passwords import Passwords
 from app.accounts.rules import GroupRules
 from app.accounts.second_factor import STEP_SECONDS
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read
 from tests.second_factor_device import code_at
-from tests.unit.fake_engine import FakeEngine
 
 CHOSEN = "twelve grey gulls"
 FACTOR = "/api/account/second-factor"
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     accounts = Accounts(rules=GroupRules(admits_own=True), passwords=Passwords(memory_kib=64))
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts) as server:
         yield server
 
 
 @pytest.fixture
-async def page(server: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
+async def page(server: RunningServer[ReplayEngine]) -> AsyncIterator[aiohttp.ClientSession]:
     async with api_client(server.url) as page:
         yield page
 
 
-async def person(server: RunningServer[FakeEngine], name: str, *, admin: bool = False) -> str:
+async def person(server: RunningServer[ReplayEngine], name: str, *, admin: bool = False) -> str:
     """Create a person and return the initial password."""
     return (await server.services.password_logins.add(name, admin=admin))[1]
 
@@ -56,7 +56,7 @@ async def enrolled(page: aiohttp.ClientSession, password: str) -> tuple[str, lis
     return secret, (await response.json())["codes"]
 
 
-async def test_people_log_in_and_see_their_own_chats_only(server: RunningServer[FakeEngine]) -> None:
+async def test_people_log_in_and_see_their_own_chats_only(server: RunningServer[ReplayEngine]) -> None:
     passwords = {name: await person(server, name) for name in ("Ada", "bob")}
     async with api_client(server.url) as ada, api_client(server.url) as bob:
         response = await log_in(ada, "ADA", passwords["Ada"])
@@ -73,7 +73,7 @@ async def test_people_log_in_and_see_their_own_chats_only(server: RunningServer[
 
 
 async def test_administrator_makes_no_key_to_a_persons_chats(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     await log_in(page, "ada", await person(server, "ada"))
     tenant = (await read(page, "/api/account"))["tenant"]
@@ -88,7 +88,7 @@ async def test_administrator_makes_no_key_to_a_persons_chats(
     assert [each.tenant for each in await server.services.store.keys.all()] == ["root"]
 
 
-async def test_person_still_makes_own_keys(server: RunningServer[FakeEngine], page: aiohttp.ClientSession) -> None:
+async def test_person_still_makes_own_keys(server: RunningServer[ReplayEngine], page: aiohttp.ClientSession) -> None:
     await log_in(page, "ada", await person(server, "ada"))
     made = await (await page.post("/api/account/keys", json={"name": "laptop"})).json()
     async with api_client(server.url, made["key"]) as laptop:
@@ -96,7 +96,7 @@ async def test_person_still_makes_own_keys(server: RunningServer[FakeEngine], pa
 
 
 async def test_reset_password_is_logged_with_its_administrator(
-    server: RunningServer[FakeEngine], caplog: pytest.LogCaptureFixture
+    server: RunningServer[ReplayEngine], caplog: pytest.LogCaptureFixture
 ) -> None:
     await person(server, "ada")
     person_id = (await server.services.store.people.all())[0].id
@@ -109,7 +109,7 @@ async def test_reset_password_is_logged_with_its_administrator(
 
 
 async def test_wrong_name_and_wrong_password_look_alike(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     await person(server, "ada")
     errors = [await error_of(await log_in(page, name, "wrong"), 401) for name in ("ada", "nobody")]
@@ -119,7 +119,7 @@ async def test_wrong_name_and_wrong_password_look_alike(
 
 
 async def test_guesses_are_slowed_down_for_one_name_only(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     ada, bob = await person(server, "ada"), await person(server, "bob")
     for _ in range(FREE_FAILURES):
@@ -131,14 +131,14 @@ async def test_guesses_are_slowed_down_for_one_name_only(
 
 
 async def test_passwords_tried_at_once_count_like_one_after_the_other(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     await person(server, "ada")
     responses = await asyncio.gather(*(log_in(page, "ada", f"guess {each}") for each in range(40)))
     assert Counter(response.status for response in responses) == {401: FREE_FAILURES, 429: 40 - FREE_FAILURES}
 
 
-async def test_strangers_lock_no_person_out(server: RunningServer[FakeEngine], page: aiohttp.ClientSession) -> None:
+async def test_strangers_lock_no_person_out(server: RunningServer[ReplayEngine], page: aiohttp.ClientSession) -> None:
     password = await person(server, "ada")
     login = await log_in(page, "ada", password)
     assert (login.cookies[BROWSER_COOKIE]["path"], login.cookies[BROWSER_COOKIE]["httponly"]) == (
@@ -166,7 +166,7 @@ async def test_strangers_lock_no_person_out(server: RunningServer[FakeEngine], p
 
 
 async def test_known_browser_is_slowed_down_as_well(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     password = await person(server, "ada")
     await log_in(page, "ada", password)
@@ -176,7 +176,7 @@ async def test_known_browser_is_slowed_down_as_well(
 
 
 async def test_flood_of_logins_from_one_address_leaves_room_for_others(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     password = await person(server, "boss")
     async with api_client(server.url) as flooding:
@@ -191,7 +191,7 @@ async def test_flood_of_logins_from_one_address_leaves_room_for_others(
 
 
 async def test_stolen_login_sets_up_no_second_factor(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     password = await person(server, "ada")
     await log_in(page, "ada", password)
@@ -207,7 +207,7 @@ async def test_stolen_login_sets_up_no_second_factor(
 
 
 async def test_changed_password_ends_other_logins(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     initial = await person(server, "ada")
     await log_in(page, "ada", initial)
@@ -225,7 +225,7 @@ async def test_changed_password_ends_other_logins(
 
 
 async def test_second_factor_is_required_and_each_code_works_once(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The clock stands still, so that no code expires during the test.
     now = time.time()
@@ -258,7 +258,7 @@ async def test_second_factor_is_required_and_each_code_works_once(
 
 
 async def test_unconfirmed_second_factor_is_not_required(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     password = await person(server, "ada")
     await log_in(page, "ada", password)
@@ -270,7 +270,7 @@ async def test_unconfirmed_second_factor_is_not_required(
 
 
 async def test_administrators_add_people_and_reset_passwords(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     await log_in(page, "root", await person(server, "root", admin=True))
     made = await (await page.post("/api/admin/people", json={"name": "ada"})).json()
@@ -294,7 +294,7 @@ async def test_administrators_add_people_and_reset_passwords(
 
 
 async def test_administrators_change_roles_but_not_their_own(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     await log_in(page, "root", await person(server, "root", admin=True))
     made = await (await page.post("/api/admin/people", json={"name": "ada"})).json()
@@ -315,7 +315,7 @@ async def test_administrators_change_roles_but_not_their_own(
 
 
 async def test_foreign_page_cannot_log_a_browser_in(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
     password = await person(server, "ada")
     response = await page.post(
@@ -329,7 +329,7 @@ async def test_foreign_page_cannot_log_a_browser_in(
 
 async def test_passwords_work_only_where_they_are_turned_on(tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(), auth_policy="always") as server,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always") as server,
         api_client(server.url) as page,
     ):
         password = await person(server, "ada")

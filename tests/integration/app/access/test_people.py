@@ -15,10 +15,10 @@ from app.accounts.accounts import Accounts
 from app.accounts.provider import OidcClient, OidcProvider
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read, said
 from tests.oidc_provider import oidc_provider
-from tests.unit.fake_engine import FakeEngine
 
 RULES = GroupRules(
     {"staff": "user", "ops": "admin"}, {"staff": {"concurrent_runs": 2}, "ops": {"requests_per_minute": 9}}
@@ -44,11 +44,11 @@ def issuer() -> Iterator[str]:
 
 
 @pytest.fixture
-async def server(issuer: str, tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(issuer: str, tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     home = "http://127.0.0.1:1/"
     client = OidcClient(issuer, "ebb", "s3cret", "openid profile email", "groups", f"{home}login/callback", home)
     accounts = Accounts(OidcProvider(client), rules=RULES)
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts) as server:
         yield server
 
 
@@ -62,7 +62,7 @@ async def log_in(page: aiohttp.ClientSession, name: str) -> aiohttp.ClientRespon
     return await page.get("/login/callback?" + back.partition("?")[2], allow_redirects=False)
 
 
-async def test_two_people_log_in_and_see_their_own_chats_only(server: RunningServer[FakeEngine]) -> None:
+async def test_two_people_log_in_and_see_their_own_chats_only(server: RunningServer[ReplayEngine]) -> None:
     async with api_client(server.url) as ada, api_client(server.url) as bob:
         for page, name in ((ada, "ada"), (bob, "bob")):
             assert (await log_in(page, name)).headers["Location"] == "/"
@@ -85,7 +85,9 @@ async def test_two_people_log_in_and_see_their_own_chats_only(server: RunningSer
             assert (await phone.get(f"/api/conversations/{conversation}")).status == 200
 
 
-async def test_logout_ends_the_session_here_and_at_the_provider(server: RunningServer[FakeEngine], issuer: str) -> None:
+async def test_logout_ends_the_session_here_and_at_the_provider(
+    server: RunningServer[ReplayEngine], issuer: str
+) -> None:
     async with api_client(server.url) as page:
         cookie = (await log_in(page, "ada")).cookies[COOKIE]
         url = (await read(page, "/api/account"))["logout_url"]
@@ -95,7 +97,7 @@ async def test_logout_ends_the_session_here_and_at_the_provider(server: RunningS
         assert stolen.status == 401
 
 
-async def test_session_is_revoked_from_another_browser(server: RunningServer[FakeEngine]) -> None:
+async def test_session_is_revoked_from_another_browser(server: RunningServer[ReplayEngine]) -> None:
     async with api_client(server.url) as laptop, api_client(server.url) as phone, api_client(server.url) as bob:
         for page, name in ((laptop, "ada"), (phone, "ada"), (bob, "bob")):
             await log_in(page, name)
@@ -109,7 +111,7 @@ async def test_session_is_revoked_from_another_browser(server: RunningServer[Fak
         assert (await laptop.get("/api/conversations")).status == 200
 
 
-async def test_person_makes_and_revokes_keys_of_the_own_account(server: RunningServer[FakeEngine]) -> None:
+async def test_person_makes_and_revokes_keys_of_the_own_account(server: RunningServer[ReplayEngine]) -> None:
     async with api_client(server.url) as page, api_client(server.url) as bob:
         await log_in(page, "root")
         await log_in(bob, "bob")
@@ -128,7 +130,7 @@ async def test_person_makes_and_revokes_keys_of_the_own_account(server: RunningS
             assert (await client.get("/api/conversations")).status == 401
 
 
-async def test_disabled_person_is_out_with_sessions_and_keys(server: RunningServer[FakeEngine]) -> None:
+async def test_disabled_person_is_out_with_sessions_and_keys(server: RunningServer[ReplayEngine]) -> None:
     async with api_client(server.url) as ada, api_client(server.url) as root:
         await log_in(ada, "ada")
         await log_in(root, "root")
@@ -157,14 +159,14 @@ async def test_disabled_person_is_out_with_sessions_and_keys(server: RunningServ
         assert (await ada.get("/api/conversations")).status == 401, "admission revives no login"
 
 
-async def test_person_in_no_group_may_not_log_in(server: RunningServer[FakeEngine]) -> None:
+async def test_person_in_no_group_may_not_log_in(server: RunningServer[ReplayEngine]) -> None:
     async with api_client(server.url) as page:
         response = await log_in(page, "eve")
         assert (response.headers["Location"], COOKIE in response.cookies) == ("/?login=groups", False)
         assert (await read(page, "/api/login"))["principal"] is None
 
 
-async def test_deleted_tenant_forgets_its_person(server: RunningServer[FakeEngine]) -> None:
+async def test_deleted_tenant_forgets_its_person(server: RunningServer[ReplayEngine]) -> None:
     async with api_client(server.url) as ada, api_client(server.url) as root:
         await log_in(ada, "ada")
         await log_in(root, "root")
@@ -179,12 +181,12 @@ async def test_deleted_tenant_forgets_its_person(server: RunningServer[FakeEngin
 
 
 @pytest.fixture
-async def proxied(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=BEHIND_PROXY) as server:
+async def proxied(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=BEHIND_PROXY) as server:
         yield server
 
 
-async def test_proxy_names_people_who_are_tenants_of_their_own(proxied: RunningServer[FakeEngine]) -> None:
+async def test_proxy_names_people_who_are_tenants_of_their_own(proxied: RunningServer[ReplayEngine]) -> None:
     async with api_client(proxied.url) as http:
         made = await (await http.post("/api/conversations", json={}, headers=ADA)).json()
         for headers, status in ((ADA, 200), (BOB, 404), ({}, 401)):
@@ -197,7 +199,7 @@ async def test_proxy_names_people_who_are_tenants_of_their_own(proxied: RunningS
         assert (await error_of(refused, 403))["code"] == "account_refused"
 
 
-async def test_foreign_pages_cannot_act_through_the_proxy(proxied: RunningServer[FakeEngine]) -> None:
+async def test_foreign_pages_cannot_act_through_the_proxy(proxied: RunningServer[ReplayEngine]) -> None:
     async with api_client(proxied.url) as http:
         for foreign in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "same-site"}):
             for method, path in (("POST", "/api/conversations"), ("GET", "/api/conversations"), ("DELETE", "/api/x")):
@@ -216,7 +218,7 @@ FORGED: tuple[dict[str, str], ...] = (
 async def test_header_from_an_unlisted_address_is_refused(tmp_path: Path) -> None:
     listed = Accounts(proxy=ProxyLogin("x-forwarded-user", "", (ip_network("10.0.0.0/8"),)), rules=GroupRules())
     async with (
-        running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=listed) as server,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=listed) as server,
         api_client(server.url) as http,
     ):
         for forged in FORGED:
@@ -225,7 +227,7 @@ async def test_header_from_an_unlisted_address_is_refused(tmp_path: Path) -> Non
         assert await server.services.store.people.all() == []
 
 
-async def test_header_that_names_two_people_is_refused(proxied: RunningServer[FakeEngine]) -> None:
+async def test_header_that_names_two_people_is_refused(proxied: RunningServer[ReplayEngine]) -> None:
     async with api_client(proxied.url) as http:
         for names in (["ada", "root"], [""], ["x" * 256]):
             headers = [("X-Forwarded-User", name) for name in names]
@@ -234,13 +236,13 @@ async def test_header_that_names_two_people_is_refused(proxied: RunningServer[Fa
 
 
 async def test_header_is_ignored_where_no_proxy_is_set(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always") as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always") as server, api_client(server.url) as http:
         assert (await http.get("/api/conversations", headers=ROOT)).status == 401
         login: Any = await (await http.get("/api/login", headers=ROOT)).json()
         assert login["principal"] is None
 
 
-async def test_key_works_through_the_proxy_without_the_person(proxied: RunningServer[FakeEngine]) -> None:
+async def test_key_works_through_the_proxy_without_the_person(proxied: RunningServer[ReplayEngine]) -> None:
     _, key = await proxied.services.administration.create_key("alice", "alice", "user")
     async with api_client(proxied.url, key) as client:
         account = await (await client.get("/api/account", headers=ADA)).json()

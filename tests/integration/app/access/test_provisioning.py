@@ -19,10 +19,10 @@ from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
 from app.accounts.scim_plan import ScimPlan
 from app.tenants.person import PROXY
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read
 from tests.sizes import TOOL
-from tests.unit.fake_engine import FakeEngine
 
 DEADLINE_SECONDS = 60
 """A deadline, not an estimate: the tests share the machine with other work."""
@@ -51,8 +51,8 @@ def _models_of_scim() -> None:
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=ACCOUNTS) as server:
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=ACCOUNTS) as server:
         yield server
 
 
@@ -64,13 +64,13 @@ async def provider(url: str, token: str = TOKEN) -> AsyncIterator[aiohttp.Client
 
 
 @pytest.fixture
-async def scim(server: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
+async def scim(server: RunningServer[ReplayEngine]) -> AsyncIterator[aiohttp.ClientSession]:
     async with provider(server.url) as session:
         yield session
 
 
 @pytest.fixture
-async def page(server: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
+async def page(server: RunningServer[ReplayEngine]) -> AsyncIterator[aiohttp.ClientSession]:
     async with api_client(server.url) as page:
         yield page
 
@@ -99,7 +99,7 @@ def patch(*operations: dict[str, Any]) -> dict[str, Any]:
 
 
 @TOOL
-async def test_server_passes_the_checks_of_scim2_tester(server: RunningServer[FakeEngine]) -> None:
+async def test_server_passes_the_checks_of_scim2_tester(server: RunningServer[ReplayEngine]) -> None:
     def check() -> list[str]:
         # On a thread, as `_models_of_scim` does.
         from scim2_client.engines.httpx2 import SyncSCIMClient
@@ -147,7 +147,7 @@ async def test_groups_give_role_and_limits_at_once(scim: aiohttp.ClientSession, 
 
 
 async def test_deactivation_ends_logins_and_keys_at_once(
-    server: RunningServer[FakeEngine], scim: aiohttp.ClientSession, page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], scim: aiohttp.ClientSession, page: aiohttp.ClientSession
 ) -> None:
     ada = await user(scim, "ada")
     await group(scim, "staff", ada)
@@ -172,7 +172,7 @@ async def test_deactivation_ends_logins_and_keys_at_once(
 
 
 async def test_person_disabled_by_an_administrator_stays_disabled(
-    server: RunningServer[FakeEngine], scim: aiohttp.ClientSession, page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], scim: aiohttp.ClientSession, page: aiohttp.ClientSession
 ) -> None:
     ada = await user(scim, "ada")
     await group(scim, "staff", ada)
@@ -242,7 +242,7 @@ async def test_conflicts_and_wrong_members_are_refused(scim: aiohttp.ClientSessi
     await sent(scim, "PUT", f"Groups/{staff['id']}", rename, 412, **{"If-Match": version})
 
 
-async def test_requests_without_the_token_are_refused(server: RunningServer[FakeEngine]) -> None:
+async def test_requests_without_the_token_are_refused(server: RunningServer[ReplayEngine]) -> None:
     _, key = await server.services.administration.create_key("root", "root", "admin")
     for token in ("", "wrong", TOKEN[:-1], key):
         async with provider(server.url, token) as stranger:
@@ -254,7 +254,9 @@ async def test_requests_without_the_token_are_refused(server: RunningServer[Fake
         assert (await client.get("/api/admin/people")).status == 401, "the token is no key"
 
 
-async def test_password_of_a_user_is_not_stored(server: RunningServer[FakeEngine], scim: aiohttp.ClientSession) -> None:
+async def test_password_of_a_user_is_not_stored(
+    server: RunningServer[ReplayEngine], scim: aiohttp.ClientSession
+) -> None:
     made = await user(scim, "ada", password="grey gulls")
     assert "password" not in made
     [stored] = await server.services.store.provisioning.users()
@@ -263,7 +265,7 @@ async def test_password_of_a_user_is_not_stored(server: RunningServer[FakeEngine
 
 async def test_server_without_provisioning_has_no_such_path(tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(), auth_policy="always") as server,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always") as server,
         provider(server.url) as scim,
         scim.get("Users") as response,
     ):
@@ -271,7 +273,7 @@ async def test_server_without_provisioning_has_no_such_path(tmp_path: Path) -> N
 
 
 async def test_login_keeps_groups_of_a_provisioned_person(
-    server: RunningServer[FakeEngine], scim: aiohttp.ClientSession, page: aiohttp.ClientSession
+    server: RunningServer[ReplayEngine], scim: aiohttp.ClientSession, page: aiohttp.ClientSession
 ) -> None:
     ada = await user(scim, "ada")
     await group(scim, "staff", ada)

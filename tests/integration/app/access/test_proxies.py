@@ -7,8 +7,8 @@ import aiohttp
 import pytest
 
 from app.access.authentication import COOKIE
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
-from tests.unit.fake_engine import FakeEngine
 
 PUBLIC = "https://ebb.example"
 FORWARDED = (
@@ -37,7 +37,7 @@ async def test_keyless_server_refuses_proxied_requests(http: aiohttp.ClientSessi
 
 
 async def test_first_key_lifts_refusal_of_proxied_requests(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as http:
         _, key = await server.services.administration.create_key("alice", "alice", "user")
         for headers in FORWARDED:
             assert (await http.get("/api/conversations", headers=headers)).status == 401
@@ -48,7 +48,7 @@ async def test_first_key_lifts_refusal_of_proxied_requests(tmp_path: Path) -> No
 async def test_open_server_serves_proxied_requests_and_warns_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with running_server(tmp_path, FakeEngine(), auth_policy="never") as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="never") as server, api_client(server.url) as http:
         for headers in FORWARDED:
             assert (await http.get("/api/conversations", headers=headers)).status == 200
     [warning] = [record.getMessage() for record in caplog.records if record.name == "app.access.proxies"]
@@ -67,7 +67,7 @@ async def test_refusal_of_proxied_requests_is_logged_once(
 
 async def test_public_url_admits_host_forwarded_by_proxy(tmp_path: Path) -> None:
     proxied = {"Host": "ebb.example", "X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"}
-    async with running_server(tmp_path, FakeEngine(), public_url=PUBLIC) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine(), public_url=PUBLIC) as server, api_client(server.url) as http:
         _, key = await server.services.administration.create_key("alice", "alice", "user")
         page = proxied | {"Origin": PUBLIC, "Sec-Fetch-Site": "same-origin"}
         login = await http.post("/api/login", json={"key": key}, headers=page)
@@ -87,7 +87,9 @@ async def test_refusal_of_unknown_host_suggests_public_url(http: aiohttp.ClientS
 async def test_login_under_public_https_name_sets_secure_cookie(tmp_path: Path) -> None:
     """Derive `secure` from the public URL: a proxy on another machine is not trusted to report the scheme."""
     async with (
-        running_server(tmp_path, FakeEngine(), bound_host="0.0.0.0", public_url=PUBLIC, auth_policy="always") as server,
+        running_server(
+            tmp_path, ReplayEngine(), bound_host="0.0.0.0", public_url=PUBLIC, auth_policy="always"
+        ) as server,
         api_client(server.url) as http,
     ):
         _, key = await server.services.administration.create_key("alice", "alice", "user")
@@ -112,7 +114,9 @@ async def test_login_under_public_https_name_sets_secure_cookie(tmp_path: Path) 
 )
 async def test_open_server_on_all_addresses_blocks_rebinding(tmp_path: Path, name: str, status: int) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(), bound_host="0.0.0.0", public_url=PUBLIC, auth_policy="never") as server,
+        running_server(
+            tmp_path, ReplayEngine(), bound_host="0.0.0.0", public_url=PUBLIC, auth_policy="never"
+        ) as server,
         api_client(server.url) as http,
     ):
         assert (await http.get("/api/conversations", headers={"Host": name})).status == status
@@ -120,7 +124,7 @@ async def test_open_server_on_all_addresses_blocks_rebinding(tmp_path: Path, nam
 
 async def test_server_that_always_requires_keys_accepts_any_host(tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(), bound_host="0.0.0.0", auth_policy="always") as server,
+        running_server(tmp_path, ReplayEngine(), bound_host="0.0.0.0", auth_policy="always") as server,
         api_client(server.url) as http,
     ):
         assert (await http.get("/health", headers={"Host": "any.example"})).status == 200

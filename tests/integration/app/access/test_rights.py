@@ -13,9 +13,9 @@ from app.accounts.accounts import Accounts
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
 from app.domain.rights import RIGHTS, Right
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read, said
-from tests.unit.fake_engine import FakeEngine
 
 RULES = GroupRules(
     {"staff": "user", "guests": "user", "ops": "admin"},
@@ -52,13 +52,13 @@ FEATURES: dict[str, Right] = {
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=ACCOUNTS) as server:
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=ACCOUNTS) as server:
         yield server
 
 
 @pytest.fixture
-async def page(server: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
+async def page(server: RunningServer[ReplayEngine]) -> AsyncIterator[aiohttp.ClientSession]:
     async with api_client(server.url) as page:
         yield page
 
@@ -95,7 +95,9 @@ def feature_calls(routes: Iterable[BaseRoute]) -> Iterator[tuple[Right, str, str
             yield right, method, path
 
 
-async def test_each_right_opens_its_own_routes(server: RunningServer[FakeEngine], page: aiohttp.ClientSession) -> None:
+async def test_each_right_opens_its_own_routes(
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
+) -> None:
     made = await (await page.post("/api/conversations", json={}, headers=of_groups("staff"))).json()
     closed = set(RIGHTS) - {"files"}
     assert await refused(page, of_groups("staff"), made["id"]) == closed
@@ -114,7 +116,7 @@ async def test_every_route_of_a_feature_needs_its_right(tmp_path: Path) -> None:
     accounts = Accounts(proxy=ACCOUNTS.proxy, rules=rules)
     found: set[Right] = set()
     async with (
-        running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts) as server,
         api_client(server.url) as page,
     ):
         for right, method, path in feature_calls(server.app.routes):
@@ -125,7 +127,9 @@ async def test_every_route_of_a_feature_needs_its_right(tmp_path: Path) -> None:
     assert found == set(FEATURES.values())
 
 
-async def test_key_has_the_rights_of_its_person(server: RunningServer[FakeEngine], page: aiohttp.ClientSession) -> None:
+async def test_key_has_the_rights_of_its_person(
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
+) -> None:
     headers = of_groups("staff", "keys")
     key = (await (await page.post("/api/account/keys", json={"name": "laptop"}, headers=headers)).json())["key"]
     async with api_client(server.url, key) as client:
@@ -138,7 +142,7 @@ async def test_key_has_the_rights_of_its_person(server: RunningServer[FakeEngine
         assert (await client.get("/api/export")).status == 200
 
 
-async def test_key_of_no_person_has_all_rights(server: RunningServer[FakeEngine]) -> None:
+async def test_key_of_no_person_has_all_rights(server: RunningServer[ReplayEngine]) -> None:
     _, key = await server.services.administration.create_key("robot", "robot", "user")
     async with api_client(server.url, key) as client:
         assert (await client.get("/api/export")).status == 200

@@ -17,6 +17,7 @@ from app.accounts.rules import GroupRules
 from app.accounts.saml.identity_provider import read_metadata
 from app.accounts.saml.provider import SamlPlan, SamlProvider
 from app.accounts.saml.service import SamlService
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, read
 from tests.saml_provider import (
@@ -32,7 +33,6 @@ from tests.saml_provider import (
     request_of,
     response,
 )
-from tests.unit.fake_engine import FakeEngine
 
 SERVICE = SamlService("https://chat.example/login/saml", "https://chat.example/login/saml")
 RULES = GroupRules({"staff": "user", "ops": "admin"})
@@ -49,16 +49,16 @@ def strangers() -> SamlKeys:
 
 
 @pytest.fixture
-async def server(keys: SamlKeys, tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(keys: SamlKeys, tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     (tmp_path / "metadata.xml").write_text(keys.metadata())
     provider = SamlProvider(SamlPlan(read_metadata(tmp_path / "metadata.xml"), SERVICE))
     accounts = Accounts(rules=RULES, saml=provider)
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=accounts) as server:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts) as server:
         yield server
 
 
 @pytest.fixture
-async def page(server: RunningServer[FakeEngine]) -> AsyncIterator[aiohttp.ClientSession]:
+async def page(server: RunningServer[ReplayEngine]) -> AsyncIterator[aiohttp.ClientSession]:
     async with api_client(server.url) as page:
         yield page
 
@@ -70,7 +70,7 @@ async def begun(page: aiohttp.ClientSession, path: str = "/") -> Answer:
     return Answer(request_of(url).get("ID"), SERVICE.answer_url)
 
 
-async def brought(server: RunningServer[FakeEngine], page: aiohttp.ClientSession, element: Any) -> str:
+async def brought(server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, element: Any) -> str:
     """Have the browser bring a response from the provider's page, and return where it ends up."""
     foreign = {"Origin": "https://login.example", "Sec-Fetch-Site": "cross-site"}
     # The browser sends no cookie with a POST of another site.
@@ -86,7 +86,7 @@ async def brought(server: RunningServer[FakeEngine], page: aiohttp.ClientSession
 
 
 async def test_two_people_log_in_and_see_their_own_chats_only(
-    server: RunningServer[FakeEngine], keys: SamlKeys
+    server: RunningServer[ReplayEngine], keys: SamlKeys
 ) -> None:
     async with api_client(server.url) as ada, api_client(server.url) as root:
         assert (await read(ada, "/api/login"))["provider"] == "login.example"
@@ -104,7 +104,7 @@ async def test_two_people_log_in_and_see_their_own_chats_only(
 
 @pytest.mark.parametrize("signed", [{}, {"whole": True}, {"both": True}])
 async def test_signature_may_cover_response_or_assertion(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys, signed: dict[str, bool]
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, keys: SamlKeys, signed: dict[str, bool]
 ) -> None:
     assert await brought(server, page, response(await begun(page), keys, **signed)) == "/"
 
@@ -138,7 +138,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", WRONG)
 async def test_signed_answer_to_another_question_is_refused(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys, case: str
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, keys: SamlKeys, case: str
 ) -> None:
     location = await brought(server, page, response(other(await begun(page), **WRONG[case]), keys))
     assert location in ("/?login=failed", "/?login=expired")
@@ -221,7 +221,7 @@ FORGERIES: tuple[Callable[[Any, Any], None], ...] = (
 @pytest.mark.parametrize("forge", FORGERIES, ids=lambda forge: forge.__name__)
 @pytest.mark.parametrize("whole", [False, True])
 async def test_forged_assertion_is_refused(
-    server: RunningServer[FakeEngine],
+    server: RunningServer[ReplayEngine],
     page: aiohttp.ClientSession,
     keys: SamlKeys,
     forge: Callable[[Any, Any], None],
@@ -235,7 +235,7 @@ async def test_forged_assertion_is_refused(
 
 
 async def test_comment_in_a_signed_name_does_not_shorten_it(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, keys: SamlKeys
 ) -> None:
     answer = other(await begun(page), name="root-1.evil.example")
     root = response(answer, keys)
@@ -254,14 +254,14 @@ async def test_comment_in_a_signed_name_does_not_shorten_it(
 
 
 async def test_key_of_a_stranger_is_refused(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys, strangers: SamlKeys
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, keys: SamlKeys, strangers: SamlKeys
 ) -> None:
     for whole in (False, True):
         assert await brought(server, page, response(await begun(page), strangers, whole=whole)) == "/?login=failed"
 
 
 async def test_answer_works_once_and_in_one_browser(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, keys: SamlKeys
 ) -> None:
     answer = await begun(page)
     element = response(answer, keys)
@@ -275,7 +275,7 @@ async def test_answer_works_once_and_in_one_browser(
 
 
 async def test_kept_answer_ends_with_its_first_use(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, keys: SamlKeys
 ) -> None:
     logins = server.services.saml_logins
     assert logins is not None
@@ -309,7 +309,7 @@ async def test_malformed_documents_are_refused(page: aiohttp.ClientSession, text
 
 @pytest.mark.parametrize("whole", [True, False])
 async def test_signature_without_exclusive_form_is_refused(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys, *, whole: bool
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, keys: SamlKeys, *, whole: bool
 ) -> None:
     answer = await begun(page)
 
@@ -322,7 +322,7 @@ async def test_signature_without_exclusive_form_is_refused(
 
 
 async def test_namespaces_on_each_value_are_accepted(
-    server: RunningServer[FakeEngine], page: aiohttp.ClientSession, keys: SamlKeys
+    server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, keys: SamlKeys
 ) -> None:
     answer = await begun(page)
     many = {"displayName": ("Ada",), "groups": ("staff", *(f"group-{i}" for i in range(150)))}
@@ -349,7 +349,7 @@ async def test_refused_answer_writes_a_short_log_line(
 
 async def test_server_without_saml_takes_no_answers(tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(), auth_policy="always") as server,
+        running_server(tmp_path, ReplayEngine(), auth_policy="always") as server,
         api_client(server.url) as page,
     ):
         assert (await page.post("/login/saml", data={"SAMLResponse": "x"})).status == 404

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
-from tests.unit.fake_engine import FakeEngine
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Sec-Fetch-Mode": "navigate"}
 CLIENTS: tuple[dict[str, str], ...] = ({}, {"Accept": "application/json"}, {**BROWSER, "Sec-Fetch-Mode": "cors"})
@@ -12,7 +12,7 @@ CLIENTS: tuple[dict[str, str], ...] = ({}, {"Accept": "application/json"}, {**BR
 async def test_browser_gets_the_page_and_clients_get_json(tmp_path: Path) -> None:
     (tmp_path / "static").mkdir()
     (tmp_path / "static" / "index.html").write_text("<!doctype html><title>Ebb</title>")
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always") as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine(), auth_policy="always") as server, api_client(server.url) as http:
         _, key = await server.services.administration.create_key("alice", "alice", "user")
         for path in ("/nowhere", "/nowhere/at/all", "/nowhere.php", "/tokenizer_info"):
             page = await http.get(path, headers=BROWSER)
@@ -29,5 +29,5 @@ async def test_browser_gets_the_page_and_clients_get_json(tmp_path: Path) -> Non
 
 
 async def test_unbuilt_page_leaves_the_error(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as http:
         assert (await http.get("/nowhere", headers=BROWSER)).content_type == "application/json"

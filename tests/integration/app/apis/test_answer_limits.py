@@ -5,11 +5,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from engine.testing.replay_engine import WINDOW, ReplayEngine
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_chat_format import WINDOW
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 HI: Any = [{"role": "user", "content": "hi"}]
 LARGE = 1 << 31

@@ -11,10 +11,10 @@ from anthropic.types import Message
 from openai import AsyncOpenAI
 from openai.types.responses import Response
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, running_server
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 LONG = "Tell me of rivers. " * 40
 SECOND = "And of the sea. " * 40
@@ -168,9 +168,9 @@ async def test_stream_tells_why_it_diverges(openai: AsyncOpenAI) -> None:
 
 
 async def test_prompt_of_a_former_server_is_compared(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server, client_of(server.url) as claude:
+    async with running_server(tmp_path, ReplayEngine()) as server, client_of(server.url) as claude:
         first = await said(claude, None, messages=turns(LONG))
-    async with running_server(tmp_path, FakeEngine()) as server, client_of(server.url) as claude:
+    async with running_server(tmp_path, ReplayEngine()) as server, client_of(server.url) as claude:
         assert (await said(claude, first.id, messages=turns(LONG))).diagnostics is None
         other = await said(claude, first.id, messages=turns(SECOND))
     assert other.diagnostics is not None

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 KEY = {"prompt_cache_key": "conversation-1"}
 ASKED: dict[str, Any] = {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]}
 

@@ -11,8 +11,9 @@ from anthropic import AsyncAnthropic
 from ollama import AsyncClient as OllamaClient
 from openai import AsyncOpenAI
 
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said
 from tests.integration.api_server import RunningServer, running_server
-from tests.unit.scripted_engine import ScriptedEngine
 
 CALL = '<tool_call>\n{"name": "weather", "arguments": {"city": "Rome", "days": 12}}\n</tool_call>'
 CUT = CALL.index('me",')
@@ -27,13 +28,13 @@ MESSAGE: dict[str, Any] = {
 }
 USER: Any = {"role": "user", "content": "Rome?"}
 
-Api = RunningServer[ScriptedEngine]
+Api = RunningServer[ReplayEngine]
 T = TypeVar("T")
 
 
 @pytest.fixture
 async def calling(tmp_path: Path) -> AsyncIterator[Api]:
-    async with running_server(tmp_path, ScriptedEngine(CALL)) as server:
+    async with running_server(tmp_path, ReplayEngine(Said(CALL))) as server:
         yield server
 
 
@@ -49,7 +50,7 @@ async def claude(calling: Api) -> AsyncIterator[AsyncAnthropic]:
         yield client
 
 
-async def timed_out(engine: ScriptedEngine, answer: Awaitable[T]) -> T:
+async def timed_out(engine: ReplayEngine, answer: Awaitable[T]) -> T:
     """Return an answer whose request reaches its deadline within the arguments."""
     engine.hold()
     asked = asyncio.ensure_future(answer)

@@ -5,11 +5,11 @@ from typing import Any
 import aiohttp
 import pytest
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_chat_format import text_of
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 URL = "data:image/png;base64,aGk="
 SOURCE = {"type": "base64", "media_type": "image/png", "data": "aGk="}

@@ -5,10 +5,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 HI: list[Any] = [{"role": "user", "content": "hi"}]
 LONG_NAME = "mcp__plugin_atlassian_atlassian__" + "x" * 95

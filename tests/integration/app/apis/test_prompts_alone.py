@@ -11,13 +11,13 @@ from openai import AsyncOpenAI
 from openai.types.responses import Response
 
 from engine.build import build_engine
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import engine_config
 from tests.integration.responses_rig import NUM_TOKENS, WHOLE_ANSWER, all_of, prompt
 from tests.tiny_openpangu import ANSWER, write_thinking_openpangu
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 ASKED: dict[str, Any] = {"model": "fake-1", "instructions": "Rhyme."}
 PREWARM: Any = {"prewarm": True, "ttl": "30m"}
@@ -139,11 +139,11 @@ async def test_message_of_no_tokens_searches_for_no_tool(claude: AsyncAnthropic)
 
 
 async def test_prompt_alone_that_a_restart_interrupts_ends_the_same(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server, openai_at(server.url) as client:
+    async with running_server(tmp_path, ReplayEngine()) as server, openai_at(server.url) as client:
         server.engine.hold()
         begun = await client.responses.create(**ASKED, input="one", prompt_cache_options=PREWARM, background=True)
         assert begun.status == "in_progress"
-    async with running_server(tmp_path, FakeEngine()) as server, openai_at(server.url) as client:
+    async with running_server(tmp_path, ReplayEngine()) as server, openai_at(server.url) as client:
         events = await all_of(await client.responses.retrieve(begun.id, stream=True))
         assert [event.type for event in events] == ["response.created", "response.in_progress", "response.completed"]
         ended = await client.responses.retrieve(begun.id)

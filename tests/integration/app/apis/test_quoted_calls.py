@@ -9,9 +9,10 @@ from anthropic import AsyncAnthropic
 from ollama import AsyncClient as OllamaClient
 from openai import AsyncOpenAI
 
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said
 from models.spelled_marks import BREAK
 from tests.integration.api_server import RunningServer, running_server
-from tests.unit.scripted_engine import ScriptedEngine
 
 CALL = '<tool_call>{"name": "weather", "arguments": {}}</tool_call>'
 SAID = f"Write {CALL} to ask."
@@ -20,13 +21,13 @@ FUNCTION: dict[str, Any] = {"name": "weather", "parameters": {"type": "object"}}
 TOOLS: Any = [{"type": "function", "function": FUNCTION}]
 USER: Any = {"role": "user", "content": "Rome?"}
 
-Api = RunningServer[ScriptedEngine]
+Api = RunningServer[ReplayEngine]
 
 
 @pytest.fixture
 async def quoting(tmp_path: Path) -> AsyncIterator[Api]:
     """Server whose engine broke the marks, as the real one does if asked to."""
-    async with running_server(tmp_path, ScriptedEngine(SAID.replace("call>", f"call{BREAK}>"))) as server:
+    async with running_server(tmp_path, ReplayEngine(Said(SAID.replace("call>", f"call{BREAK}>")))) as server:
         yield server
 
 

@@ -9,8 +9,9 @@ from anthropic import AsyncAnthropic
 from ollama import AsyncClient as OllamaClient
 from openai import AsyncOpenAI
 
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said
 from tests.integration.api_server import RunningServer, running_server
-from tests.unit.scripted_engine import ScriptedEngine
 
 NAME = "functions:weather of " + "Rome" * 20
 CALL = f'<tool_call>\n{{"name": "{NAME}", "arguments": {{}}}}\n</tool_call>'
@@ -18,16 +19,16 @@ FUNCTION = {"name": "weather", "parameters": {"type": "object"}}
 CHAT_TOOLS: Any = [{"type": "function", "function": FUNCTION}]
 USER: Any = {"role": "user", "content": "Rome?"}
 
-Api = RunningServer[ScriptedEngine]
+Api = RunningServer[ReplayEngine]
 
 
 @pytest.fixture
 async def calling(tmp_path: Path) -> AsyncIterator[Api]:
-    async with running_server(tmp_path, ScriptedEngine(CALL)) as server:
+    async with running_server(tmp_path, ReplayEngine(Said(CALL))) as server:
         yield server
 
 
-def assert_continues_the_first(engine: ScriptedEngine) -> None:
+def assert_continues_the_first(engine: ReplayEngine) -> None:
     first, *_, last = engine.requests
     before = (*first.prompt, *first.produced)
     assert last.prompt[: len(before)] == before

@@ -12,9 +12,9 @@ from aiohttp import web
 
 from app.cli.main import main
 from bench.server import EbbServer, ServerSettings
+from engine.testing.replay_engine import ReplayEngine
 from tests.forked_process import ForkedProcess, run_forked
 from tests.integration.api_server import running_server
-from tests.unit.fake_engine import FakeEngine
 
 STUB = (sys.executable, str(Path(__file__).parents[2] / "bench_stub_server.py"))
 SMALL = ("--streams", "1,3", "--prompt-tokens", "400", "--output-tokens", "6", "--rounds", "2")
@@ -51,7 +51,7 @@ async def test_each_stream_count_is_measured_printed_and_saved(tmp_path: Path) -
 
 async def test_terminal_shows_progress_and_is_cleared_at_the_end(tmp_path: Path) -> None:
     terminal, inside = pty.openpty()
-    async with running_server(tmp_path, FakeEngine()) as server:
+    async with running_server(tmp_path, ReplayEngine()) as server:
         flags = ("--url", server.url, "--streams", "3", "--rounds", "1")
         nothing = os.open(os.devnull, os.O_WRONLY)
         process = ForkedProcess(main, ["bench", *flags], stdout=nothing, stderr=inside)
@@ -67,7 +67,7 @@ async def test_terminal_shows_progress_and_is_cleared_at_the_end(tmp_path: Path)
 
 async def test_prompts_have_the_requested_length_in_tokens(tmp_path: Path) -> None:
     """Use the fake engine, which counts bytes as tokens: about six per word."""
-    async with running_server(tmp_path, FakeEngine()) as server:
+    async with running_server(tmp_path, ReplayEngine()) as server:
         status, _, _ = await run("--url", server.url, "--streams", "2", "--rounds", "1", "--prompt-tokens", "400")
         asked = [stream.prompt for stream in server.engine.requests]
     assert status == 0
@@ -79,7 +79,7 @@ async def test_prompts_have_the_requested_length_in_tokens(tmp_path: Path) -> No
 
 
 async def test_unreachable_server_is_reported_in_one_message(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server:
+    async with running_server(tmp_path, ReplayEngine()) as server:
         gone = server.url
     status, output, errors = await run("--url", gone, *SMALL)
     assert (status, output) == (1, "")
@@ -88,7 +88,7 @@ async def test_unreachable_server_is_reported_in_one_message(tmp_path: Path) -> 
 
 
 async def test_refusal_is_reported_in_the_servers_words(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server:
+    async with running_server(tmp_path, ReplayEngine()) as server:
         status, _, errors = await run("--url", server.url, *SMALL[:2], "--prompt-tokens", "100000")
     assert status == 1
     assert errors.startswith("ebb: HTTP 400: ")
@@ -96,7 +96,7 @@ async def test_refusal_is_reported_in_the_servers_words(tmp_path: Path) -> None:
 
 
 async def test_starting_server_is_reported(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine(), ready=False) as server:
+    async with running_server(tmp_path, ReplayEngine(), ready=False) as server:
         status, _, errors = await run("--url", server.url)
     assert status == 1
     assert "ebb: HTTP 503: The server is starting" in errors

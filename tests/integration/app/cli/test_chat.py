@@ -16,11 +16,11 @@ import pytest
 from app.cli.chat_answer import FAINT, NORMAL
 from app.cli.main import main
 from engine.build import build_engine
+from engine.testing.replay_engine import FAILING, ReplayEngine
 from tests.forked_process import ForkedProcess
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import engine_config
 from tests.tiny_openpangu import ANSWER, THOUGHT, write_thinking_openpangu
-from tests.unit.fake_engine import FAILING, FakeEngine
 
 DEADLINE_SECONDS = 20.0
 
@@ -75,7 +75,7 @@ class Terminal:
 
 
 @pytest.fixture
-async def terminal(api: RunningServer[FakeEngine]) -> AsyncIterator[Terminal]:
+async def terminal(api: RunningServer[ReplayEngine]) -> AsyncIterator[Terminal]:
     """`ebb chat` connected to `api`, ready for the first message."""
     terminal = Terminal.chat_with(api.url)
     await terminal.shows("Ctrl-D quits.")
@@ -125,7 +125,7 @@ async def test_second_turn_reports_reuse_of_the_first(terminal: Terminal) -> Non
 
 
 async def test_ctrl_c_cancels_the_run_and_the_chat_continues(
-    api: RunningServer[FakeEngine], http: aiohttp.ClientSession, terminal: Terminal
+    api: RunningServer[ReplayEngine], http: aiohttp.ClientSession, terminal: Terminal
 ) -> None:
     api.engine.hold()
     terminal.type("hello\n")
@@ -141,7 +141,9 @@ async def test_ctrl_c_cancels_the_run_and_the_chat_continues(
     await terminal.shows("w11")
 
 
-async def test_ctrl_c_before_the_first_word_cancels_the_run(api: RunningServer[FakeEngine], terminal: Terminal) -> None:
+async def test_ctrl_c_before_the_first_word_cancels_the_run(
+    api: RunningServer[ReplayEngine], terminal: Terminal
+) -> None:
     api.engine.hold()
     terminal.type("hello\n")
     await api.engine.until_running(1)
@@ -158,13 +160,13 @@ async def test_failed_answer_is_reported_and_the_chat_continues(terminal: Termin
     assert await terminal.ends() == 0
 
 
-async def test_empty_line_prompts_again_without_a_request(api: RunningServer[FakeEngine], terminal: Terminal) -> None:
+async def test_empty_line_prompts_again_without_a_request(api: RunningServer[ReplayEngine], terminal: Terminal) -> None:
     terminal.type("  \n")
     await terminal.shows("> ")
     assert api.engine.requests == []
 
 
-async def test_help_lists_the_commands_without_a_request(api: RunningServer[FakeEngine], terminal: Terminal) -> None:
+async def test_help_lists_the_commands_without_a_request(api: RunningServer[ReplayEngine], terminal: Terminal) -> None:
     terminal.type("/help\n")
     await terminal.shows("/thoughts  hide or show")
     await terminal.shows("> ")
@@ -182,7 +184,7 @@ async def test_path_is_a_message_and_no_command(http: aiohttp.ClientSession, ter
     [(("why?",), "", "why?"), ((), "why\nnot?\n", "why\nnot?"), (("why?",), "notes\n", "why?\n\nnotes")],
 )
 async def test_one_question_prints_the_answer_alone(
-    api: RunningServer[FakeEngine], http: aiohttp.ClientSession, arguments: tuple[str, ...], piped: str, content: str
+    api: RunningServer[ReplayEngine], http: aiohttp.ClientSession, arguments: tuple[str, ...], piped: str, content: str
 ) -> None:
     status, out, errors = await asked(api.url, *arguments, piped=piped)
     answer = await messages(http)
@@ -191,7 +193,7 @@ async def test_one_question_prints_the_answer_alone(
 
 
 async def test_question_continues_newest_chat_and_its_system_prompt(
-    api: RunningServer[FakeEngine], http: aiohttp.ClientSession
+    api: RunningServer[ReplayEngine], http: aiohttp.ClientSession
 ) -> None:
     await asked(api.url, "one", "--system", "Be brief.")
     await asked(api.url, "two", "--continue")
@@ -200,7 +202,7 @@ async def test_question_continues_newest_chat_and_its_system_prompt(
         assert (await response.json())["data"][0]["system_prompt"] == "Be brief."
 
 
-async def test_continued_chat_shows_the_end_of_its_last_answer(api: RunningServer[FakeEngine]) -> None:
+async def test_continued_chat_shows_the_end_of_its_last_answer(api: RunningServer[ReplayEngine]) -> None:
     await asked(api.url, "one")
     terminal = Terminal.chat_with(api.url, "--continue")
     try:
@@ -211,7 +213,7 @@ async def test_continued_chat_shows_the_end_of_its_last_answer(api: RunningServe
         terminal.close()
 
 
-async def test_failed_or_empty_question_ends_with_a_status(api: RunningServer[FakeEngine]) -> None:
+async def test_failed_or_empty_question_ends_with_a_status(api: RunningServer[ReplayEngine]) -> None:
     status, _, errors = await asked(api.url, FAILING)
     assert (status, "The model failed on this request" in errors) == (1, True)
     status, _, errors = await asked(api.url)
@@ -229,7 +231,7 @@ async def test_unreachable_server_prints_how_to_start_one() -> None:
 
 
 async def test_command_waits_for_a_starting_server(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine(), ready=False) as server:
+    async with running_server(tmp_path, ReplayEngine(), ready=False) as server:
         terminal = Terminal.chat_with(server.url)
         try:
             await terminal.shows("The server is starting: ")
@@ -239,7 +241,7 @@ async def test_command_waits_for_a_starting_server(tmp_path: Path) -> None:
             terminal.close()
 
 
-async def test_server_with_keys_requires_the_api_key_flag(api: RunningServer[FakeEngine], tmp_path: Path) -> None:
+async def test_server_with_keys_requires_the_api_key_flag(api: RunningServer[ReplayEngine], tmp_path: Path) -> None:
     _, key = await api.services.administration.create_key("alice", "alice", "user")
     (tmp_path / "key").write_text(f"{key}\n")
     refused = Terminal.chat_with(api.url)

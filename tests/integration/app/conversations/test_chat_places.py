@@ -8,12 +8,12 @@ import aiohttp
 import pytest
 
 from engine.async_llm import AsyncLLMEngine
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, said
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.integration.real_server import cpu_cleared, serving, settled
 from tests.redis_server import RedisServer
-from tests.unit.fake_engine import FakeEngine
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -95,7 +95,7 @@ async def test_hinted_chat_is_on_the_device_when_its_question_comes(
 
 
 async def test_prefetched_prefix_is_the_prefix_of_the_next_prompt(
-    api: RunningServer[FakeEngine], http: aiohttp.ClientSession
+    api: RunningServer[ReplayEngine], http: aiohttp.ClientSession
 ) -> None:
     engine = api.engine
     chat = await created(http, system_prompt="Be brief.")

@@ -18,6 +18,7 @@ import aiohttp
 from app.config.state_lock import lock_state_dir
 from app.domain.token_history import ID_BYTES
 from app.routes.pages import OLLAMA_IS_RUNNING
+from engine.testing.script import ANSWER_WORDS
 from tests.forked_process import ForkedProcess
 from tests.integration.api_server import api_client
 from tests.integration.damaged import damaged_conversations, stored_conversations
@@ -25,7 +26,6 @@ from tests.integration.serve_fake import main as serve_fake
 from tests.integration.sse_events import all_events, events, text_of
 from tests.redis_server import free_port
 from tests.tls_files import TlsFiles, make_tls_files
-from tests.unit.fake_engine import ANSWER_WORDS
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 

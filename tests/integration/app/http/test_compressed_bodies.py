@@ -10,9 +10,10 @@ from anthropic import AsyncAnthropic
 from ollama import AsyncClient
 from openai import AsyncOpenAI
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_chat_format import text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 QUESTION = "When is high tide? " * 50
@@ -59,7 +60,7 @@ async def ollama_chat(url: str) -> str:
 
 @pytest.mark.parametrize("ask", [chat, response, message, ollama_chat])
 async def test_compressed_request_of_a_client_is_answered(
-    api: RunningServer[FakeEngine], ask: Callable[[str], Awaitable[str]]
+    api: RunningServer[ReplayEngine], ask: Callable[[str], Awaitable[str]]
 ) -> None:
     assert await ask(api.url) == WHOLE_ANSWER
     assert QUESTION.strip() in text_of(api.engine.requests[0].prompt)

@@ -6,8 +6,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
-from tests.unit.fake_engine import FakeEngine
 
 CHAT = {"model": "fake-1", "messages": [{"role": "user", "content": "hi", "mood": 1}], "colour": 1}
 
@@ -51,7 +51,7 @@ async def test_own_routes_refuse_unknown_fields(http: aiohttp.ClientSession) -> 
 
 async def test_strict_server_refuses_unknown_fields(tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(), strict_fields=True) as server,
+        running_server(tmp_path, ReplayEngine(), strict_fields=True) as server,
         api_client(server.url) as http,
     ):
         response = await http.post("/v1/chat/completions", json=CHAT)

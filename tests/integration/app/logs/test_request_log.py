@@ -10,9 +10,10 @@ import aiohttp
 import pytest
 
 from app.logs.log_lines import JsonLines
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.sse_events import all_events
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 
 class Lines(logging.Handler):
@@ -54,7 +55,7 @@ async def test_request_logs_one_line_with_its_route_pattern(lines: Lines, http: 
 
 
 async def test_run_logs_a_line_that_names_its_request(
-    lines: Lines, http: aiohttp.ClientSession, api: RunningServer[FakeEngine]
+    lines: Lines, http: aiohttp.ClientSession, api: RunningServer[ReplayEngine]
 ) -> None:
     conversation = await (await http.post("/api/conversations", json={})).json()
     url = f"/api/conversations/{conversation['id']}/messages"
@@ -68,7 +69,7 @@ async def test_run_logs_a_line_that_names_its_request(
 
 async def test_prompts_are_logged_only_if_enabled(lines: Lines, tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(), log_messages=True) as server,
+        running_server(tmp_path, ReplayEngine(), log_messages=True) as server,
         api_client(server.url) as http,
     ):
         body = '{"model": "fake-1", "prompt": "the tides"}'

@@ -13,9 +13,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from app.observability.tracing import Tracing
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, said
-from tests.unit.fake_engine import FakeEngine
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = "b7ad6b7169203331"
@@ -65,7 +65,7 @@ async def traced(state_dir: Path, endpoint: str) -> AsyncIterator[aiohttp.Client
     """Serve with tracing, and yield a client of the server. All spans have been sent when the block ends."""
     tracing = Tracing(endpoint, lambda: "fake-1")
     async with (
-        running_server(state_dir, FakeEngine(), begin_trace=tracing.begin) as server,
+        running_server(state_dir, ReplayEngine(), begin_trace=tracing.begin) as server,
         api_client(server.url) as session,
     ):
         yield session

@@ -14,14 +14,14 @@ from openai import AsyncOpenAI
 from app.domain.response_record import message_id_of
 from app.prompts.prefix_rules import AS_SENT, STABLE, PrefixRules
 from engine.build import build_engine
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
 from tests.harness_bodies import HARNESSES, HEADER, claude_code, opencode
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.integration.responses_rig import prompt
-from tests.unit.fake_chat_format import text_of
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 REMOVED = {"removed": ["claude-code-billing-header"], "moved": []}
 DATES = ("Today's date: Mon Sep 07 2026", "Today's date: Tue Sep 08 2026")

@@ -8,12 +8,12 @@ import aiohttp
 import pytest
 
 from app.domain.bounds import MAX_BODY_BYTES
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events, events
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 async def contents(http: aiohttp.ClientSession, conversation: str) -> list[str]:

@@ -7,11 +7,12 @@ from typing import Any
 import aiohttp
 import pytest
 
+from engine.testing.replay_engine import FAILING, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.sse_events import Event, all_events, events, text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
@@ -260,12 +261,12 @@ async def test_errors_under_api_have_openais_shape(
 
 
 async def test_chat_continues_with_same_tokens_after_restart(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as first, api_client(first.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as first, api_client(first.url) as http:
         conversation = await created(http)
         await all_events(await posted(http, conversation["id"], content="one"))
         before = await fetched(http, conversation["id"])
         prompt = first.engine.requests[0]
-    async with running_server(tmp_path, FakeEngine()) as second, api_client(second.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as second, api_client(second.url) as http:
         assert await fetched(http, conversation["id"]) == before
         await all_events(await posted(http, conversation["id"], content="two"))
         so_far = (*prompt.prompt, *prompt.produced)
@@ -273,10 +274,10 @@ async def test_chat_continues_with_same_tokens_after_restart(tmp_path: Path) -> 
 
 
 async def test_finished_run_is_readable_after_restart(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as first, api_client(first.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as first, api_client(first.url) as http:
         conversation = await created(http)
         done = (await all_events(await posted(http, conversation["id"], content="one")))[-1]
-    async with running_server(tmp_path, FakeEngine()) as second, api_client(second.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as second, api_client(second.url) as http:
         url = f"/api/runs/{done.data['run_id']}/events"
         snapshot, end = await all_events(await http.get(url))
         assert snapshot.data["message"]["content"] == WHOLE_ANSWER
@@ -290,7 +291,7 @@ async def test_finished_run_is_readable_after_restart(tmp_path: Path) -> None:
 
 
 async def test_server_stop_sends_restart_event_and_retry_after(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as http:
         conversation = await created(http)
         server.engine.hold()
         stream = events(await posted(http, conversation["id"], content="hi"))

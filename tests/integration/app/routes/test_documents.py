@@ -9,12 +9,12 @@ import pytest
 
 from app.documents.extraction import SECONDS, DocumentReader
 from app.domain.bounds import MAX_DOCUMENT_TEXT
+from engine.testing.replay_engine import ReplayEngine
 from tests.document_files import docx, docx_paragraph, epub, pptx_file, xlsx, zip_of
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import error_of
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 ROUTE = "/api/document-text"
 TABLE = "<w:tbl><w:tr><w:tc>{}</w:tc><w:tc>{}</w:tc></w:tr></w:tbl>"

@@ -5,11 +5,11 @@ import pytest
 
 from app.domain.bounds import MAX_DOCUMENT_TEXT
 from app.storage import kept_files
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import error_of, read
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 async def kept(http: aiohttp.ClientSession, name: str, text: str) -> str:

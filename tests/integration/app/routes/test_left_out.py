@@ -5,13 +5,13 @@ from typing import Any
 import aiohttp
 
 from app.prompts.summary import HEAD, TASK
+from engine.testing.replay_engine import WINDOW, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, error_of, said, shown
 from tests.integration.sse_events import all_events, events
-from tests.unit.fake_chat_format import WINDOW
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 LONG = "x" * (WINDOW // 3)
 
 

@@ -13,11 +13,12 @@ from app.prompts.tokenization import LONG_TEXT
 from app.storage.search import SearchStore
 from app.tenants.gate import TenantGate
 from app.transport.protocol import HttpProtocol
+from engine.testing.byte_chat_format import ByteChatFormat
+from engine.testing.byte_tokenizer import ByteTokenizer
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.unit.fake_chat_format import FakeChatFormat, FakeTokenizer
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 TEXT: Final = "a" * LONG_TEXT
 MESSAGES: Final = [{"role": "user", "content": TEXT}]
@@ -40,7 +41,7 @@ PROMPTS: Final[dict[str, dict[str, Any]]] = {
 
 @pytest.fixture
 async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with running_server(tmp_path, FakeEngine()) as api:
+    async with running_server(tmp_path, ReplayEngine()) as api:
         yield api
 
 
@@ -98,14 +99,14 @@ async def test_long_prompt_is_not_tokenized_once_its_client_has_left(
 ) -> None:
     """Let a request wait for its turn, and leave. Another one, which stays, is tokenized after it."""
     lengths, left = list[int](), asyncio.Event()
-    render, encode, long_text = FakeChatFormat.render, FakeTokenizer.encode, TenantGate.long_text
+    render, encode, long_text = ByteChatFormat.render, ByteTokenizer.encode, TenantGate.long_text
     connection_lost, asking = HttpProtocol.connection_lost, asyncio.Queue[int]()
 
-    def rendered(self: FakeChatFormat, messages: Any, **options: Any) -> list[int]:
+    def rendered(self: ByteChatFormat, messages: Any, **options: Any) -> list[int]:
         lengths.append(sum(len(each.content) for each in messages))
         return render(self, messages, **options)
 
-    def encoded(self: FakeTokenizer, text: str, **options: Any) -> list[int]:
+    def encoded(self: ByteTokenizer, text: str, **options: Any) -> list[int]:
         lengths.append(len(text))
         return encode(self, text, **options)
 
@@ -117,8 +118,8 @@ async def test_long_prompt_is_not_tokenized_once_its_client_has_left(
         connection_lost(self, error)
         left.set()
 
-    monkeypatch.setattr(FakeChatFormat, "render", rendered)
-    monkeypatch.setattr(FakeTokenizer, "encode", encoded)
+    monkeypatch.setattr(ByteChatFormat, "render", rendered)
+    monkeypatch.setattr(ByteTokenizer, "encode", encoded)
     monkeypatch.setattr(TenantGate, "long_text", asked)
     monkeypatch.setattr(HttpProtocol, "connection_lost", lost)
     gate = api.services.gates.of("local")

@@ -7,10 +7,10 @@ from typing import Any
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.sse_events import all_events, events
 from tests.integration.tenants import serving_people
-from tests.unit.fake_engine import FakeEngine
 
 
 async def metrics_of(http: aiohttp.ClientSession) -> dict[tuple[str, str], Any]:
@@ -24,7 +24,7 @@ async def metrics_of(http: aiohttp.ClientSession) -> dict[tuple[str, str], Any]:
 
 
 async def test_sample_agrees_with_metrics_and_health(
-    http: aiohttp.ClientSession, api: RunningServer[FakeEngine]
+    http: aiohttp.ClientSession, api: RunningServer[ReplayEngine]
 ) -> None:
     api.engine.hold()
     await http.post("/v1/completions", json={"model": "fake-1", "prompt": "x", "stream": True})
@@ -44,7 +44,9 @@ async def test_sample_agrees_with_metrics_and_health(
     assert sample.data["tiers"]["redis"] == {"state": "off"}
 
 
-async def test_head_request_ends_without_following(http: aiohttp.ClientSession, api: RunningServer[FakeEngine]) -> None:
+async def test_head_request_ends_without_following(
+    http: aiohttp.ClientSession, api: RunningServer[ReplayEngine]
+) -> None:
     async with asyncio.timeout(20):
         response = await http.head("/api/live")
         assert response.headers["Content-Type"].startswith("text/event-stream")

@@ -4,12 +4,12 @@ import aiohttp
 import pytest
 
 from app.domain.bounds import MAX_PAGE
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, error_of, read, said, shown
-from tests.unit.fake_engine import FakeEngine
 from tests.unit.stored_chats import imported
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 async def page(http: aiohttp.ClientSession, conversation: str, **params: str) -> list[str]:

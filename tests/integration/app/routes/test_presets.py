@@ -7,11 +7,11 @@ import pytest
 
 from app.storage import presets
 from app.tenants.limits import TenantLimits
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import error_of, read
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 async def kept(http: aiohttp.ClientSession, **fields: Any) -> dict[str, Any]:

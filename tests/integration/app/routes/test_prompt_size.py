@@ -4,9 +4,9 @@ from typing import Any
 
 import aiohttp
 
+from engine.testing.replay_engine import WINDOW
 from tests.integration.conversations_client import error_of
 from tests.integration.sse_events import all_events
-from tests.unit.fake_chat_format import WINDOW
 
 
 async def size(http: aiohttp.ClientSession, **fields: Any) -> dict[str, Any]:

@@ -5,11 +5,11 @@ import pytest
 
 from app.domain.bounds import MAX_SAVED_PROMPT_LENGTH
 from app.storage import saved_prompts
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import error_of, read
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 async def test_saved_prompts_are_changed_listed_and_deleted(http: aiohttp.ClientSession) -> None:

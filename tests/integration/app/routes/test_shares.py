@@ -12,11 +12,11 @@ from app.conversations.shared_markdown import SharedMarkdown
 from app.conversations.shared_page_texts import LANGUAGES, texts_in
 from app.domain.digests import digest_of
 from app.routes import shares
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read, said
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 HOSTILE = (
     "|x|\n|-:|\n|y|\n\n"
     "<script>alert(1)</script>\n\n"
@@ -183,7 +183,7 @@ async def test_link_ends_with_its_chat_its_owner_or_time(
 
 
 async def test_links_are_off_unless_the_server_allows_them(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine()) as on, api_client(on.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as on, api_client(on.url) as http:
         conversation = await created(http)
         empty = await http.post(f"/api/conversations/{conversation}/shares", json={})
         assert (await error_of(empty, 409))["code"] == "conversation_empty"
@@ -191,7 +191,7 @@ async def test_links_are_off_unless_the_server_allows_them(tmp_path: Path) -> No
         share = await shared(http, conversation)
         assert (await read(http, "/api/login"))["share_links"] is True
         assert (await http.post(f"/api/conversations/{conversation}/shares", json={"days": 366})).status == 400
-    async with running_server(tmp_path, FakeEngine(), share_links=False) as off, api_client(off.url) as http:
+    async with running_server(tmp_path, ReplayEngine(), share_links=False) as off, api_client(off.url) as http:
         assert (await page_of(off, share["path"]))[0] == 404
         refused = await http.post(f"/api/conversations/{conversation}/shares", json={})
         assert (await error_of(refused, 403))["code"] == "share_links_off"

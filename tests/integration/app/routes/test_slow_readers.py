@@ -14,11 +14,11 @@ import pytest
 from app.domain.records import Message
 from app.storage import messages as storage
 from app.transport import protocol
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, said
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 PATHS = ("", "/tree", "/export", "/export?format=markdown", "/export?format=text")
 NUM_MESSAGES = 40
 MOST_PARTS = 12
@@ -79,7 +79,7 @@ async def test_reader_that_does_not_read_holds_few_parts(
     tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocol, "WRITE_SECONDS", 0.2)
-    async with running_server(tmp_path, FakeEngine()) as api, api_client(api.url) as client:
+    async with running_server(tmp_path, ReplayEngine()) as api, api_client(api.url) as client:
         conversation = await imported(client, "x" * storage.PART_CHARACTERS)
         some, num_parts = storage.MessageStore.some, 0
 

@@ -13,10 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.domain.bounds import MAX_BODY_BYTES
 from engine.executor.workers import WorkersState
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 @pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 64 << 20])
@@ -80,7 +80,7 @@ async def test_page_of_another_origin_cannot_change_conversations(
 
 async def test_starting_server_reports_progress_and_refuses_work(tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(), ready=False) as server,
+        running_server(tmp_path, ReplayEngine(), ready=False) as server,
         api_client(server.url) as http,
     ):
         server.services.host.report("Loading the model")
@@ -120,7 +120,7 @@ async def test_health_reports_the_model_and_each_tier(http: aiohttp.ClientSessio
 
 
 async def test_reasons_in_health_name_no_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     engine.config = replace(engine.config, device_note="cuda failed: /opt/npu/lib/driver.so is missing.")
     async with running_server(tmp_path, engine) as server, api_client(server.url) as http:
 
@@ -174,7 +174,7 @@ async def test_page_is_revalidated_and_its_assets_are_immutable(tmp_path: Path) 
     (static / "index.html").write_text("<title>Ebb</title>")
     (static / "favicon.svg").write_text("<svg/>")
     (static / "assets" / "main-1a2b.js").write_text("1")
-    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as http:
         for path in ("/", "/c/conv_1"):
             page = await http.get(path)
             assert await page.text() == "<title>Ebb</title>"
@@ -198,7 +198,7 @@ async def test_page_is_revalidated_and_its_assets_are_immutable(tmp_path: Path) 
 async def test_preview_document_is_sandboxed_without_network(tmp_path: Path) -> None:
     (tmp_path / "static").mkdir()
     (tmp_path / "static" / "preview.html").write_text("<title>Preview</title>")
-    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as http:
         preview = await http.get("/preview.html")
         policy = preview.headers.getall("Content-Security-Policy")
         assert len(policy) == 1
@@ -216,7 +216,7 @@ async def test_scripts_are_sent_gzipped_if_accepted(tmp_path: Path) -> None:
     for name in ("main-1a2b.js", "old-1a2b.js"):
         (assets / name).write_text("let a = 1;" * 100)
     (assets / "main-1a2b.js.gz").write_bytes(gzip.compress((assets / "main-1a2b.js").read_bytes()))
-    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as http:
         for name, accepted, encoding in (
             ("main", "gzip, deflate", "gzip"),
             ("main", "br;q=1.0, gzip;q=0.5", "gzip"),

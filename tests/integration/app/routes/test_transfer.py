@@ -8,13 +8,13 @@ from typing import Any
 import aiohttp
 import pytest
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import FAILING, ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, error_of, read, said, shown
 from tests.integration.sse_events import all_events
-from tests.unit.fake_chat_format import text_of
-from tests.unit.fake_engine import FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 async def filled(http: aiohttp.ClientSession) -> str:
@@ -52,7 +52,7 @@ async def test_import_restores_the_export(http: aiohttp.ClientSession, tmp_path:
     whole = await exported(http)
     assert (whole["format"], whole["format_version"], len(whole["conversations"])) == ("ebb-conversations", 3, 3)
     (tmp_path / "elsewhere").mkdir()
-    async with running_server(tmp_path / "elsewhere", FakeEngine()) as other, api_client(other.url) as there:
+    async with running_server(tmp_path / "elsewhere", ReplayEngine()) as other, api_client(other.url) as there:
         response = await there.post("/api/import", json=whole)
         assert response.status == 200, await response.text()
         outcome = await response.json()

@@ -14,12 +14,12 @@ from app.routes import transfer
 from app.storage import imports
 from app.storage.imports import Imported
 from app.tenants.tenant_threads import MOST_OF_ONE
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, said
 from tests.unit.costs.test_imports import chatgpt
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 class EndlessWork:
@@ -106,7 +106,7 @@ async def test_import_whose_client_leaves_stores_nothing(api: Api, monkeypatch: 
 async def test_export_ends_when_the_client_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     work = EndlessWork()
     monkeypatch.setattr(transfer, "messages_text", work.write)
-    async with running_server(tmp_path, FakeEngine()) as api, api_client(api.url) as client:
+    async with running_server(tmp_path, ReplayEngine()) as api, api_client(api.url) as client:
         conversation = await created(client)
         await said(client, conversation, "hello")
         monkeypatch.setattr(api.services.turns, "all_parts", work.parts)

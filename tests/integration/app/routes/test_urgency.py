@@ -8,12 +8,12 @@ import aiohttp
 import pytest
 
 from engine.outputs import FinishReason
+from engine.testing.replay_engine import ReplayEngine
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer
 from tests.integration.sse_events import all_events
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 CHAT: dict[str, Any] = {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]}
 TEXT: dict[str, Any] = {"model": "fake-1", "prompt": "hi"}

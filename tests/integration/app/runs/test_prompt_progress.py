@@ -7,12 +7,12 @@ import aiohttp
 
 from app.runs.run import PROGRESS_SECONDS
 from engine.outputs import PromptProgress, RequestOutput
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.described import check_event
 from tests.integration.sse_events import events
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 FOUND = Counter({"device": 20, "redis": 10})
 

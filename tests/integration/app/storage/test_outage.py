@@ -15,8 +15,8 @@ from app.domain import storage_health
 from app.runs.storage_probe import StorageProbe
 from app.storage import upkeep
 from app.storage.sqlite.database import SqliteDatabase
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.unit.fake_engine import FakeEngine
 from tests.waiting import until
 
 CONVERSATIONS = "/api/conversations"
@@ -24,7 +24,7 @@ WAITING = ("maintenance of the database", "removal of deleted conversations and 
 
 
 @contextmanager
-def full_disk(server: RunningServer[FakeEngine]) -> Iterator[None]:
+def full_disk(server: RunningServer[ReplayEngine]) -> Iterator[None]:
     """Cap the database at its current size, which SQLite reports as a full disk, until the block ends."""
     database = server.services.store.database
     assert isinstance(database, SqliteDatabase)
@@ -62,7 +62,7 @@ async def status_of(http: aiohttp.ClientSession, path: str) -> tuple[int, str, s
 
 
 async def test_full_disk_is_507_and_degrades_health(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as http:
         with full_disk(server):
             response = await refused(http)
             assert response.status == 507
@@ -87,7 +87,7 @@ async def test_locked_database_is_503_and_recovers_without_traffic(
     caplog.set_level(logging.INFO)
     monkeypatch.setattr(storage_health, "PATIENT_MILLISECONDS", 20)
     monkeypatch.setattr(storage_health, "IMPATIENT_MILLISECONDS", 1)
-    async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as http:
         probe = StorageProbe(server.services.store.database, seconds=0.01)
         probe.begin()
         with foreign_lock(tmp_path):
@@ -110,7 +110,7 @@ async def test_background_work_waits_for_lock_without_tracebacks(
     monkeypatch.setattr(storage_health, "IMPATIENT_MILLISECONDS", 1)
     monkeypatch.setattr(upkeep, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(deletions, "LOOK_SECONDS", 0.01)
-    async with running_server(tmp_path, FakeEngine()) as server:
+    async with running_server(tmp_path, ReplayEngine()) as server:
         services = server.services
         with foreign_lock(tmp_path):
             services.store.upkeep.begin()

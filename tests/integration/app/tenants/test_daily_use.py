@@ -10,10 +10,10 @@ import pytest
 from app.access.daily_use import DailyUse
 from app.storage.errors import DatabaseError
 from app.tenants.use import Use
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import error_of, read
 from tests.integration.tenants import People, serving_people
-from tests.unit.fake_engine import FakeEngine
 
 COMPLETION = {"model": "fake-1", "prompt": "0123456789", "max_tokens": 5}
 
@@ -38,7 +38,7 @@ async def test_use_is_counted_over_a_restart(tmp_path: Path) -> None:
         assert (await first.alice.post("/v1/completions", json=COMPLETION)).status == 200
         assert (await used(first.root))["alice"] == (2, 30)
         key = first.keys["root"]
-    async with running_server(tmp_path, FakeEngine()) as again, api_client(again.url, key) as root:
+    async with running_server(tmp_path, ReplayEngine()) as again, api_client(again.url, key) as root:
         found = await used(root)
     assert (found["alice"], found["bob"]) == ((2, 30), (0, 0))
 

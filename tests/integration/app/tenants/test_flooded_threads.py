@@ -12,9 +12,9 @@ from starlette.routing import Route
 
 from app.server import event_loop
 from app.tenants.fair_threads import THREADS
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.tenants import serving_people
-from tests.unit.fake_engine import FakeEngine
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_other_tenants_and_monitoring_do_not_wait(runner: asyncio.Runner, tmp_pa
 
 def test_monitoring_needs_none_of_the_threads(runner: asyncio.Runner, tmp_path: Path) -> None:
     async def flood() -> None:
-        async with running_server(tmp_path, FakeEngine()) as server, api_client(server.url) as client:
+        async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as client:
             go = threading.Event()
             blocked = [asyncio.create_task(asyncio.to_thread(go.wait, 30)) for _ in range(3 * THREADS)]
             try:

@@ -13,10 +13,11 @@ from app.access.use_keeper import UseKeeper
 from app.serving.embedding import AT_ONCE
 from app.storage.limits import RETRY_SECONDS
 from app.tenants.owed_use import OwedUse
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, read, said
 from tests.integration.tenants import People, serving_people
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
 COMPLETION = {"model": "fake-1", "prompt": "0123456789", "max_tokens": 5}
 
@@ -78,7 +79,7 @@ async def test_limits_survive_a_restart(tmp_path: Path) -> None:
         key = first.keys["alice"]
         for _ in range(3):
             assert (await first.alice.post("/v1/completions", json=COMPLETION)).status == 200
-    async with running_server(tmp_path, FakeEngine()) as again, api_client(again.url, key) as alice:
+    async with running_server(tmp_path, ReplayEngine()) as again, api_client(again.url, key) as alice:
         response = await alice.post("/v1/completions", json=COMPLETION)
         assert (response.status, (await response.json())["error"]["code"]) == (429, "requests_per_minute_limit")
         assert 15 <= int(response.headers["Retry-After"]) <= 20

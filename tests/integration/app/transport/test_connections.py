@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from app.transport.connections import ConnectionLimits
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.tenants import serving_people
 from tests.sizes import Size
-from tests.unit.fake_engine import FakeEngine
 
 COMPLETION = {"model": "fake-1", "prompt": "x", "stream": True}
 FEW = ConnectionLimits(total=8, per_address=8)
@@ -19,7 +19,7 @@ GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @asynccontextmanager
-async def idle_connections(server: RunningServer[FakeEngine], number: int, sent: bytes = b"") -> AsyncIterator[None]:
+async def idle_connections(server: RunningServer[ReplayEngine], number: int, sent: bytes = b"") -> AsyncIterator[None]:
     """Hold `number` open connections that each sent `sent` and nothing more."""
     port = int(server.url.rpartition(":")[2])
     writers = []
@@ -38,7 +38,7 @@ async def idle_connections(server: RunningServer[FakeEngine], number: int, sent:
 async def test_idle_connections_never_block_new_client(tmp_path: Path, sent: bytes, size: Size) -> None:
     number = size.pick(small=60, full=2000)
     async with (
-        running_server(tmp_path, FakeEngine(), limits=FEW) as server,
+        running_server(tmp_path, ReplayEngine(), limits=FEW) as server,
         idle_connections(server, number, sent),
         api_client(server.url) as http,
     ):
@@ -47,7 +47,7 @@ async def test_idle_connections_never_block_new_client(tmp_path: Path, sent: byt
 
 
 async def test_running_answer_survives_connection_flood(tmp_path: Path) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with running_server(tmp_path, engine, limits=FEW) as server, api_client(server.url) as http:
         engine.hold()
         stream = await http.post("/v1/completions", json=COMPLETION)
@@ -58,7 +58,7 @@ async def test_running_answer_survives_connection_flood(tmp_path: Path) -> None:
 
 
 async def test_request_over_connection_limit_gets_503_retry_after(tmp_path: Path) -> None:
-    engine, two = FakeEngine(), ConnectionLimits(total=2, per_address=2)
+    engine, two = ReplayEngine(), ConnectionLimits(total=2, per_address=2)
     async with running_server(tmp_path, engine, limits=two) as server, api_client(server.url) as http:
         engine.hold()
         streams = [await http.post("/v1/completions", json=COMPLETION) for _ in range(2)]
@@ -118,7 +118,7 @@ async def test_busy_server_reserves_room_for_other_tenants(tmp_path: Path) -> No
 
 
 async def test_keyless_server_lets_its_user_take_all_connections(tmp_path: Path) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with running_server(tmp_path, engine, limits=FEW) as server, api_client(server.url) as http:
         engine.hold()
         streams = [await http.post("/v1/completions", json=COMPLETION) for _ in range(FEW.total)]

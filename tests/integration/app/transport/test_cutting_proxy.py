@@ -10,7 +10,8 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
-from bench.api.replay_engine import MODEL, ReplayEngine
+from engine.testing.replay_engine import MODEL, ReplayEngine
+from engine.testing.script import StepNumbers
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, shown
 from tests.integration.cutting_proxy import CuttingProxy, cutting_proxy
@@ -23,7 +24,7 @@ STEP_SECONDS = 0.012
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
-    async with running_server(tmp_path, ReplayEngine(STEP_SECONDS)) as server:
+    async with running_server(tmp_path, ReplayEngine(StepNumbers(), pace=STEP_SECONDS)) as server:
         yield server
 
 

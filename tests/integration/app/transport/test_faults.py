@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
-from tests.unit.fake_engine import FakeEngine
 
 
 async def broken(request: Request) -> Response:
@@ -31,7 +31,7 @@ async def breaks_off(request: Request) -> Response:
 async def served(folder: Path, *, cors_origins: tuple[str, ...] = ()) -> AsyncIterator[aiohttp.ClientSession]:
     routes = [Route("/broken", broken), Route("/breaks-off", breaks_off)]
     async with (
-        running_server(folder, FakeEngine(), routes=routes, cors_origins=cors_origins) as server,
+        running_server(folder, ReplayEngine(), routes=routes, cors_origins=cors_origins) as server,
         api_client(server.url) as http,
     ):
         yield http
@@ -74,7 +74,7 @@ async def test_broken_off_response_is_seen_as_incomplete(tmp_path: Path, caplog:
 
 async def test_disconnect_during_request_body_is_not_an_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", logger="ebb.requests")
-    async with running_server(tmp_path, FakeEngine()) as server:
+    async with running_server(tmp_path, ReplayEngine()) as server:
         _, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
         head = b"POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
         writer.write(head)

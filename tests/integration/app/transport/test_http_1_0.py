@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 async def answer(api: Api, request: bytes) -> tuple[bytes, bytes]:

@@ -21,17 +21,17 @@ from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
 from app.transport.framing import EVENTS
 from app.transport.tls import CertificateFiles, TlsContext
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import ROOMY, RunningServer, running_server, served
 from tests.tls_files import make_tls_files
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @pytest.fixture
 async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with running_server(tmp_path, FakeEngine()) as api:
+    async with running_server(tmp_path, ReplayEngine()) as api:
         yield api
 
 
@@ -127,7 +127,7 @@ async def test_half_closed_stream_continues_between_probes(api: Api, monkeypatch
 async def test_end_of_tls_ends_the_request(tmp_path: Path, stream: bool) -> None:
     files = make_tls_files(tmp_path)
     tls = TlsContext(CertificateFiles(files.certificate, files.key))
-    async with running_server(tmp_path, FakeEngine(), tls=tls) as api:
+    async with running_server(tmp_path, ReplayEngine(), tls=tls) as api:
         api.engine.hold()
         port, trust = int(api.url.rpartition(":")[2]), ssl.create_default_context(cafile=files.authority)
         _, writer = await asyncio.open_connection("localhost", port, ssl=trust)
@@ -190,7 +190,7 @@ async def test_client_that_never_reads_is_cut_without_error(
         return EventStream(frames, headers={}, on_close=cut.set)
 
     routes = [Route("/endless", endless)]
-    async with running_server(tmp_path, FakeEngine(), routes=routes) as api, connected(api) as (_, writer):
+    async with running_server(tmp_path, ReplayEngine(), routes=routes) as api, connected(api) as (_, writer):
         writer.write(b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await cut.wait()
     assert errors(caplog) == []

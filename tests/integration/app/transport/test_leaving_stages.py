@@ -12,11 +12,11 @@ import aiohttp
 import pytest
 
 from app.prompts import tokenization
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client
 from tests.integration.conversations_client import created
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 Body = dict[str, Any]
 
 MODEL: Body = {"model": "fake-1"}

@@ -24,11 +24,11 @@ from app.domain.bounds import MAX_BODY_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, MAX
 from app.http import request_body
 from app.transport import protocol
 from app.transport.tls import CertificateFiles, TlsContext
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, running_server
 from tests.tls_files import make_tls_files
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 HEAD = b"Host: localhost\r\n"
 
 
@@ -162,7 +162,7 @@ async def test_response_over_tls_survives_what_its_client_still_sends(
     # A ticket of the session would look like a response.
     trust.maximum_version = ssl.TLSVersion.TLSv1_2
     tls = TlsContext(CertificateFiles(files.certificate, files.key))
-    async with running_server(tmp_path, FakeEngine(), tls=tls) as api:
+    async with running_server(tmp_path, ReplayEngine(), tls=tls) as api:
         port = int(api.url.rpartition(":")[2])
         response = await asyncio.to_thread(send_before_reading, "localhost", port, trust)
     assert response.startswith(b"HTTP/1.1 408 ")
@@ -185,7 +185,7 @@ async def test_sender_of_a_large_body_can_read_413(tmp_path: Path, secure: bool)
     files = make_tls_files(tmp_path)
     trust = ssl.create_default_context(cafile=files.authority) if secure else None
     tls = TlsContext(CertificateFiles(files.certificate, files.key)) if secure else None
-    async with running_server(tmp_path, FakeEngine(), tls=tls) as api:
+    async with running_server(tmp_path, ReplayEngine(), tls=tls) as api:
         response = await asyncio.to_thread(send_whole_and_read, int(api.url.rpartition(":")[2]), trust)
     assert response.startswith(b"HTTP/1.1 413 ")
 
@@ -315,7 +315,7 @@ async def large_answer(folder: Path) -> AsyncIterator[tuple[Client, asyncio.Even
         return InPieces(ended)
 
     async with (
-        running_server(folder, FakeEngine(), routes=[Route("/large", large)]) as server,
+        running_server(folder, ReplayEngine(), routes=[Route("/large", large)]) as server,
         connected(server) as client,
     ):
         client.send(b"GET /large HTTP/1.1\r\n" + HEAD + b"\r\n")

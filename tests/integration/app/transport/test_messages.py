@@ -12,10 +12,10 @@ from starlette.routing import Route
 from app.accounts.accounts import Accounts
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, running_server
 from tests.raw_exchange import echo, exchange
 from tests.raw_messages import OFFERS, TRAILERS
-from tests.unit.fake_engine import FakeEngine
 
 ACCOUNTS = Accounts(
     proxy=ProxyLogin("remote-user", "remote-groups", (ip_network("127.0.0.1"),)),
@@ -27,20 +27,22 @@ END = b"GET /echo?end HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Connection: clo
 
 
 @pytest.fixture
-async def server(tmp_path: Path) -> AsyncIterator[RunningServer[FakeEngine]]:
+async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     routes = [Route("/echo", echo, methods=["GET", "POST"])]
-    async with running_server(tmp_path, FakeEngine(), auth_policy="always", accounts=ACCOUNTS, routes=routes) as server:
+    async with running_server(
+        tmp_path, ReplayEngine(), auth_policy="always", accounts=ACCOUNTS, routes=routes
+    ) as server:
         yield server
 
 
-async def responses(server: RunningServer[FakeEngine], packets: Sequence[bytes]) -> list[tuple[int, bytes]]:
+async def responses(server: RunningServer[ReplayEngine], packets: Sequence[bytes]) -> list[tuple[int, bytes]]:
     """Send `packets`, and return the status and the body of each response until the connection closes."""
     port = urlsplit(server.url).port
     assert port is not None
     return [(each.status, each.body) for each in await exchange(port, packets)]
 
 
-async def test_trailer_is_never_read_as_a_header(server: RunningServer[FakeEngine]) -> None:
+async def test_trailer_is_never_read_as_a_header(server: RunningServer[ReplayEngine]) -> None:
     head = b"GET /%b HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Transfer-Encoding: chunked\r\n\r\n"
     for path in (b"api/account", b"echo"):
         begin = head % path
@@ -52,13 +54,13 @@ async def test_trailer_is_never_read_as_a_header(server: RunningServer[FakeEngin
                 assert await responses(server, pieces) == without, pieces
 
 
-async def test_trailers_without_end_are_refused(server: RunningServer[FakeEngine]) -> None:
+async def test_trailers_without_end_are_refused(server: RunningServer[ReplayEngine]) -> None:
     head = b"POST /echo HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
     found = await responses(server, [head, *[b"X-A: " + b"b" * 8000 + b"\r\n"] * 40])
     assert [status for status, _ in found] == [431]
 
 
-async def test_second_header_of_groups_is_refused(server: RunningServer[FakeEngine]) -> None:
+async def test_second_header_of_groups_is_refused(server: RunningServer[ReplayEngine]) -> None:
     head = b"GET /api/account HTTP/1.1\r\nHost: localhost\r\n" + ADA + b"Remote-Groups: ops\r\n\r\n"
     ((status, body), _) = await responses(server, [head + END])
     assert (status, json.loads(body)["error"]["code"]) == (403, "untrusted_proxy")
@@ -83,7 +85,7 @@ def packets(head: bytes, body: bytes) -> list[list[bytes]]:
 
 
 @pytest.mark.parametrize("body", BODIES)
-async def test_offer_of_another_protocol_is_ignored(body: str, server: RunningServer[FakeEngine]) -> None:
+async def test_offer_of_another_protocol_is_ignored(body: str, server: RunningServer[ReplayEngine]) -> None:
     declared, sent = BODIES[body]
     for offer in OFFERS:
         head = b"POST /echo HTTP/1.1\r\nHost: localhost\r\n" + ADA + declared
@@ -94,7 +96,7 @@ async def test_offer_of_another_protocol_is_ignored(body: str, server: RunningSe
             assert (last[0], json.loads(last[1])["query"]) == (200, "end"), pieces
 
 
-async def test_several_offers_in_one_packet_are_ignored(server: RunningServer[FakeEngine]) -> None:
+async def test_several_offers_in_one_packet_are_ignored(server: RunningServer[ReplayEngine]) -> None:
     declared, sent = BODIES["chunked"]
     head = b"POST /echo HTTP/1.1\r\nHost: localhost\r\n" + ADA + declared
     message = head + b"Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n" + sent
@@ -102,7 +104,7 @@ async def test_several_offers_in_one_packet_are_ignored(server: RunningServer[Fa
     assert [json.loads(body)["body"] for _, body in found] == [INNER.decode()] * 3 + [""]
 
 
-async def test_offer_with_close_ends_the_connection(server: RunningServer[FakeEngine]) -> None:
+async def test_offer_with_close_ends_the_connection(server: RunningServer[ReplayEngine]) -> None:
     declared, sent = BODIES["known length"]
     head = b"POST /echo HTTP/1.1\r\nHost: localhost\r\n" + ADA + declared
     head += b"Connection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n"
@@ -111,7 +113,7 @@ async def test_offer_with_close_ends_the_connection(server: RunningServer[FakeEn
         assert (status, json.loads(body)["body"]) == (200, INNER.decode()), pieces
 
 
-async def test_body_of_connect_is_not_run_as_a_request(server: RunningServer[FakeEngine]) -> None:
+async def test_body_of_connect_is_not_run_as_a_request(server: RunningServer[ReplayEngine]) -> None:
     for target in (b"/echo", b"localhost:443"):
         for declared, sent in BODIES.values():
             head = b"CONNECT " + target + b" HTTP/1.1\r\nHost: localhost\r\n" + ADA + declared + b"\r\n"

@@ -19,9 +19,9 @@ from app.load.client import Generation, LoadClient
 from app.transport import tls_door
 from app.transport.connections import ConnectionLimits
 from app.transport.tls import CertificateError, CertificateFiles, TlsContext, certificate_files, own_certificate
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.tls_files import TlsFiles, make_tls_files
-from tests.unit.fake_engine import FakeEngine
 
 FEW = ConnectionLimits(total=4, per_address=4)
 
@@ -37,8 +37,8 @@ def context(made: TlsFiles) -> TlsContext:
 
 
 @pytest.fixture
-async def server(tmp_path: Path, context: TlsContext) -> AsyncIterator[RunningServer[FakeEngine]]:
-    async with running_server(tmp_path, FakeEngine(), tls=context, limits=FEW) as server:
+async def server(tmp_path: Path, context: TlsContext) -> AsyncIterator[RunningServer[ReplayEngine]]:
+    async with running_server(tmp_path, ReplayEngine(), tls=context, limits=FEW) as server:
         yield server
 
 
@@ -56,13 +56,13 @@ def renew(made: TlsFiles, folder: Path) -> TlsFiles:
     return new
 
 
-async def status(server: RunningServer[FakeEngine], made: TlsFiles) -> int:
+async def status(server: RunningServer[ReplayEngine], made: TlsFiles) -> int:
     """Return the status of `/health`, requested over a new connection that trusts the authority of `made`."""
     async with api_client(server.url, tls=trust(made)) as http:
         return (await http.get("/health")).status
 
 
-async def test_https_serves_pages_bodies_and_streams(server: RunningServer[FakeEngine], made: TlsFiles) -> None:
+async def test_https_serves_pages_bodies_and_streams(server: RunningServer[ReplayEngine], made: TlsFiles) -> None:
     body = json.dumps({"model": "fake-1", "prompt": "x", "stream": True}) + " " * 100_000
     async with api_client(server.url, tls=trust(made)) as http:
         assert (await http.get("/api/conversations", headers={"Origin": server.url})).status == 200
@@ -71,7 +71,7 @@ async def test_https_serves_pages_bodies_and_streams(server: RunningServer[FakeE
         assert len(server.connections) == 1
 
 
-async def test_login_over_tls_sets_secure_cookie(server: RunningServer[FakeEngine], made: TlsFiles) -> None:
+async def test_login_over_tls_sets_secure_cookie(server: RunningServer[ReplayEngine], made: TlsFiles) -> None:
     _, key = await server.services.administration.create_key("alice", "alice", "user")
     async with api_client(server.url, tls=trust(made)) as http:
         login = await http.post("/api/login", json={"key": key})
@@ -80,7 +80,7 @@ async def test_login_over_tls_sets_secure_cookie(server: RunningServer[FakeEngin
 
 
 async def test_renewed_certificate_is_served_and_streams_continue(
-    server: RunningServer[FakeEngine], made: TlsFiles, context: TlsContext, tmp_path: Path
+    server: RunningServer[ReplayEngine], made: TlsFiles, context: TlsContext, tmp_path: Path
 ) -> None:
     before = shutil.copytree(tmp_path, tmp_path / "before", ignore=lambda *_: ["conversations.db"])
     old = TlsFiles(before / "ca.pem", before / "server.pem", before / "server.key")
@@ -97,7 +97,7 @@ async def test_renewed_certificate_is_served_and_streams_continue(
 
 
 async def test_half_a_renewal_keeps_previous_certificate(
-    server: RunningServer[FakeEngine],
+    server: RunningServer[ReplayEngine],
     made: TlsFiles,
     context: TlsContext,
     tmp_path: Path,
@@ -118,7 +118,7 @@ async def test_half_a_renewal_keeps_previous_certificate(
 
 
 async def test_deleted_certificate_stays_in_use(
-    server: RunningServer[FakeEngine], made: TlsFiles, context: TlsContext
+    server: RunningServer[ReplayEngine], made: TlsFiles, context: TlsContext
 ) -> None:
     made.certificate.unlink()
     context.refresh()
@@ -128,7 +128,7 @@ async def test_deleted_certificate_stays_in_use(
 async def test_watched_files_are_reloaded_automatically(made: TlsFiles, tmp_path: Path) -> None:
     context = TlsContext(CertificateFiles(made.certificate, made.key), check_seconds=0.01)
     context.begin()
-    async with running_server(tmp_path, FakeEngine(), tls=context) as server:
+    async with running_server(tmp_path, ReplayEngine(), tls=context) as server:
         new = renew(made, tmp_path / "new")
         async with asyncio.timeout(20):
             while True:
@@ -142,7 +142,7 @@ async def test_watched_files_are_reloaded_automatically(made: TlsFiles, tmp_path
 
 @pytest.mark.parametrize("sent", [b"", b"\x16\x03", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"])
 async def test_connections_without_handshake_give_way(
-    server: RunningServer[FakeEngine], made: TlsFiles, sent: bytes
+    server: RunningServer[ReplayEngine], made: TlsFiles, sent: bytes
 ) -> None:
     port = int(server.url.rpartition(":")[2])
     writers = []
@@ -157,7 +157,7 @@ async def test_connections_without_handshake_give_way(
 
 
 async def test_handshake_timeout_closes_connection(
-    monkeypatch: pytest.MonkeyPatch, server: RunningServer[FakeEngine]
+    monkeypatch: pytest.MonkeyPatch, server: RunningServer[ReplayEngine]
 ) -> None:
     monkeypatch.setattr(tls_door, "HEAD_SECONDS", 0.1)
     reader, writer = await asyncio.open_connection("127.0.0.1", int(server.url.rpartition(":")[2]))
@@ -185,7 +185,7 @@ def test_unusable_certificate_error_names_the_file(made: TlsFiles, tmp_path: Pat
 
 
 async def test_local_commands_trust_own_certificate(
-    server: RunningServer[FakeEngine], made: TlsFiles, tmp_path: Path
+    server: RunningServer[ReplayEngine], made: TlsFiles, tmp_path: Path
 ) -> None:
     """Connect by IP address, which the certificate does not name, as `ebb chat` and `ebb bench` do."""
     here = {"state-dir": str(tmp_path), "cache-dir": str(tmp_path), "port": server.url.rpartition(":")[2]}

@@ -17,7 +17,8 @@ from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.messages import MessageStore
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 
 pytest_plugins = ["tests.services_fixtures"]
 
@@ -35,7 +36,7 @@ async def asked(services: Services, **params: Any) -> Run:
     return await services.turns.ask(conversation.id, parse_object(NewMessage, {"content": "one", "params": params}))
 
 
-async def test_cut_answer_continues_in_same_message_to_its_end(services: Services, engine: FakeEngine) -> None:
+async def test_cut_answer_continues_in_same_message_to_its_end(services: Services, engine: ReplayEngine) -> None:
     cut = await ended(await asked(services, max_tokens=3))
     run = await services.continuation.go_on(cut.id)
     frames = b"".join([frame async for frame in run.log.follow(0)])
@@ -55,7 +56,7 @@ async def test_continuation_keeps_to_token_limit_of_chat(services: Services) -> 
     assert (answer.content, answer.status) == (" w0 w1 w2 w3 w4 w5", "incomplete")
 
 
-async def test_stopped_answer_continues_and_can_be_stopped_again(services: Services, engine: FakeEngine) -> None:
+async def test_stopped_answer_continues_and_can_be_stopped_again(services: Services, engine: ReplayEngine) -> None:
     engine.hold()
     run = await asked(services)
     for words in (2, 3):
@@ -68,7 +69,7 @@ async def test_stopped_answer_continues_and_can_be_stopped_again(services: Servi
     assert (await ended(run)).content == WHOLE_ANSWER
 
 
-async def test_answer_stopped_before_first_token_starts(services: Services, engine: FakeEngine) -> None:
+async def test_answer_stopped_before_first_token_starts(services: Services, engine: ReplayEngine) -> None:
     engine.hold()
     stopped = await services.turns.cancel((await asked(services)).id)
     run = await services.continuation.go_on(stopped.id)
@@ -77,7 +78,7 @@ async def test_answer_stopped_before_first_token_starts(services: Services, engi
 
 
 @pytest.mark.sqlite_file
-async def test_continued_answer_survives_restart(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_continued_answer_survives_restart(services: Services, engine: ReplayEngine, tmp_path: Path) -> None:
     cut = await ended(await asked(services, max_tokens=3))
     engine.hold()
     run = await services.continuation.go_on(cut.id)
@@ -85,7 +86,7 @@ async def test_continued_answer_survives_restart(services: Services, engine: Fak
     await engine.until_produced(engine.requests[-1], 5)
     await services.host.stop(0)
     await run.ended.wait()
-    host, fresh = EngineHost(), FakeEngine()
+    host, fresh = EngineHost(), ReplayEngine()
     await fresh.start()
     later = await Services.open(tmp_path / "conversations.db", host)
     host.ready(fresh, "identity")
@@ -96,7 +97,7 @@ async def test_continued_answer_survives_restart(services: Services, engine: Fak
     await later.close()
 
 
-async def test_continuation_has_the_form_of_its_answer(services: Services, engine: FakeEngine) -> None:
+async def test_continuation_has_the_form_of_its_answer(services: Services, engine: ReplayEngine) -> None:
     body = {"model": "fake-1", "input": "hi", "max_output_tokens": 2, "text": {"format": {"type": "json_object"}}}
     _, begun = await services.responses.create(parse_object(ResponseRequest, body))
     run = await services.continuation.go_on((await ended(begun)).id)
@@ -105,7 +106,7 @@ async def test_continuation_has_the_form_of_its_answer(services: Services, engin
     assert again == first is not None
 
 
-async def test_only_cut_answer_that_is_not_running_continues(services: Services, engine: FakeEngine) -> None:
+async def test_only_cut_answer_that_is_not_running_continues(services: Services, engine: ReplayEngine) -> None:
     whole = await ended(await asked(services))
     with pytest.raises(ConflictError, match="complete"):
         await services.continuation.go_on(whole.id)
@@ -118,7 +119,7 @@ async def test_only_cut_answer_that_is_not_running_continues(services: Services,
         await services.continuation.go_on(live.answer.id)
 
 
-async def test_one_of_two_concurrent_continuations_wins(services: Services, engine: FakeEngine) -> None:
+async def test_one_of_two_concurrent_continuations_wins(services: Services, engine: ReplayEngine) -> None:
     cut = await ended(await asked(services, max_tokens=3))
     engine.hold()
     outcomes = await asyncio.gather(*(services.continuation.go_on(cut.id) for _ in range(2)), return_exceptions=True)
@@ -134,7 +135,7 @@ async def test_changed_system_prompt_prevents_continuation(services: Services) -
     assert (await services.store.messages.get(cut.id)).status == "incomplete"
 
 
-async def test_continuation_leaves_out_what_its_answer_did(services: Services, engine: FakeEngine) -> None:
+async def test_continuation_leaves_out_what_its_answer_did(services: Services, engine: ReplayEngine) -> None:
     whole = await ended(await asked(services))
     fields = {"content": "two", "left_out": 2, "params": {"max_tokens": 3}}
     cut = await ended(await services.turns.ask(whole.conversation_id, parse_object(NewMessage, fields)))
@@ -143,7 +144,7 @@ async def test_continuation_leaves_out_what_its_answer_did(services: Services, e
     assert engine.requests[-1].prompt == engine.requests[-2].prompt
 
 
-async def test_kv_of_chat_deleted_during_admission_is_erased(services: Services, engine: FakeEngine) -> None:
+async def test_kv_of_chat_deleted_during_admission_is_erased(services: Services, engine: ReplayEngine) -> None:
     cut = await ended(await asked(services, max_tokens=3))
 
     class DeletedMeanwhile(MessageStore):

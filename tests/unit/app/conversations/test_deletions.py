@@ -19,13 +19,13 @@ from app.services import Services
 from app.storage.connection import Connection
 from app.storage.recently_deleted import DeletedMessage
 from engine.errors import ConflictError, NotFoundError
+from engine.testing.replay_engine import ReplayEngine
 from engine.trail import Trail
-from tests.unit.fake_engine import FakeEngine
 
 
 @asynccontextmanager
 async def serving(
-    path: Path, engine: FakeEngine, *, response_days: int = 0, deleted_days: int = 0
+    path: Path, engine: ReplayEngine, *, response_days: int = 0, deleted_days: int = 0
 ) -> AsyncIterator[Services]:
     host = EngineHost()
     services = await Services.open(
@@ -39,12 +39,12 @@ async def serving(
 
 
 @pytest.fixture
-def engine() -> FakeEngine:
-    return FakeEngine()
+def engine() -> ReplayEngine:
+    return ReplayEngine()
 
 
 @pytest.fixture
-async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+async def services(tmp_path: Path, engine: ReplayEngine) -> AsyncIterator[Services]:
     async with serving(tmp_path, engine) as services:
         yield services
 
@@ -78,7 +78,7 @@ async def removed(services: Services, until: float) -> None:
     await services.deletions.remove(until)
 
 
-async def test_deleted_conversation_keeps_its_kv_during_undo_period(services: Services, engine: FakeEngine) -> None:
+async def test_deleted_conversation_keeps_its_kv_during_undo_period(services: Services, engine: ReplayEngine) -> None:
     conversation, answer = await chat(services, "one")
     await services.deletions.delete_conversation(conversation)
     await removed(services, time.time() - UNDO_SECONDS)
@@ -88,7 +88,7 @@ async def test_deleted_conversation_keeps_its_kv_during_undo_period(services: Se
     assert (await ask(services, conversation, "two")).usage is not None
 
 
-async def test_conversation_is_removed_with_its_kv_after_undo_period(services: Services, engine: FakeEngine) -> None:
+async def test_conversation_is_removed_with_its_kv_after_undo_period(services: Services, engine: ReplayEngine) -> None:
     conversation, answer = await chat(services, "one", "two")
     ids = await ids_of(services, answer.id)
     await services.deletions.delete_conversation(conversation)
@@ -100,7 +100,7 @@ async def test_conversation_is_removed_with_its_kv_after_undo_period(services: S
 
 
 async def test_next_process_removes_pending_deletions(tmp_path: Path) -> None:
-    async with serving(tmp_path, FakeEngine()) as services:
+    async with serving(tmp_path, ReplayEngine()) as services:
         conversation, answer = await chat(services, "one")
         ids = await ids_of(services, answer.id)
         await services.deletions.delete_conversation(conversation)
@@ -110,7 +110,7 @@ async def test_next_process_removes_pending_deletions(tmp_path: Path) -> None:
         )
         await services.store.served.tick(0, long_ago, window=UNDO_SECONDS)
         await services.store.served.tick(UNDO_SECONDS, time.time(), window=UNDO_SECONDS)
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
         services.begin()
         [trail] = await engine.until_erased(1)
@@ -126,7 +126,7 @@ async def served(services: Services, seconds: float, wall: float) -> None:
 
 
 @pytest.mark.parametrize("jump", [3600.0, 10 * 365 * 86_400.0])
-async def test_clock_set_forward_removes_nothing_early(services: Services, engine: FakeEngine, jump: float) -> None:
+async def test_clock_set_forward_removes_nothing_early(services: Services, engine: ReplayEngine, jump: float) -> None:
     conversation, _ = await chat(services, "one")
     now = time.time()
     await served(services, 0, now - UNDO_SECONDS)
@@ -152,7 +152,7 @@ async def test_clock_set_back_removes_nothing_early(services: Services) -> None:
 
 
 async def test_nothing_is_removed_before_engine_can_erase(tmp_path: Path) -> None:
-    async with serving(tmp_path, FakeEngine()) as services:
+    async with serving(tmp_path, ReplayEngine()) as services:
         conversation, _ = await chat(services, "one")
         await services.deletions.delete_conversation(conversation)
         await services.store.database.write(
@@ -165,7 +165,7 @@ async def test_nothing_is_removed_before_engine_can_erase(tmp_path: Path) -> Non
     await waiting.close()
 
 
-async def test_deleted_message_loses_kv_that_no_other_branch_shares(services: Services, engine: FakeEngine) -> None:
+async def test_deleted_message_loses_kv_that_no_other_branch_shares(services: Services, engine: ReplayEngine) -> None:
     conversation, first = await chat(services, "one")
     left = await ask(services, conversation, "left " * 20)
     right = await ask(services, conversation, "right " * 20, parent_id=first.id)
@@ -177,7 +177,7 @@ async def test_deleted_message_loses_kv_that_no_other_branch_shares(services: Se
     assert trail.num_shared >= len(await ids_of(services, first.id))
 
 
-async def test_fork_keeps_shared_kv_when_its_source_is_deleted(services: Services, engine: FakeEngine) -> None:
+async def test_fork_keeps_shared_kv_when_its_source_is_deleted(services: Services, engine: ReplayEngine) -> None:
     conversation, answer = await chat(services, "one", "two")
     path = await services.store.messages.path(answer.id)
     fork = await services.store.tree.fork(conversation, path[1].id)
@@ -188,7 +188,7 @@ async def test_fork_keeps_shared_kv_when_its_source_is_deleted(services: Service
     assert await ids_of(services, fork.head_id or "") == shared
 
 
-async def test_deleting_message_cancels_runs_below_it(services: Services, engine: FakeEngine) -> None:
+async def test_deleting_message_cancels_runs_below_it(services: Services, engine: ReplayEngine) -> None:
     conversation, first = await chat(services, "one")
     engine.hold()
     run = await services.turns.ask(conversation, NewMessage(content="two"))
@@ -198,7 +198,7 @@ async def test_deleting_message_cancels_runs_below_it(services: Services, engine
     assert restored.head_id == run.answer.id
 
 
-async def test_deleting_message_keeps_sibling_run(services: Services, engine: FakeEngine) -> None:
+async def test_deleting_message_keeps_sibling_run(services: Services, engine: ReplayEngine) -> None:
     conversation, first = await chat(services, "one")
     engine.hold()
     run = await services.turns.retry(first.id, RetryFields())
@@ -218,7 +218,7 @@ async def test_question_can_be_retried_after_deleting_its_answer(services: Servi
     assert (await services.store.conversations.get(conversation)).head_id == run.answer.id
 
 
-async def test_permanent_delete_removes_hidden_conversation_at_once(services: Services, engine: FakeEngine) -> None:
+async def test_permanent_delete_removes_hidden_conversation_at_once(services: Services, engine: ReplayEngine) -> None:
     conversation, _ = await chat(services, "one")
     await services.deletions.delete_conversation(conversation)
     await services.deletions.delete_conversation(conversation, permanently=True)
@@ -229,7 +229,7 @@ async def test_permanent_delete_removes_hidden_conversation_at_once(services: Se
         await services.deletions.delete_conversation(conversation, permanently=True)
 
 
-async def test_recently_deleted_conversation_loses_kv_and_is_kept(tmp_path: Path, engine: FakeEngine) -> None:
+async def test_recently_deleted_conversation_loses_kv_and_is_kept(tmp_path: Path, engine: ReplayEngine) -> None:
     async with serving(tmp_path, engine, deleted_days=30) as services:
         conversation, answer = await chat(services, "one", "two")
         await chat(services, "one")
@@ -253,7 +253,7 @@ async def test_recently_deleted_conversation_loses_kv_and_is_kept(tmp_path: Path
         assert len(await engine.until_erased(2)) == 2
 
 
-async def test_temporary_conversation_is_removed_after_its_day(services: Services, engine: FakeEngine) -> None:
+async def test_temporary_conversation_is_removed_after_its_day(services: Services, engine: ReplayEngine) -> None:
     conversations = services.store.conversations
     conversation = await conversations.create({"temporary": True})
     answer = await ask(services, conversation.id, "one")
@@ -272,7 +272,7 @@ async def test_temporary_conversation_is_removed_after_its_day(services: Service
     assert not (await conversations.get(kept.id)).temporary
 
 
-async def test_deleted_temporary_conversation_goes_at_next_look(services: Services, engine: FakeEngine) -> None:
+async def test_deleted_temporary_conversation_goes_at_next_look(services: Services, engine: ReplayEngine) -> None:
     conversation = await services.store.conversations.create({"temporary": True})
     await ask(services, conversation.id, "one")
     await services.deletions.delete_conversation(conversation.id)
@@ -283,7 +283,7 @@ async def test_deleted_temporary_conversation_goes_at_next_look(services: Servic
         await services.deletions.restore_conversation(conversation.id)
 
 
-async def test_recently_deleted_conversations_do_not_keep_shared_kv(services: Services, engine: FakeEngine) -> None:
+async def test_recently_deleted_conversations_do_not_keep_shared_kv(services: Services, engine: ReplayEngine) -> None:
     first, _ = await chat(services, "one")
     second, _ = await chat(services, "one")
     await services.deletions.delete_conversation(first)
@@ -293,7 +293,7 @@ async def test_recently_deleted_conversations_do_not_keep_shared_kv(services: Se
     assert (await engine.until_erased(2))[1].num_shared == 0
 
 
-async def test_deleted_conversation_is_removed_after_days_of_serving(tmp_path: Path, engine: FakeEngine) -> None:
+async def test_deleted_conversation_is_removed_after_days_of_serving(tmp_path: Path, engine: ReplayEngine) -> None:
     async with serving(tmp_path, engine, deleted_days=2) as services:
         conversation, _ = await chat(services, "one")
         await services.deletions.delete_conversation(conversation)
@@ -312,7 +312,7 @@ async def test_deleted_conversation_is_removed_after_days_of_serving(tmp_path: P
 
 
 async def test_all_chats_are_deleted_and_removed_with_their_kv(
-    services: Services, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+    services: Services, engine: ReplayEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOOK_SECONDS", 3600)
     services.deletions.begin()
@@ -384,7 +384,7 @@ async def test_deleted_messages_are_listed_in_pages(services: Services) -> None:
     assert (found, after) == ([each.id for each in reversed(answers)], None)
 
 
-async def test_deleted_message_loses_kv_and_is_kept_for_days(tmp_path: Path, engine: FakeEngine) -> None:
+async def test_deleted_message_loses_kv_and_is_kept_for_days(tmp_path: Path, engine: ReplayEngine) -> None:
     async with serving(tmp_path, engine, deleted_days=30) as services:
         conversation, first = await chat(services, "one")
         last = await ask(services, conversation, "two " * 20)
@@ -401,7 +401,7 @@ async def test_deleted_message_loses_kv_and_is_kept_for_days(tmp_path: Path, eng
         assert (await ask(services, conversation, "three")).usage is not None
 
 
-async def test_deleted_message_can_be_removed_at_once(services: Services, engine: FakeEngine) -> None:
+async def test_deleted_message_can_be_removed_at_once(services: Services, engine: ReplayEngine) -> None:
     conversation, answer = await chat(services, "one", "two")
     ids, question = await ids_of(services, answer.id), answer.parent_id or ""
     services.deletions.begin()
@@ -444,7 +444,7 @@ async def test_first_turn_is_deleted_alone_below_left_out_messages(services: Ser
     assert kept[0].parent_id is None
 
 
-async def test_turn_is_not_deleted_alone_while_its_chat_answers(services: Services, engine: FakeEngine) -> None:
+async def test_turn_is_not_deleted_alone_while_its_chat_answers(services: Services, engine: ReplayEngine) -> None:
     conversation, first = await chat(services, "one")
     engine.hold()
     run = await services.turns.ask(conversation, NewMessage(content="two"))

@@ -14,8 +14,8 @@ from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.errors import ReadTimeoutError
 from app.storage.token_index import TokenIndex
+from engine.testing.replay_engine import ReplayEngine
 from engine.trail import Trail
-from tests.unit.fake_engine import FakeEngine
 
 pytest_plugins = ["tests.services_fixtures"]
 
@@ -46,7 +46,7 @@ async def ids_of(services: Services, conversation_id: str) -> list[int]:
     return ids
 
 
-async def erased(services: Services, engine: FakeEngine, conversation_id: str, count: int = 1) -> list[Trail]:
+async def erased(services: Services, engine: ReplayEngine, conversation_id: str, count: int = 1) -> list[Trail]:
     """Delete the conversation, and return the `count` trails that the engine is asked to erase."""
     before = len(engine.erased)
     await services.deletions.delete_conversation(conversation_id, permanently=True)
@@ -57,7 +57,7 @@ def common(one: list[int], other: list[int]) -> int:
     return next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
 
 
-async def test_kv_of_single_conversation_is_erased_completely(services: Services, engine: FakeEngine) -> None:
+async def test_kv_of_single_conversation_is_erased_completely(services: Services, engine: ReplayEngine) -> None:
     conversation = await chat(services, "one", "two")
     ids = await ids_of(services, conversation)
     [first, second] = [request.prompt for request in engine.requests]
@@ -67,7 +67,7 @@ async def test_kv_of_single_conversation_is_erased_completely(services: Services
     assert ids[: len(second)] == list(second)
 
 
-async def test_prefix_shared_with_other_conversations_stays(services: Services, engine: FakeEngine) -> None:
+async def test_prefix_shared_with_other_conversations_stays(services: Services, engine: ReplayEngine) -> None:
     mine = await chat(services, "one", "two")
     nearest, other = await chat(services, "one", "three"), await chat(services, "four")
     await chat(services, "one", system_prompt="Another one. " * 40)
@@ -80,7 +80,7 @@ async def test_prefix_shared_with_other_conversations_stays(services: Services, 
     assert trail.num_shared == common(list(trail.token_ids), await ids_of(services, other))
 
 
-async def test_kv_of_equal_conversations_stays_until_last_is_deleted(services: Services, engine: FakeEngine) -> None:
+async def test_kv_of_equal_conversations_stays_until_last_is_deleted(services: Services, engine: ReplayEngine) -> None:
     one, other = await chat(services, "one", "two"), await chat(services, "one", "two")
     [trail] = await erased(services, engine, one)
     assert trail.num_shared == len(trail.token_ids)
@@ -88,7 +88,7 @@ async def test_kv_of_equal_conversations_stays_until_last_is_deleted(services: S
     assert trail.num_shared == 0
 
 
-async def test_every_branch_is_erased(services: Services, engine: FakeEngine) -> None:
+async def test_every_branch_is_erased(services: Services, engine: ReplayEngine) -> None:
     conversation = await chat(services, "one")
     head = (await services.store.conversations.get(conversation)).head_id
     assert head is not None
@@ -99,7 +99,7 @@ async def test_every_branch_is_erased(services: Services, engine: FakeEngine) ->
     assert sorted(len(trail.ends) for trail in trails) == [1, 2]
 
 
-async def test_prefix_shared_with_inactive_branch_stays(services: Services, engine: FakeEngine) -> None:
+async def test_prefix_shared_with_inactive_branch_stays(services: Services, engine: ReplayEngine) -> None:
     other = await chat(services, "one", "two")
     first = (await services.store.messages.path((await services.store.conversations.get(other)).head_id))[1]
     run = await services.turns.ask(other, parse_object(NewMessage, {"content": "three", "parent_id": first.id}))
@@ -109,7 +109,7 @@ async def test_prefix_shared_with_inactive_branch_stays(services: Services, engi
     assert trail.num_shared == len(trail.token_ids)
 
 
-async def test_longest_shared_prefix_counts_even_without_equal_path(services: Services, engine: FakeEngine) -> None:
+async def test_longest_shared_prefix_counts_even_without_equal_path(services: Services, engine: ReplayEngine) -> None:
     other = await chat(services, "one")
     head = (await services.store.conversations.get(other)).head_id
     assert head is not None
@@ -129,7 +129,7 @@ async def test_conversation_is_deleted_without_engine(tmp_path: Path, services: 
 
 
 async def test_erasure_that_a_tier_misses_is_repeated(
-    services: Services, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+    services: Services, engine: ReplayEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kv_erasure, "FIRST_WAIT", 0.001)
     services.erasure.start()
@@ -140,7 +140,7 @@ async def test_erasure_that_a_tier_misses_is_repeated(
 
 
 async def test_erasure_waits_for_a_database_that_is_away(
-    services: Services, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+    services: Services, engine: ReplayEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kv_erasure, "FIRST_WAIT", 0.001)
     conversation = await chat(services, "one")

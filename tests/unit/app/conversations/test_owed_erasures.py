@@ -22,13 +22,13 @@ from app.storage.owed_erasures import MOST_AT_ONCE, ROW_KEYS
 from app.storage.store import Store
 from cache_tiers.block_key import KEY_BYTES, BlockKey
 from engine.errors import NotFoundError, NotReadyError
-from tests.unit.fake_engine import FakeEngine
+from engine.testing.replay_engine import ReplayEngine
 
 SYSTEM = "You know a lot about rivers, and say it in few words. " * 8
 
 
 @asynccontextmanager
-async def serving(path: Path, engine: FakeEngine | None = None) -> AsyncIterator[Services]:
+async def serving(path: Path, engine: ReplayEngine | None = None) -> AsyncIterator[Services]:
     """Open the services. engine: None while the model is being loaded."""
     host = EngineHost()
     services = await Services.open(path / "conversations.db", host)
@@ -65,7 +65,7 @@ def numbered(count: int) -> list[BlockKey]:
 
 
 async def test_next_process_makes_the_erasure_that_a_tier_missed(tmp_path: Path) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
         await chat(services, "other")
         deleted = await chat(services, "one")
@@ -76,7 +76,7 @@ async def test_next_process_makes_the_erasure_that_a_tier_missed(tmp_path: Path)
         [key] = await owed(services.store)
         _, trail = engine._trails[key]
         assert 0 < trail.num_shared < len(trail.token_ids), "a prefix that another chat shares stays"
-    following = FakeEngine()
+    following = ReplayEngine()
     async with serving(tmp_path, following) as services:
         services.erasure.start()
         await until_nothing_is_owed(services.store)
@@ -87,7 +87,7 @@ async def test_next_process_erases_what_was_not_compared(tmp_path: Path, monkeyp
     async def end(*_: object) -> None:
         """Stand for a process that ends as soon as the messages are gone."""
 
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
         deleted = await chat(services, "one")
         with monkeypatch.context() as ending:
@@ -95,7 +95,7 @@ async def test_next_process_erases_what_was_not_compared(tmp_path: Path, monkeyp
             await services.deletions.delete_conversation(deleted, permanently=True)
         assert await services.store.database.read("SELECT 1 FROM message") == []
         assert len(await owed(services.store)) == 1
-    following = FakeEngine()
+    following = ReplayEngine()
     async with serving(tmp_path, following) as services:
         services.erasure.start()
         await until_nothing_is_owed(services.store)
@@ -103,7 +103,7 @@ async def test_next_process_erases_what_was_not_compared(tmp_path: Path, monkeyp
 
 
 async def test_erasure_that_is_being_compared_is_not_made(tmp_path: Path) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
         services.erasure._comparing.update(await services.store.owed_erasures.add(numbered(1), 0.0))
         assert await services.erasure._make_all(engine)
@@ -111,9 +111,9 @@ async def test_erasure_that_is_being_compared_is_not_made(tmp_path: Path) -> Non
 
 
 async def test_chat_deleted_while_the_model_loads_is_erased_later(tmp_path: Path) -> None:
-    async with serving(tmp_path, FakeEngine()) as services:
+    async with serving(tmp_path, ReplayEngine()) as services:
         deleted = await chat(services, "one")
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path) as services:
         await services.deletions.delete_conversation(deleted, permanently=True)
         services.begin()
@@ -124,7 +124,7 @@ async def test_chat_deleted_while_the_model_loads_is_erased_later(tmp_path: Path
 
 
 async def test_nothing_leaves_while_the_model_loads(tmp_path: Path) -> None:
-    async with serving(tmp_path, FakeEngine()) as services:
+    async with serving(tmp_path, ReplayEngine()) as services:
         kept = await chat(services, "one")
         head = (await services.store.conversations.get(kept)).head_id
         assert head is not None
@@ -135,7 +135,7 @@ async def test_nothing_leaves_while_the_model_loads(tmp_path: Path) -> None:
 
 
 async def test_removal_that_fails_erases_nothing(tmp_path: Path) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
         kept = await chat(services, "one")
         with pytest.raises(NotFoundError):
@@ -148,7 +148,7 @@ async def test_removal_that_fails_erases_nothing(tmp_path: Path) -> None:
 async def test_removal_without_an_answer_of_the_database_erases(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
         kept = await chat(services, "one")
         head = (await services.store.conversations.get(kept)).head_id
@@ -169,7 +169,7 @@ async def test_removal_without_an_answer_of_the_database_erases(
 
 async def test_many_owed_erasures_are_made_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kv_erasure, "FIRST_WAIT", 0.001)
-    keys, engine = numbered(2 * MOST_AT_ONCE * ROW_KEYS + 1), FakeEngine()
+    keys, engine = numbered(2 * MOST_AT_ONCE * ROW_KEYS + 1), ReplayEngine()
     engine.num_unerased = 2
     async with serving(tmp_path, engine) as services:
         await services.store.owed_erasures.add(keys, time.time())
@@ -188,7 +188,7 @@ async def test_many_owed_erasures_are_made_in_batches(tmp_path: Path, monkeypatc
 
 
 async def test_erasure_is_owed_until_tiers_have_dropped_the_blocks(tmp_path: Path) -> None:
-    async with serving(tmp_path, FakeEngine()) as services:
+    async with serving(tmp_path, ReplayEngine()) as services:
         add = services.store.owed_erasures.add
         old, new = numbered(2)
         await add([old], 1000.0)
@@ -198,7 +198,7 @@ async def test_erasure_is_owed_until_tiers_have_dropped_the_blocks(tmp_path: Pat
 
 
 async def test_chats_removed_together_keep_no_kv_of_each_other(tmp_path: Path) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
         await services.deletions.delete_conversations([await chat(services, "one") for _ in range(2)])
         assert await services.deletions.remove_deleted() == 2
@@ -215,7 +215,7 @@ async def test_few_deletions_are_compared_at_once(tmp_path: Path, monkeypatch: p
         await answers.wait()
         await settle(erasure, *given)
 
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
         *first, last = [await chat(services, f"number {number}") for number in range(COMPARED_AT_ONCE + 1)]
         monkeypatch.setattr(KVErasure, "_settle", hang)

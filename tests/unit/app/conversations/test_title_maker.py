@@ -15,31 +15,28 @@ from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
+from engine.testing.answer import ReplayedAnswer
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import FAILING, ReplayEngine
+from engine.testing.script import NumberedWords, Pieces, Script, Token
 from engine.urgency import Urgency
-from tests.unit.fake_chat_format import END, WORDS, text_of
-from tests.unit.fake_engine import FAILING, FakeEngine, FakeStream
 
 pytest_plugins = ["tests.services_fixtures"]
 
 TITLE = "Tides and the moon"
 
 
-class NamingEngine(FakeEngine):
-    """An engine that answers every request for a title with `TITLE`."""
+class TitleOrWords:
+    """Answers to requests for a title are `TITLE`."""
 
-    def _step(self, stream: FakeStream) -> None:
-        words, count = TITLE.split(), len(stream.produced)
-        if stream.keep_kv:
-            super()._step(stream)
-        elif count < len(words):
-            self._say(stream, f" {words[count]}", WORDS + count)
-        else:
-            self._finish(stream, "", (END,), "stop")
+    def next(self, answer: ReplayedAnswer, step: int) -> Token | None:
+        script: Script = NumberedWords() if answer.keep_kv else Pieces([f" {word}" for word in TITLE.split()])
+        return script.next(answer, step)
 
 
 @pytest.fixture
-async def engine() -> AsyncIterator[FakeEngine]:
-    engine = NamingEngine()
+async def engine() -> AsyncIterator[ReplayEngine]:
+    engine = ReplayEngine(TitleOrWords())
     await engine.start()
     yield engine
     await engine.stop(0)
@@ -75,7 +72,7 @@ async def title_of(services: Services, conversation: Conversation) -> tuple[str 
 
 
 async def test_first_answer_is_followed_by_title_of_model(
-    services: Services, engine: FakeEngine, titles: TitleMaker
+    services: Services, engine: ReplayEngine, titles: TitleMaker
 ) -> None:
     conversation, run = await answered(services, "What is a tide?")
     assert await title_of(services, conversation) == ("What is a tide?", "first_message")
@@ -93,7 +90,7 @@ async def test_first_answer_is_followed_by_title_of_model(
 
 
 async def test_title_by_user_is_kept_without_asking_the_model(
-    services: Services, engine: FakeEngine, titles: TitleMaker
+    services: Services, engine: ReplayEngine, titles: TitleMaker
 ) -> None:
     conversation, run = await answered(services, "What is a tide?", title="Mine")
     titles.after(run)
@@ -103,7 +100,7 @@ async def test_title_by_user_is_kept_without_asking_the_model(
 
 
 async def test_title_set_by_user_during_generation_stays(
-    services: Services, engine: FakeEngine, titles: TitleMaker
+    services: Services, engine: ReplayEngine, titles: TitleMaker
 ) -> None:
     conversation, run = await answered(services, "What is a tide?")
     engine.hold()
@@ -116,7 +113,7 @@ async def test_title_set_by_user_during_generation_stays(
 
 
 async def test_later_and_failed_answers_get_no_title(
-    services: Services, engine: FakeEngine, titles: TitleMaker
+    services: Services, engine: ReplayEngine, titles: TitleMaker
 ) -> None:
     conversation, _ = await answered(services, "What is a tide?")
     second = await ask(services, conversation, "And?")
@@ -129,7 +126,7 @@ async def test_later_and_failed_answers_get_no_title(
 
 
 async def test_title_waits_while_a_request_is_served(
-    services: Services, engine: FakeEngine, titles: TitleMaker
+    services: Services, engine: ReplayEngine, titles: TitleMaker
 ) -> None:
     conversation, run = await answered(services, "What is a tide?")
     engine.hold()
@@ -144,7 +141,7 @@ async def test_title_waits_while_a_request_is_served(
     assert (await title_of(services, conversation))[1] == "model"
 
 
-async def test_waiting_titles_share_one_task(services: Services, engine: FakeEngine, titles: TitleMaker) -> None:
+async def test_waiting_titles_share_one_task(services: Services, engine: ReplayEngine, titles: TitleMaker) -> None:
     asked = [await answered(services, "What is a tide?") for _ in range(5)]
     engine.hold()
     await ask(services, await services.store.conversations.create({}), "Busy?")
@@ -160,7 +157,7 @@ async def test_waiting_titles_share_one_task(services: Services, engine: FakeEng
 
 
 async def test_title_is_aborted_for_new_request_and_retried(
-    services: Services, engine: FakeEngine, titles: TitleMaker
+    services: Services, engine: ReplayEngine, titles: TitleMaker
 ) -> None:
     conversation, run = await answered(services, "What is a tide?")
     engine.hold()
@@ -170,7 +167,7 @@ async def test_title_is_aborted_for_new_request_and_retried(
     other = await ask(services, await services.store.conversations.create({}), "Busy?")
     engine.allow(1)
     await engine.until_running(1)
-    assert interrupted.request_id not in engine._live
+    assert interrupted.request_id not in engine.requests_of(interrupted.tenant)
     assert len(interrupted.produced) < len(TITLE.split())
     engine.allow(None)
     await other.ended.wait()
@@ -179,7 +176,7 @@ async def test_title_is_aborted_for_new_request_and_retried(
     assert len(asked_for_titles(engine)) == 2
 
 
-async def test_failed_title_is_not_retried(services: Services, engine: FakeEngine, titles: TitleMaker) -> None:
+async def test_failed_title_is_not_retried(services: Services, engine: ReplayEngine, titles: TitleMaker) -> None:
     conversation, run = await answered(services, "What is a tide?")
     engine.hold()
     titles.after(run)
@@ -192,7 +189,7 @@ async def test_failed_title_is_not_retried(services: Services, engine: FakeEngin
 
 
 async def test_title_maker_survives_deletion_and_server_stop(
-    services: Services, engine: FakeEngine, titles: TitleMaker
+    services: Services, engine: ReplayEngine, titles: TitleMaker
 ) -> None:
     deleted, run = await answered(services, "What is a tide?")
     kept, other = await answered(services, "What is a storm?")
@@ -207,11 +204,13 @@ async def test_title_maker_survives_deletion_and_server_stop(
     assert (await title_of(services, kept))[1] == "first_message"
 
 
-def asked_for_titles(engine: FakeEngine) -> list[FakeStream]:
+def asked_for_titles(engine: ReplayEngine) -> list[ReplayedAnswer]:
     return [stream for stream in engine.requests if not stream.keep_kv]
 
 
-async def test_a_waiting_title_takes_little_memory(services: Services, engine: FakeEngine, titles: TitleMaker) -> None:
+async def test_a_waiting_title_takes_little_memory(
+    services: Services, engine: ReplayEngine, titles: TitleMaker
+) -> None:
     engine.hold()
     await ask(services, await services.store.conversations.create({}), "Busy?")
     waiting = [f"msg_{number}" for number in range(300)]

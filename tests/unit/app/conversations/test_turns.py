@@ -22,8 +22,9 @@ from app.storage.messages import MessageStore
 from app.storage.run_records import RunProgress, StoredLength
 from app.storage.runs import RunStore
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
-from tests.unit.fake_chat_format import END, WINDOW, text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
+from engine.testing.byte_tokenizer import END, text_of
+from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 
 pytest_plugins = ["tests.services_fixtures"]
 
@@ -92,7 +93,7 @@ async def test_question_that_meets_a_deletion_is_refused_by_name(
 
 
 async def test_each_prompt_starts_with_all_tokens_of_former_turns(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     for content in ("one", "two", "three"):
         await answered(services, conversation, content)
@@ -103,7 +104,7 @@ async def test_each_prompt_starts_with_all_tokens_of_former_turns(
 
 
 async def test_cut_answer_is_closed_before_next_question(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     cut = await answered(services, conversation, "one", params={"max_tokens": 3})
     assert (cut.status, cut.finish_reason, cut.content) == ("incomplete", "length", " w0 w1 w2")
@@ -120,7 +121,7 @@ async def test_tokens_of_path_are_stored_exactly(services: Services, conversatio
 
 
 async def test_changed_system_prompt_rerenders_path_once(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     await answered(services, conversation, "one")
     await services.store.conversations.change(conversation.id, {"system_prompt": "Be brief."})
@@ -132,7 +133,7 @@ async def test_changed_system_prompt_rerenders_path_once(
 
 
 async def test_other_model_rerenders_path_and_retry(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     old = await answered(services, conversation, "one")
     services.host.prompt_identity = "another"
@@ -146,7 +147,7 @@ async def test_other_model_rerenders_path_and_retry(
 
 
 async def test_retry_reuses_prompt_and_its_answer_becomes_head(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     first = await answered(services, conversation, "one")
     second = await ended(await services.turns.retry(first.id, RetryFields()))
@@ -158,7 +159,7 @@ async def test_retry_reuses_prompt_and_its_answer_becomes_head(
     assert len({answer.params["seed"] for answer in (first, second, third) if answer.params}) == 3
 
 
-async def test_message_params_override_params_of_conversation(services: Services, engine: FakeEngine) -> None:
+async def test_message_params_override_params_of_conversation(services: Services, engine: ReplayEngine) -> None:
     conversation = await services.store.conversations.create({"params": {"temperature": 0.3, "top_k": 5, "seed": 9}})
     answer = await answered(services, conversation, "one", params={"top_k": 7})
     params = engine.requests[0].params
@@ -171,7 +172,9 @@ async def test_message_params_override_params_of_conversation(services: Services
     )
 
 
-async def test_null_parent_starts_new_root(services: Services, conversation: Conversation, engine: FakeEngine) -> None:
+async def test_null_parent_starts_new_root(
+    services: Services, conversation: Conversation, engine: ReplayEngine
+) -> None:
     await answered(services, conversation, "one")
     fresh = await answered(services, conversation, "other", parent_id=None)
     assert text_of(engine.requests[1].prompt) == "<user\nother><assistant\n"
@@ -179,7 +182,7 @@ async def test_null_parent_starts_new_root(services: Services, conversation: Con
 
 
 async def test_question_after_running_answer_is_a_conflict(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
@@ -217,7 +220,7 @@ async def test_request_rejected_by_engine_is_not_stored(
 
 
 async def test_overload_is_rejected_and_not_stored(tmp_path: Path) -> None:
-    engine, host = FakeEngine(max_waiting=0), EngineHost()
+    engine, host = ReplayEngine(max_waiting=0), EngineHost()
     await engine.start()
     host.ready(engine, "identity")
     services = await Services.open(tmp_path / "full.db", host)
@@ -230,7 +233,7 @@ async def test_overload_is_rejected_and_not_stored(tmp_path: Path) -> None:
 
 
 async def test_turn_that_cannot_be_stored_leaves_no_request(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     class DeletedMeanwhile(MessageStore):
         async def path(self, message_id: str | None) -> list[Message]:
@@ -250,7 +253,7 @@ async def test_turn_that_cannot_be_stored_leaves_no_request(
 
 
 async def test_cancelled_run_keeps_text_and_cancel_is_idempotent(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
@@ -279,7 +282,7 @@ async def test_engine_failure_ends_run_with_error_and_keeps_text(
 
 
 async def test_answer_that_cannot_be_stored_ends_run_with_error(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
@@ -291,7 +294,7 @@ async def test_answer_that_cannot_be_stored_ends_run_with_error(
 
 
 async def test_deleting_a_conversation_ends_its_run(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
@@ -303,7 +306,7 @@ async def test_deleting_a_conversation_ends_its_run(
 
 
 async def test_stopping_server_leaves_runs_and_sends_farewell(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
@@ -322,7 +325,7 @@ async def test_stopping_server_leaves_runs_and_sends_farewell(
 
 
 async def test_follower_is_sent_away_if_only_the_engine_ends_a_run(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
@@ -335,7 +338,9 @@ async def test_follower_is_sent_away_if_only_the_engine_ends_a_run(
     assert b"event: server_restart" in frames[-1]
 
 
-async def test_followers_of_a_stopping_server_are_held_until_dismissed(services: Services, engine: FakeEngine) -> None:
+async def test_followers_of_a_stopping_server_are_held_until_dismissed(
+    services: Services, engine: ReplayEngine
+) -> None:
     runs = RunRegistry(services.store.runs, services.shared_runs, keep_runs=1)
     turns = Turns(services.host, services.store, runs, services.gates.of("local"))
     engine.hold()
@@ -357,7 +362,7 @@ async def test_followers_of_a_stopping_server_are_held_until_dismissed(services:
 
 
 async def test_progress_of_running_answer_is_saved(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     class Watched(RunStore):
         saved = asyncio.Event()
@@ -387,7 +392,7 @@ async def test_progress_of_running_answer_is_saved(
 
 
 async def test_shown_path_has_current_text_of_running_answer(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     engine.hold()
     run = await ask(services, conversation, "one")
@@ -433,7 +438,7 @@ async def test_ended_runs_share_one_timer(services: Services, conversation: Conv
 
 
 async def test_repeated_question_returns_same_run_during_and_after(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     message_id = "msg_0123456789abcdef"
     engine.hold()
@@ -450,7 +455,7 @@ async def test_repeated_question_returns_same_run_during_and_after(
 
 
 async def test_repeated_retry_returns_same_run(
-    services: Services, conversation: Conversation, engine: FakeEngine
+    services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     first = await answered(services, conversation, "one")
     fields = RetryFields(id="msg_0123456789abcdef")

@@ -12,7 +12,7 @@ from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.stats import EngineStats, ReplicaState, RouteStats
-from tests.unit.fake_engine import FakeEngine
+from engine.testing.replay_engine import ReplayEngine
 
 CPU_STATS = CPUTierStats(used_bytes=10, capacity_bytes=100)
 REDIS_STATS = LowerTierStats(REDIS, "ok", used_bytes=5, capacity_bytes=50, stored_blocks=4, loaded_blocks=2)
@@ -24,18 +24,18 @@ def tiers_of(redis: LowerTierStats = REDIS_STATS, cpu: CPUTierStats = CPU_STATS)
 
 
 @pytest.fixture
-def engine() -> FakeEngine:
-    engine = FakeEngine()
+def engine() -> ReplayEngine:
+    engine = ReplayEngine()
     engine.tier_notes = {"redis": ""}
     return engine
 
 
-def stats_of(engine: FakeEngine) -> EngineStats:
+def stats_of(engine: ReplayEngine) -> EngineStats:
     """Build statistics with tiers. A block has 1,000 bytes."""
     return replace(engine.stats(), tiers=tiers_of(), asked_tokens=Counter(device=100, cpu=40, redis=20))
 
 
-def test_rates_are_per_second_and_hit_rates_over_a_minute(engine: FakeEngine) -> None:
+def test_rates_are_per_second_and_hit_rates_over_a_minute(engine: ReplayEngine) -> None:
     before = stats_of(engine)
     after = replace(
         before,
@@ -68,7 +68,7 @@ def test_rates_are_per_second_and_hit_rates_over_a_minute(engine: FakeEngine) ->
     }
 
 
-def test_batch_size_is_mean_of_steps_since_last_sample(engine: FakeEngine) -> None:
+def test_batch_size_is_mean_of_steps_since_last_sample(engine: ReplayEngine) -> None:
     stats = stats_of(engine)
     first = Reading.of(stats, 10.0)
     for size in (2, 3):
@@ -80,7 +80,7 @@ def test_batch_size_is_mean_of_steps_since_last_sample(engine: FakeEngine) -> No
     assert sample_of(engine, stats, later, later, later)["batch_size"] is None
 
 
-def test_restarted_redis_gives_no_negative_rate(engine: FakeEngine) -> None:
+def test_restarted_redis_gives_no_negative_rate(engine: ReplayEngine) -> None:
     before = replace(stats_of(engine), tiers=tiers_of(replace(REDIS_STATS, evicted_blocks=9)))
     after = stats_of(engine)
     sample = sample_of(engine, after, Reading.of(after, 2.0), Reading.of(before, 1.0), Reading.of(before, 1.0))
@@ -88,7 +88,7 @@ def test_restarted_redis_gives_no_negative_rate(engine: FakeEngine) -> None:
 
 
 @pytest.mark.parametrize(("left", "breaker"), [(0.4, "open"), (0.0, "half-open")])
-def test_unavailable_redis_is_shown_with_its_breaker(engine: FakeEngine, left: float, breaker: str) -> None:
+def test_unavailable_redis_is_shown_with_its_breaker(engine: ReplayEngine, left: float, breaker: str) -> None:
     redis = replace(REDIS_STATS, state="connection refused", retry_seconds=left)
     away = replace(stats_of(engine), tiers=tiers_of(redis))
     now = Reading.of(away, 1.0)
@@ -97,7 +97,7 @@ def test_unavailable_redis_is_shown_with_its_breaker(engine: FakeEngine, left: f
     assert "connection refused" in sample["tiers"]["redis"]["state"]
 
 
-def test_disabled_tier_has_only_its_state(engine: FakeEngine) -> None:
+def test_disabled_tier_has_only_its_state(engine: ReplayEngine) -> None:
     engine.tier_notes = {"redis": "off: no redis-server"}
     stats = engine.stats()
     now = Reading.of(stats, 1.0)
@@ -106,7 +106,7 @@ def test_disabled_tier_has_only_its_state(engine: FakeEngine) -> None:
     assert sample["breaker"] is None
 
 
-def test_sample_names_tenants_of_device_and_cpu_memory(engine: FakeEngine) -> None:
+def test_sample_names_tenants_of_device_and_cpu_memory(engine: ReplayEngine) -> None:
     stats = replace(stats_of(engine), device_tenants={"a": 1000}, cpu_tenants={"a": 2000, "(others)": 5})
     reading = Reading.of(stats, 10.0)
     tiers = sample_of(engine, stats, reading, reading, reading)["tiers"]
@@ -115,7 +115,7 @@ def test_sample_names_tenants_of_device_and_cpu_memory(engine: FakeEngine) -> No
     assert tiers["redis"]["tenants"] == {}
 
 
-def test_tier_that_is_on_has_every_field(engine: FakeEngine) -> None:
+def test_tier_that_is_on_has_every_field(engine: ReplayEngine) -> None:
     stats = stats_of(engine)
     reading = Reading.of(stats, 10.0)
     tiers = sample_of(engine, stats, reading, reading, reading)["tiers"]
@@ -125,7 +125,7 @@ def test_tier_that_is_on_has_every_field(engine: FakeEngine) -> None:
     )
 
 
-def test_replicas_and_routes_are_those_of_the_fleet(engine: FakeEngine) -> None:
+def test_replicas_and_routes_are_those_of_the_fleet(engine: ReplayEngine) -> None:
     def fleet(reasons: dict[str, int], *waits: float) -> EngineStats:
         predicted, seen = Histogram.of_seconds(), Histogram.of_seconds()
         for wait in waits:

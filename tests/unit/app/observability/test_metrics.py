@@ -22,7 +22,7 @@ from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.executor.workers import WorkersState
 from engine.stats import EngineStats, ReplicaState, RouteStats
-from tests.unit.fake_engine import FakeEngine
+from engine.testing.replay_engine import ReplayEngine
 
 DOCS = Path(__file__).parents[4] / "docs"
 ADDED_BY_PROMETHEUS = {"instance", "job", "le"}
@@ -30,7 +30,7 @@ NOT_IN_DASHBOARD = {"ebb_kv_block_bytes"}
 """Metrics that are constant while a server runs."""
 
 
-class EngineWithEverything(FakeEngine):
+class EngineWithEverything(ReplayEngine):
     """An engine with all tiers enabled, and with a value for every counter."""
 
     def stats(self) -> EngineStats:

@@ -12,12 +12,12 @@ from app.prompts.prefix_rules import STABLE
 from app.prompts.tool_offer import ToolOffer
 from app.storage.store import Store
 from cache_tiers.owners import Owners
+from engine.testing.replay_engine import ReplayEngine
 from models.chat_format import Message
 from models.thinking import ThinkingMode
 from tests.sizes import Size
-from tests.unit.fake_engine import FakeEngine
 
-ENGINE = FakeEngine()
+ENGINE = ReplayEngine()
 TOOLS = ["weather", "time", "news"]
 
 

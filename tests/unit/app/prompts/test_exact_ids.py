@@ -14,8 +14,8 @@ from tokenizers.normalizers import Sequence as Normalizers
 
 from app.prompts.exact_ids import exact_ids
 from engine.detokenizer import Detokenizer, StopStrings
+from engine.testing.byte_tokenizer import END, WORDS, ByteTokenizer
 from models.tokenizer import Tokenizer
-from tests.unit.fake_chat_format import END, WORDS, FakeTokenizer
 
 W0, W1, W2 = WORDS, WORDS + 1, WORDS + 2
 SMILE = list("🙂".encode())
@@ -37,14 +37,14 @@ SMILE = list("🙂".encode())
     ],
 )
 def test_produced_ids_are_kept_up_to_the_cut(produced: list[int], text: str, ids: list[int]) -> None:
-    assert exact_ids(FakeTokenizer(), produced, text) == ids
+    assert exact_ids(ByteTokenizer(), produced, text) == ids
 
 
 def test_mark_after_reasoning_has_no_exact_ids() -> None:
     marks = {END: b"[CALL]"}
-    assert exact_ids(FakeTokenizer(), [W0, END, W1], " w0[CALL] w1", marks) == [W0, END, W1]
-    assert exact_ids(FakeTokenizer(), [W2, W0, END, W1], " w0[CALL] w1", marks) is None
-    assert exact_ids(FakeTokenizer(), [W2, W0], " w0", marks) is not None
+    assert exact_ids(ByteTokenizer(), [W0, END, W1], " w0[CALL] w1", marks) == [W0, END, W1]
+    assert exact_ids(ByteTokenizer(), [W2, W0, END, W1], " w0[CALL] w1", marks) is None
+    assert exact_ids(ByteTokenizer(), [W2, W0], " w0", marks) is not None
 
 
 BYTES = st.sampled_from([W0, W1, W2, *SMILE, *b"abc \n", *"é".encode(), 0xFF])
@@ -52,7 +52,7 @@ BYTES = st.sampled_from([W0, W1, W2, *SMILE, *b"abc \n", *"é".encode(), 0xFF])
 
 @given(st.lists(BYTES, max_size=30), st.lists(st.text("abc w01", min_size=1, max_size=3), max_size=2))
 def test_exact_ids_decode_to_shown_text(produced: list[int], stop: list[str]) -> None:
-    detokenizer, stops = Detokenizer(FakeTokenizer().token_bytes), StopStrings(tuple(stop))
+    detokenizer, stops = Detokenizer(ByteTokenizer().token_bytes), StopStrings(tuple(stop))
     text = ""
     for count, id_ in enumerate(produced, 1):
         shown, met = stops.push(detokenizer.push(id_))
@@ -62,9 +62,9 @@ def test_exact_ids_decode_to_shown_text(produced: list[int], stop: list[str]) ->
             break
     else:
         text += stops.flush()
-    ids = exact_ids(FakeTokenizer(), produced, text)
+    ids = exact_ids(ByteTokenizer(), produced, text)
     assert ids is not None
-    reader = Detokenizer(FakeTokenizer().token_bytes)
+    reader = Detokenizer(ByteTokenizer().token_bytes)
     assert "".join(map(reader.push, ids)) == text
     assert reader.is_between_characters
 
@@ -95,7 +95,7 @@ def test_tokenized_rest_gets_no_leading_space() -> None:
         assert b"".join(map(tokenizer.token_bytes, ids)) == text.encode()
 
 
-class WithoutLetters(FakeTokenizer):
+class WithoutLetters(ByteTokenizer):
     def encode(self, text: str, *, special: bool) -> list[int]:
         return [W0] * len(text)
 

@@ -22,12 +22,13 @@ from app.tenants.gate import TenantGate, TenantGates
 from app.tenants.limits import NO_LIMITS
 from cache_tiers.owners import Owners
 from engine.errors import InvalidRequestError
+from engine.testing.byte_chat_format import REFUSED, ByteChatFormat
+from engine.testing.byte_tokenizer import END, START, WORDS, text_of
+from engine.testing.replay_engine import ReplayEngine
 from models.chat_format import Message
 from models.errors import ChatFormatError
 from models.thinking import MarkedThinking
 from tests.sizes import Size
-from tests.unit.fake_chat_format import END, REFUSED, START, WORDS, FakeChatFormat, text_of
-from tests.unit.fake_engine import FakeEngine
 
 WHOLE = [WORDS, WORDS + 1, END]
 """Produced ids of the text " w0 w1", which the tokenizer encodes to six other ids."""
@@ -39,7 +40,7 @@ def gate_of(tenant: str) -> TenantGate:
 
 @dataclass(frozen=True)
 class Chats:
-    engine: FakeEngine
+    engine: ReplayEngine
     prompts: WholePrompts
     memory: AnswerMemory
 
@@ -57,7 +58,7 @@ class Chats:
 
 @asynccontextmanager
 async def chats_in(folder: Path) -> AsyncIterator[Chats]:
-    engine, host = FakeEngine(), EngineHost()
+    engine, host = ReplayEngine(), EngineHost()
     host.ready(engine, "identity")
     store = await Store.open(folder / "conversations.db")
     memory = AnswerMemory(store.answers, Owners(), save_seconds=0)
@@ -88,7 +89,7 @@ async def test_next_prompt_starts_with_former_prompt_and_answer(chats: Chats) ->
     for turn in range(3, 6):
         prompt = await chats.prompt(*messages)
         assert prompt.ids[: len(before)] == before
-        assert text_of(prompt.ids) == text_of(FakeChatFormat().render(messages))
+        assert text_of(prompt.ids) == text_of(ByteChatFormat().render(messages))
         before = await chats.answered(*messages)
         messages += [said(), user(str(turn))]
 
@@ -104,7 +105,7 @@ async def test_answers_belong_to_tenant_of_prompt(chats: Chats) -> None:
 async def test_changed_answer_is_tokenized_and_next_one_is_known(chats: Chats, changed: str) -> None:
     await chats.answered(user("one"))
     messages = [user("one"), said(changed), user("two")]
-    assert (await chats.prompt(*messages)).ids == FakeChatFormat().render(messages)
+    assert (await chats.prompt(*messages)).ids == ByteChatFormat().render(messages)
     before = await chats.answered(*messages)
     prompt = await chats.prompt(*messages, said(), user("three"))
     assert prompt.ids[: len(before)] == before
@@ -140,12 +141,12 @@ async def test_first_ids_of_equal_text_stay(chats: Chats) -> None:
 async def test_other_tenant_or_template_does_not_know_answer(chats: Chats, tmp_path: Path) -> None:
     messages = [user("one"), said(), user("two")]
     before = await chats.answered(user("one"))
-    assert (await chats.prompt(*messages, tenant="other")).ids == FakeChatFormat().render(messages)
+    assert (await chats.prompt(*messages, tenant="other")).ids == ByteChatFormat().render(messages)
     assert (await chats.prompt(*messages)).ids[: len(before)] == before
     host = EngineHost()
     host.ready(chats.engine, "another identity")
     prompt = await WholePrompts(host, chats.memory).prompt(gate_of("local"), chats.engine, messages, param="messages")
-    assert prompt.ids == FakeChatFormat().render(messages)
+    assert prompt.ids == ByteChatFormat().render(messages)
 
 
 async def test_answer_is_known_after_restart(tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ async def test_template_that_cannot_extend_renders_everything(chats: Chats, monk
         raise ChatFormatError("not here")
 
     monkeypatch.setattr(chats.engine.chat_format, "extend", refuse)
-    assert (await chats.prompt(*messages)).ids == FakeChatFormat().render(messages)
+    assert (await chats.prompt(*messages)).ids == ByteChatFormat().render(messages)
 
 
 async def test_template_error_names_field_of_client(chats: Chats) -> None:
@@ -194,7 +195,7 @@ async def test_answers_are_known_while_a_removed_line_changes(chats: Chats, leng
         messages += [said(), user(str(turn))]
         prompt = await chats.prompt(system(str(turn)), *messages)
         assert prompt.ids[: len(before)] == before
-        assert text_of(prompt.ids) == text_of(FakeChatFormat().render([Message("system", "You are brief."), *messages]))
+        assert text_of(prompt.ids) == text_of(ByteChatFormat().render([Message("system", "You are brief."), *messages]))
         assert prompt.lines.removed == ("claude-code-billing-header",)
         before = await chats.answered(system(str(turn)), *messages)
 
@@ -226,7 +227,7 @@ def test_prompt_without_memory_is_rendered_by_template(size: Size) -> None:
         with TemporaryDirectory() as folder:
             async with chats_in(Path(folder)) as chats:
                 for messages in lists:
-                    assert (await chats.prompt(*messages)).ids == FakeChatFormat().render(messages)
+                    assert (await chats.prompt(*messages)).ids == ByteChatFormat().render(messages)
 
     @given(st.lists(LISTS, min_size=1, max_size=5))
     @settings(max_examples=size.pick(small=5, full=15), deadline=None)
@@ -251,7 +252,7 @@ def test_prompt_says_what_was_sent_and_starts_with_known_ids(
             async with chats_in(Path(folder)) as chats:
                 for produced, ends, action, place in turns:
                     prompt = await chats.prompt(*messages)
-                    assert text_of(prompt.ids) == text_of(FakeChatFormat().render(messages))
+                    assert text_of(prompt.ids) == text_of(ByteChatFormat().render(messages))
                     before = known.get(tuple(messages[:-1]), [])
                     assert prompt.ids[: len(before)] == before
                     ids = await chats.answered(*messages, ids=[*produced, *[END] * ends], text=text_of(produced))

@@ -4,8 +4,8 @@ from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.prompts.thinking import note_vain_budget, preferred_mode, required_mode
 from app.schemas.parsing import parse_object
 from engine.errors import InvalidRequestError
+from engine.testing.replay_engine import ReplayEngine
 from models.thinking import PANGU_SUFFIXES, MarkedThinking, ThinkingMode
-from tests.unit.fake_engine import FakeEngine
 
 PANGU = MarkedThinking(1, 2, PANGU_SUFFIXES)
 SWITCHED = MarkedThinking(1, 2, {"slow": "", "off": ""})
@@ -13,8 +13,8 @@ EFFORTS = MarkedThinking(1, 2, {"slow": "", "auto": ""})
 ALWAYS = MarkedThinking(1, 2, {"slow": ""})
 
 
-def engine(thinking: MarkedThinking | None) -> FakeEngine:
-    made = FakeEngine()
+def engine(thinking: MarkedThinking | None) -> ReplayEngine:
+    made = ReplayEngine()
     made.chat_format.thinking = thinking
     return made
 

@@ -12,13 +12,13 @@ from app.prompts.tokenization import LONG_TEXT, to_ids
 from app.tenants.gate import TenantGate, TenantGates
 from app.tenants.limits import NO_LIMITS, LimitReachedError, TenantLimits
 from engine.errors import InvalidRequestError
+from engine.testing.replay_engine import ReplayEngine
 from models.errors import TextTooLongError
-from tests.unit.fake_engine import FakeEngine
 
 
 @pytest.fixture
 def engine() -> Backend:
-    return FakeEngine()
+    return ReplayEngine()
 
 
 def gates_of(limits: TenantLimits = NO_LIMITS) -> Callable[[str], TenantGate]:

@@ -10,7 +10,7 @@ import pytest
 
 from app.host.engine_host import EngineHost
 from app.runs.live_feed import KEPT, LiveFeed
-from tests.unit.fake_engine import FakeEngine
+from engine.testing.replay_engine import ReplayEngine
 
 
 class Clock:
@@ -40,7 +40,7 @@ class Clock:
 
 class Rig:
     def __init__(self) -> None:
-        self.engine = FakeEngine()
+        self.engine = ReplayEngine()
         self.host = EngineHost()
         self.host.ready(self.engine, "identity")
         self.clock = Clock()

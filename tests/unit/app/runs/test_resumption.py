@@ -22,8 +22,10 @@ from app.schemas.parsing import parse_object
 from app.services import Services
 from engine.errors import NotReadyError, OverloadedError
 from engine.generate_request import GenerateRequest
-from tests.unit.app.conversations.test_title_maker import TITLE, NamingEngine
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
+from engine.testing.answer import ReplayedAnswer
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
+from tests.unit.app.conversations.test_title_maker import TITLE, TitleOrWords
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 
@@ -31,7 +33,7 @@ WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 @dataclass(frozen=True)
 class Process:
     services: Services
-    engine: FakeEngine
+    engine: ReplayEngine
 
     def ready(self) -> None:
         self.services.host.ready(self.engine, "identity")
@@ -61,10 +63,10 @@ def path(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def process(
-    path: Path, engine: FakeEngine | None = None, *, ready: bool = True, model_titles: bool = False
+    path: Path, engine: ReplayEngine | None = None, *, ready: bool = True, model_titles: bool = False
 ) -> AsyncIterator[Process]:
     services = await Services.open(path, EngineHost(), model_titles=model_titles)
-    made = Process(services, engine or FakeEngine())
+    made = Process(services, engine or ReplayEngine())
     await made.engine.start()
     if ready:
         made.ready()
@@ -97,7 +99,7 @@ async def test_interrupted_answer_continues_and_ends_as_without_stop(path: Path)
 async def test_resumed_first_answer_is_followed_by_title(path: Path) -> None:
     async with process(path) as first:
         run = await first.interrupted(3, content="What is a tide?")
-    async with process(path, NamingEngine(), ready=False, model_titles=True) as second:
+    async with process(path, ReplayEngine(TitleOrWords()), ready=False, model_titles=True) as second:
         assert await titled(second, run) == TITLE
 
 
@@ -181,23 +183,23 @@ async def answered_without_title(process: Process) -> Run:
 
 
 async def test_title_due_at_kill_is_made_by_next_process(path: Path) -> None:
-    async with process(path, NamingEngine(), model_titles=True) as first:
+    async with process(path, ReplayEngine(TitleOrWords()), model_titles=True) as first:
         run = await answered_without_title(first)
         path = after_kill(path)
-    async with process(path, NamingEngine(), ready=False, model_titles=True) as second:
+    async with process(path, ReplayEngine(TitleOrWords()), ready=False, model_titles=True) as second:
         assert await titled(second, run) == TITLE
 
 
 async def test_title_cut_by_stop_is_made_by_next_process(path: Path) -> None:
-    async with process(path, NamingEngine(), model_titles=True) as first:
+    async with process(path, ReplayEngine(TitleOrWords()), model_titles=True) as first:
         run = await answered_without_title(first)
-    async with process(path, NamingEngine(), model_titles=True) as second:
+    async with process(path, ReplayEngine(TitleOrWords()), model_titles=True) as second:
         assert second.services.titles is not None
         second.services.titles._poll_seconds = 0.001
         second.engine.hold()
         await second.engine.until_running(1)
         await second.services.host.stop(0)
-    async with process(path, NamingEngine(), ready=False, model_titles=True) as third:
+    async with process(path, ReplayEngine(TitleOrWords()), ready=False, model_titles=True) as third:
         assert await titled(third, run) == TITLE
 
 
@@ -208,7 +210,7 @@ async def killed_in_its_place(path: Path, run: Run, *, tokens: int = 0) -> Path:
         dying.ready()
         await dying.engine.until_running(1)
         [stream] = dying.engine.requests
-        dying.engine.give_place(stream)
+        stream.take_place()
         if tokens:
             before = len(stream.produced)
             dying.engine.allow(tokens)
@@ -264,7 +266,7 @@ async def test_orderly_stops_do_not_count_as_deaths(path: Path) -> None:
             stopping.engine.hold()
             stopping.ready()
             await stopping.engine.until_running(1)
-            stopping.engine.give_place(stopping.engine.requests[0])
+            stopping.engine.requests[0].take_place()
     async with process(path) as last:
         assert (await end_of(last.run(run.id))).content == WHOLE_ANSWER
 
@@ -286,7 +288,7 @@ async def test_broken_engine_counts_as_death(path: Path) -> None:
             broken.engine.hold()
             broken.ready()
             await broken.engine.until_running(1)
-            broken.engine.give_place(broken.engine.requests[0])
+            broken.engine.requests[0].take_place()
             broken.engine.give_up("its step hung")
     async with process(path) as last:
         assert (await end_of(last.run(run.id))).status == "incomplete"
@@ -329,10 +331,10 @@ async def test_form_is_compiled_again_before_resuming(path: Path) -> None:
 
 
 async def test_full_queue_delays_resumption_without_loss(path: Path) -> None:
-    class FullAtFirst(FakeEngine):
+    class FullAtFirst(ReplayEngine):
         refused = 0
 
-        async def generate(self, request: GenerateRequest) -> list[FakeStream]:
+        async def generate(self, request: GenerateRequest) -> list[ReplayedAnswer]:
             self.refused += 1
             if self.refused < 3:
                 raise OverloadedError("too many requests are waiting", retry_after=0)
@@ -345,10 +347,10 @@ async def test_full_queue_delays_resumption_without_loss(path: Path) -> None:
 
 
 async def test_server_stopped_before_resuming_leaves_run_to_the_next(path: Path) -> None:
-    class Stopping(FakeEngine):
+    class Stopping(ReplayEngine):
         asked = asyncio.Event()
 
-        async def generate(self, request: GenerateRequest) -> list[FakeStream]:
+        async def generate(self, request: GenerateRequest) -> list[ReplayedAnswer]:
             self.asked.set()
             raise NotReadyError("the engine is stopping")
 
@@ -375,7 +377,7 @@ async def test_run_can_be_cancelled_before_engine_is_ready(path: Path) -> None:
     assert (answer.status, answer.content) == ("cancelled", " w0 w1")
 
 
-class Admitting(FakeEngine):
+class Admitting(ReplayEngine):
     """Engine that admits requests only once it `admits`."""
 
     def __init__(self) -> None:
@@ -383,7 +385,7 @@ class Admitting(FakeEngine):
         self.asked, self.admits = asyncio.Event(), asyncio.Event()
         self.dropped, self.aborted = asyncio.Event(), asyncio.Event()
 
-    async def generate(self, request: GenerateRequest) -> list[FakeStream]:
+    async def generate(self, request: GenerateRequest) -> list[ReplayedAnswer]:
         self.asked.set()
         try:
             await self.admits.wait()

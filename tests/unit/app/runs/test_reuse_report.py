@@ -9,7 +9,7 @@ from app.prompts.earlier_prompts import Earlier, Known
 from app.runs.reuse_report import reuse_report, stored_reuse
 from cache_tiers.tier import BLOCK_TTL_SECONDS
 from engine.outputs import KnownPrefix, Reuse
-from tests.unit.fake_chat_format import FakeTokenizer
+from engine.testing.byte_tokenizer import ByteTokenizer
 
 NOW = 1_000_000_000.0
 GONE = {"cause": "evicted", "detail": "no longer in Redis", "gone_from": ["device", "cpu", "redis"]}
@@ -24,7 +24,7 @@ def answer(reuse: dict[str, Any] | None, *, completion_tokens: int = 3) -> Messa
 
 def cause(message: Message, known: Known) -> str | None:
     earlier = Earlier(None, known, prompt_changed=False)
-    report = reuse_report(message, earlier, None, FakeTokenizer(), block_size=64)
+    report = reuse_report(message, earlier, None, ByteTokenizer(), block_size=64)
     assert report["explanation"].endswith(".")
     return report["cause"]
 
@@ -50,7 +50,7 @@ def test_kv_of_other_bits_is_not_reported_as_evicted(earlier: str | None, expect
     known = Known(192, 192, kv_fingerprint=earlier)
     for end in (GONE, None):
         message = answer({"until": 0, "known": 0, "end": end, "kv": "5678abcd"})
-        report = reuse_report(message, Earlier(None, known, False), None, FakeTokenizer(), block_size=64)
+        report = reuse_report(message, Earlier(None, known, False), None, ByteTokenizer(), block_size=64)
         assert report["cause"] == expected
         assert says in report["explanation"] or end is None
     stored_by_an_earlier_version = answer({"until": 0, "known": 0, "end": GONE})
@@ -79,6 +79,6 @@ def test_answer_that_never_ran_has_no_cause() -> None:
 
 def test_running_answer_has_no_receipt_yet() -> None:
     running = Message("m", "c", "q", "assistant", "", "in_progress", NOW, run_id="run")
-    report = reuse_report(running, Earlier(None, Known(), False), None, FakeTokenizer(), block_size=64)
+    report = reuse_report(running, Earlier(None, Known(), False), None, ByteTokenizer(), block_size=64)
     assert (report["receipt"], report["cause"]) == (None, None)
     assert "not ended" in report["explanation"]

@@ -21,7 +21,8 @@ from app.services import Services
 from app.storage.connection import Connection
 from app.storage.errors import ConstraintError
 from engine.errors import OutageError
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 
 pytest_plugins = ["tests.services_fixtures"]
 
@@ -43,7 +44,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-async def ended_under_lock(services: Services, engine: FakeEngine, path: Path) -> Run:
+async def ended_under_lock(services: Services, engine: ReplayEngine, path: Path) -> Run:
     """Run a question to its end while the database is locked. Return the ended run."""
     engine.hold()
     conversation = await services.store.conversations.create({})
@@ -61,7 +62,7 @@ async def ended(services: Services) -> Run:
     return run
 
 
-async def held_after_three_tokens(services: Services, engine: FakeEngine) -> Run:
+async def held_after_three_tokens(services: Services, engine: ReplayEngine) -> Run:
     engine.hold()
     conversation = await services.store.conversations.create({})
     run = await services.turns.ask(conversation.id, NewMessage(content="one"))
@@ -75,7 +76,7 @@ async def stored(services: Services, run: Run) -> Message:
 
 
 async def test_refused_end_is_announced_and_text_stays_readable(
-    services: Services, engine: FakeEngine, tmp_path: Path
+    services: Services, engine: ReplayEngine, tmp_path: Path
 ) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     frames = [frame async for frame in run.log.follow(0)]
@@ -88,7 +89,7 @@ async def test_refused_end_is_announced_and_text_stays_readable(
 
 
 async def test_refused_end_is_stored_after_lock_is_released(
-    services: Services, engine: FakeEngine, tmp_path: Path
+    services: Services, engine: ReplayEngine, tmp_path: Path
 ) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     retrying = services.runs._unstored._task
@@ -101,7 +102,7 @@ async def test_refused_end_is_stored_after_lock_is_released(
     assert await services.store.runs.unfinished() == []
 
 
-async def test_pages_learn_when_refused_end_is_stored(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_pages_learn_when_refused_end_is_stored(services: Services, engine: ReplayEngine, tmp_path: Path) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     conversation_id = run.answer.conversation_id
     with services.changes.followed("local") as follower:
@@ -121,7 +122,7 @@ async def limit_pages(services: Services, pages: int | None) -> None:
     await services.store.database.write(limit)
 
 
-async def test_end_refused_by_full_disk_is_stored_later(services: Services, engine: FakeEngine) -> None:
+async def test_end_refused_by_full_disk_is_stored_later(services: Services, engine: ReplayEngine) -> None:
     engine.hold()
     conversation = await services.store.conversations.create({})
     # The question fills its page, so the end of the answer needs a new page.
@@ -138,7 +139,7 @@ async def test_end_refused_by_full_disk_is_stored_later(services: Services, engi
     assert await stored(services, run) == run.answer
 
 
-async def test_chat_is_usable_before_end_is_stored(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_chat_is_usable_before_end_is_stored(services: Services, engine: ReplayEngine, tmp_path: Path) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     next_run = await services.turns.ask(run.answer.conversation_id, NewMessage(content="two"))
     assert next_run.answer.parent_id is not None
@@ -147,7 +148,7 @@ async def test_chat_is_usable_before_end_is_stored(services: Services, engine: F
     assert (await stored(services, next_run)).status == "complete"
 
 
-async def test_retry_stores_refused_end_first(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_retry_stores_refused_end_first(services: Services, engine: ReplayEngine, tmp_path: Path) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     again = await services.turns.retry(run.answer.id, RetryFields())
     await again.ended.wait()
@@ -155,7 +156,7 @@ async def test_retry_stores_refused_end_first(services: Services, engine: FakeEn
     assert await stored(services, run) == run.answer
 
 
-async def test_cut_answer_continues_after_refused_end(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_cut_answer_continues_after_refused_end(services: Services, engine: ReplayEngine, tmp_path: Path) -> None:
     run = await held_after_three_tokens(services, engine)
     with locked(tmp_path):
         await services.runs.cancel(run.id, "local")
@@ -166,7 +167,7 @@ async def test_cut_answer_continues_after_refused_end(services: Services, engine
     assert continued.answer.content == WHOLE_ANSWER
 
 
-async def test_cancel_is_confirmed_once_it_is_stored(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_cancel_is_confirmed_once_it_is_stored(services: Services, engine: ReplayEngine, tmp_path: Path) -> None:
     run = await held_after_three_tokens(services, engine)
     with locked(tmp_path), pytest.raises(OutageError, match="lock"):
         await services.turns.cancel(run.id)
@@ -176,7 +177,7 @@ async def test_cancel_is_confirmed_once_it_is_stored(services: Services, engine:
 
 
 async def test_question_is_refused_while_database_is_locked(
-    services: Services, engine: FakeEngine, tmp_path: Path
+    services: Services, engine: ReplayEngine, tmp_path: Path
 ) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     asked = len(engine.requests)
@@ -185,13 +186,17 @@ async def test_question_is_refused_while_database_is_locked(
     assert len(engine.requests) == asked
 
 
-async def test_cancel_after_refused_end_returns_answer(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_cancel_after_refused_end_returns_answer(
+    services: Services, engine: ReplayEngine, tmp_path: Path
+) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     cancelled = await services.turns.cancel(run.id)
     assert (cancelled.status, cancelled.content) == ("complete", WHOLE_ANSWER)
 
 
-async def test_run_with_unstored_end_outlives_retention(services: Services, engine: FakeEngine, tmp_path: Path) -> None:
+async def test_run_with_unstored_end_outlives_retention(
+    services: Services, engine: ReplayEngine, tmp_path: Path
+) -> None:
     runs = RunRegistry(services.store.runs, services.shared_runs, keep_seconds=0, keep_runs=0)
     hasty = replace(services, runs=runs, turns=Turns(services.host, services.store, runs, services.gates.of("local")))
     run = await ended_under_lock(hasty, engine, tmp_path)
@@ -203,7 +208,7 @@ async def test_run_with_unstored_end_outlives_retention(services: Services, engi
 
 
 async def test_next_process_resumes_run_with_unstored_end(tmp_path: Path) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     await engine.start()
     host = EngineHost()
     host.ready(engine, "identity")
@@ -212,7 +217,7 @@ async def test_next_process_resumes_run_with_unstored_end(tmp_path: Path) -> Non
     with locked(tmp_path):
         await engine.stop(0)
         await services.close()
-    second = FakeEngine()
+    second = ReplayEngine()
     await second.start()
     host = EngineHost()
     host.ready(second, "identity")
@@ -294,7 +299,7 @@ async def test_end_rejected_in_every_form_is_given_up(
     assert caplog.text.count("rejected the end") == unstored_ends.MOST_REJECTIONS + 1
 
 
-async def test_concurrent_store_all_leaves_no_ends(services: Services, engine: FakeEngine) -> None:
+async def test_concurrent_store_all_leaves_no_ends(services: Services, engine: ReplayEngine) -> None:
     ends = UnstoredEnds(services.store.runs, lambda _: None)
     await asyncio.gather(*(ends.store_all() for _ in range(5)))
     assert len(ends) == 0

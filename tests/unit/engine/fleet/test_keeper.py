@@ -20,9 +20,9 @@ from engine.fleet.link import CLOSED, Link
 from engine.fleet.messages import ReplicaFacts
 from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import Share
+from engine.testing.replay_engine import ReplayEngine
 from tests.unit.engine.fleet.memory_fleet import SilentReplica
 from tests.unit.engine.fleet.test_answer import STOP, accepted, output
-from tests.unit.fake_engine import FakeEngine
 
 CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests")
 
@@ -216,7 +216,7 @@ async def test_reason_of_a_failed_start_outlives_its_connection(links: list[Link
 async def test_counts_of_a_drained_replica_stay(links: list[Link]) -> None:
     keeper = await started(FakePlacement(sharers=1), links)
     for link in links:
-        link.stats = FakeEngine().stats()
+        link.stats = ReplayEngine().stats()
     keeper.drain(0)
     assert len(keeper.stats) == 2
     links[0].lose(CLOSED)

@@ -24,8 +24,8 @@ from engine.fleet.refusals import error_of, refusal_of
 from engine.outputs import KnownPrefix, KVReceipt, MissReason, PromptProgress, Reuse, TokenLogprobs, Usage
 from engine.sampling_params import SamplingParams
 from engine.structured_output import StructuredOutput
+from engine.testing.replay_engine import ReplayEngine
 from engine.urgency import Urgency
-from tests.unit.fake_engine import FakeEngine
 
 
 def test_request_arrives_as_it_was_sent() -> None:
@@ -70,7 +70,7 @@ def test_outputs_arrive_as_they_were_sent() -> None:
 
 
 def test_statistics_arrive_as_they_were_sent() -> None:
-    beat = Beat(FakeEngine().stats())
+    beat = Beat(ReplayEngine().stats())
     assert decode_up(encode(beat)) == beat
 
 

@@ -8,9 +8,9 @@ from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.fleet.summed_stats import EndedStats, of_ended, summed
 from engine.stats import EngineStats
-from tests.unit.fake_engine import FakeEngine
+from engine.testing.replay_engine import ReplayEngine
 
-ONE = replace(FakeEngine().stats(), running=2, blocks_total=10, blocks_used=4, generation_tokens=100)
+ONE = replace(ReplayEngine().stats(), running=2, blocks_total=10, blocks_used=4, generation_tokens=100)
 
 
 def with_redis(**changes: Any) -> EngineStats:

@@ -9,12 +9,13 @@ import aiohttp
 import pytest
 
 from app.domain.bounds import MAX_BODY_BYTES
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.sse_events import Event, all_events, events
-from tests.unit.fake_chat_format import WINDOW, text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 PROMPT: dict[str, Any] = {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]}
 BODY: dict[str, Any] = PROMPT | {"max_tokens": 100}
@@ -169,7 +170,7 @@ async def test_errors_on_other_paths_have_openais_shape(http: aiohttp.ClientSess
 
 
 async def test_full_queue_is_a_rate_limit_error_with_retry_after(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine(max_waiting=0)) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine(max_waiting=0)) as server, api_client(server.url) as http:
         response = await post(http)
         assert response.status == 429
         assert response.headers["Retry-After"] == "3"
@@ -177,7 +178,7 @@ async def test_full_queue_is_a_rate_limit_error_with_retry_after(tmp_path: Path)
 
 
 async def test_starting_server_reports_overloaded_error(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine(), ready=False) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine(), ready=False) as server, api_client(server.url) as http:
         response = await post(http)
         assert response.status == 503
         assert int(response.headers["Retry-After"]) >= 1

@@ -9,12 +9,13 @@ import anthropic
 import pytest
 from anthropic import AsyncAnthropic
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_chat_format import WINDOW, text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 HI: Any = [{"role": "user", "content": "hi"}]
@@ -221,7 +222,7 @@ async def test_unknown_model_raises_not_found(client: AsyncAnthropic) -> None:
 
 @row("anthropic", "messages.create(...)", "too many wait: `RateLimitError` with `Retry-After`")
 async def test_full_queue_raises_rate_limit_error(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine(max_waiting=0)) as server, client_of(server.url) as client:
+    async with running_server(tmp_path, ReplayEngine(max_waiting=0)) as server, client_of(server.url) as client:
         with pytest.raises(anthropic.RateLimitError) as caught:
             await client.messages.create(model="fake-1", max_tokens=9, messages=HI)
         assert caught.value.response.headers["Retry-After"] == "3"
@@ -233,7 +234,7 @@ async def test_full_queue_raises_rate_limit_error(tmp_path: Path) -> None:
     "while the server starts or stops: `ServiceUnavailableError`, `overloaded_error`",
 )
 async def test_starting_server_raises_service_unavailable(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine(), ready=False) as server, client_of(server.url) as client:
+    async with running_server(tmp_path, ReplayEngine(), ready=False) as server, client_of(server.url) as client:
         with pytest.raises(anthropic.ServiceUnavailableError) as caught:
             await client.messages.create(model="fake-1", max_tokens=9, messages=HI)
         assert caught.value.type == "overloaded_error"

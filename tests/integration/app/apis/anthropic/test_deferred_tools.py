@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from anthropic import AsyncAnthropic
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_chat_format import text_of
-from tests.unit.scripted_engine import ScriptedEngine
 
 CALL = '<tool_call>\n{"name": "ToolSearch", "arguments": {"query": "select:WebFetch"}}\n</tool_call>'
 EMPTY: dict[str, Any] = {"type": "object", "properties": {}}
@@ -33,12 +34,12 @@ QUESTION: Any = {
     ],
 }
 
-Api = RunningServer[ScriptedEngine]
+Api = RunningServer[ReplayEngine]
 
 
 @pytest.fixture
 async def calling(tmp_path: Path) -> AsyncIterator[Api]:
-    async with running_server(tmp_path, ScriptedEngine(CALL)) as server:
+    async with running_server(tmp_path, ReplayEngine(Said(CALL))) as server:
         yield server
 
 

@@ -8,10 +8,11 @@ import anthropic
 import pytest
 from anthropic import AsyncAnthropic
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_chat_format import text_of
-from tests.unit.scripted_engine import ScriptedEngine
 
 CALL = '<tool_call>\n{"name": "bash", "arguments": {"command": "ls"}}\n</tool_call>'
 HOSTED: list[dict[str, Any]] = [
@@ -22,12 +23,12 @@ HOSTED: list[dict[str, Any]] = [
 ]
 
 
-Api = RunningServer[ScriptedEngine]
+Api = RunningServer[ReplayEngine]
 
 
 @pytest.fixture
 async def calling(tmp_path: Path) -> AsyncIterator[Api]:
-    async with running_server(tmp_path, ScriptedEngine(CALL)) as server:
+    async with running_server(tmp_path, ReplayEngine(Said(CALL))) as server:
         yield server
 
 

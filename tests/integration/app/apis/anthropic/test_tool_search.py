@@ -11,11 +11,13 @@ from anthropic import AsyncAnthropic
 from anthropic.types import Message
 
 from engine.generate_request import GenerateRequest
+from engine.testing.answer import ReplayedAnswer
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said, Token
 from models.tool_format import find_tool_format
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_chat_format import END, text_of
-from tests.unit.fake_engine import FakeEngine, FakeStream
 
 NAMES = ("tool_search_tool_regex", "tool_search_tool_bm25")
 WEATHER = {
@@ -32,26 +34,22 @@ def call(name: str, **given: Any) -> str:
     return f"<tool_call>\n{json.dumps({'name': name, 'arguments': given})}\n</tool_call>"
 
 
-class Rounds(FakeEngine):
-    """FakeEngine whose requests are answered by the given texts, in order. continued: set with the second request."""
+class Rounds(ReplayEngine):
+    """An engine whose requests are answered by the given texts, in order. continued: set with the second request."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(self)
         self.said: list[str] = []
         self.continued = asyncio.Event()
 
-    async def generate(self, request: GenerateRequest) -> list[FakeStream]:
+    async def generate(self, request: GenerateRequest) -> list[ReplayedAnswer]:
         streams = await super().generate(request)
         if len(self.requests) == 2:
             self.continued.set()
         return streams
 
-    def _step(self, stream: FakeStream) -> None:
-        said, count = self.said[self.requests.index(stream)], len(stream.produced)
-        if count == len(said):
-            self._finish(stream, "", (END,), "stop")
-        else:
-            self._say(stream, said[count], ord(said[count]))
+    def next(self, answer: ReplayedAnswer, step: int) -> Token | None:
+        return Said(self.said[self.requests.index(answer)]).next(answer, step)
 
 
 Api = RunningServer[Rounds]

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from ollama import AsyncClient, ChatResponse, ResponseError
 
+from engine.testing.byte_tokenizer import END, text_of
+from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_chat_format import END, WINDOW, text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 HI: list[Any] = [{"role": "user", "content": "hi"}]
@@ -194,7 +195,7 @@ async def test_engine_failure_is_a_server_error(client: AsyncClient) -> None:
 @row("ollama", "chat(...)", "too many wait: `ResponseError` with status 429")
 async def test_full_queue_is_refused(tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(max_waiting=0)) as server,
+        running_server(tmp_path, ReplayEngine(max_waiting=0)) as server,
         AsyncClient(host=server.url) as client,
     ):
         with pytest.raises(ResponseError) as caught:
@@ -249,7 +250,10 @@ async def test_embed_returns_unit_vectors_and_counts(client: AsyncClient, api: A
     "a text that is too long, or another number of values: 400",
 )
 async def test_embed_refuses_what_the_model_cannot_do(client: AsyncClient) -> None:
-    for fields, reason in (({"truncate": False}, "too long"), ({"dimensions": 2}, "embeddings have 3 values")):
+    for fields, reason in (
+        ({"truncate": False}, "maximum context length"),
+        ({"dimensions": 2}, "embeddings have 3 values"),
+    ):
         with pytest.raises(ResponseError, match=reason) as caught:
             await client.embed("fake-1", ["sea", "s" * (WINDOW + 1)], **fields)
         assert caught.value.status_code == 400

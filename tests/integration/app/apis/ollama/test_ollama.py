@@ -9,12 +9,13 @@ from typing import Any
 import aiohttp
 import pytest
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.tenants import serving_people
-from tests.unit.fake_chat_format import WINDOW, text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 HI: list[Any] = [{"role": "user", "content": "hi"}]
@@ -116,7 +117,11 @@ async def test_request_without_a_prompt_finds_the_model_loaded(http: aiohttp.Cli
     ("path", "fields", "words"),
     [
         ("/api/chat", {"options": {"temperature": -1}}, "options.temperature"),
-        ("/api/chat", {"messages": [{"role": "user", "content": "x" * WINDOW}]}, "messages: the prompt is too long"),
+        (
+            "/api/chat",
+            {"messages": [{"role": "user", "content": "x" * WINDOW}]},
+            "messages: This model's maximum context length is",
+        ),
         ("/api/chat", {"think": True}, "think: fake-1 does not think"),
         ("/api/generate", {"prompt": "x" * WINDOW}, "prompt"),
         ("/api/generate", {"prompt": "x" * WINDOW, "raw": True}, "prompt"),
@@ -162,7 +167,7 @@ async def test_page_of_another_site_cannot_read_the_models(http: aiohttp.ClientS
 
 
 async def test_starting_server_refuses_in_ollamas_shape(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine(), ready=False) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine(), ready=False) as server, api_client(server.url) as http:
         for response in (await chat(http), await generate(http), await http.get("/api/tags")):
             assert response.status == 503
             assert int(response.headers["Retry-After"]) >= 1

@@ -13,11 +13,13 @@ import jsonschema
 from ollama import AsyncClient, ChatResponse
 
 from engine.build import build_engine
+from engine.testing.answer import ReplayedAnswer
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import NumberedWords, Said, Script, Token
 from tests.integration.api_server import running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config
-from tests.unit.fake_chat_format import END, text_of
-from tests.unit.fake_engine import FakeEngine, FakeStream
 
 CITY = {
     "type": "object",
@@ -34,17 +36,12 @@ CALLS = "".join(
 )
 
 
-class CallingEngine(FakeEngine):
-    """An engine that answers a question with CALLS, a byte with each step, and results with words."""
+class CallsThenWords:
+    """Answers to a question are CALLS, a byte with each step, and those to results are words."""
 
-    def _step(self, stream: FakeStream) -> None:
-        count = len(stream.produced)
-        if "<tool\n" in text_of(stream.prompt):
-            super()._step(stream)
-        elif count < len(CALLS):
-            self._say(stream, CALLS[count], ord(CALLS[count]))
-        else:
-            self._finish(stream, "", (END,), "stop")
+    def next(self, answer: ReplayedAnswer, step: int) -> Token | None:
+        script: Script = NumberedWords() if "<tool\n" in text_of(answer.prompt) else Said(CALLS)
+        return script.next(answer, step)
 
 
 def calls_of(answers: list[ChatResponse]) -> list[tuple[str, dict[str, Any]]]:
@@ -55,7 +52,10 @@ def calls_of(answers: list[ChatResponse]) -> list[tuple[str, dict[str, Any]]]:
 @row("ollama", "chat(tools=[...])", "calls with their arguments as objects, also streamed; sent back with the results, "
      "their KV is found again")  # fmt: skip
 async def test_tool_calls_and_results_round_trip(tmp_path: Path) -> None:
-    async with running_server(tmp_path, CallingEngine()) as server, AsyncClient(host=server.url) as client:
+    async with (
+        running_server(tmp_path, ReplayEngine(CallsThenWords())) as server,
+        AsyncClient(host=server.url) as client,
+    ):
         answer = await client.chat("fake-1", QUESTION, tools=TOOLS)
         parts = [part async for part in await client.chat("fake-1", QUESTION, tools=TOOLS, stream=True)]
         assert calls_of([answer]) == calls_of(parts) == [("weather", {"city": "Paris"}), ("weather", {"city": "Rome"})]

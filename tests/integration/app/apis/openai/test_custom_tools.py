@@ -13,12 +13,13 @@ from openai import AsyncOpenAI
 from openai.types.responses import Response, ResponseCustomToolCall
 
 from engine.build import build_engine
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import settled
-from tests.unit.fake_chat_format import text_of
-from tests.unit.scripted_engine import ScriptedEngine
 
 CODE = 'print("hi")\n# 10 \\ 2'
 CALL = f"<tool_call>\n{json.dumps({'name': 'run', 'arguments': {'input': CODE}})}\n</tool_call>"
@@ -33,12 +34,12 @@ CHAT_ALARM: Any = {"type": "custom", "custom": {"name": "alarm", "format": {"typ
 CHAT_NOW: Any = {"type": "function", "function": {"name": "now"}}
 QUESTION: Any = {"role": "user", "content": "Wake me at seven."}
 
-Api = RunningServer[ScriptedEngine]
+Api = RunningServer[ReplayEngine]
 
 
 @pytest.fixture
 async def calling(tmp_path: Path) -> AsyncIterator[Api]:
-    async with running_server(tmp_path, ScriptedEngine(CALL)) as server:
+    async with running_server(tmp_path, ReplayEngine(Said(CALL))) as server:
         yield server
 
 

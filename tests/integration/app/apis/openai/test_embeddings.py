@@ -11,12 +11,11 @@ import pytest
 from openai import AsyncOpenAI
 
 from app.serving.embedding import AT_ONCE
+from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_chat_format import WINDOW
-from tests.unit.fake_engine import FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 def direction(text: str) -> list[float]:
@@ -94,7 +93,7 @@ async def test_failed_text_fails_the_request_and_aborts_the_rest(api: Api, clien
 
 async def test_full_queue_is_a_rate_limit_error(tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(max_waiting=0)) as server,
+        running_server(tmp_path, ReplayEngine(max_waiting=0)) as server,
         AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client,
     ):
         with pytest.raises(openai.RateLimitError) as caught:

@@ -9,12 +9,13 @@ from langchain_core.messages import AIMessageChunk, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI, OpenAI
 from pydantic import SecretStr
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import FAILING, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer
 from tests.integration.compatibility import row
-from tests.unit.fake_chat_format import text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 

@@ -6,11 +6,11 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 MESSAGES: Any = [{"role": "user", "content": "x"}]
 
 

@@ -9,13 +9,15 @@ import pytest
 from openai import AsyncOpenAI
 
 from app.host.model_aliases import ModelAliases
+from engine.testing.byte_chat_format import REFUSED
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_chat_format import REFUSED, WINDOW, text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 MESSAGES: list[Any] = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
@@ -133,7 +135,7 @@ async def test_unknown_field_is_ignored_and_named(client: AsyncOpenAI) -> None:
 @row("openai", "models.list(), models.retrieve('alias')", "an alias (`--model-alias`) has the model's name as `root`")
 async def test_alias_of_the_model_is_listed_and_served(tmp_path: Path) -> None:
     aliases = ModelAliases({"gpt-4o": "fake-1", "claude-*": "fake-1"})
-    async with running_server(tmp_path, FakeEngine(), aliases=aliases) as server, client_of(server.url) as client:
+    async with running_server(tmp_path, ReplayEngine(), aliases=aliases) as server, client_of(server.url) as client:
         assert [model.id async for model in client.models.list()] == ["fake-1", "gpt-4o"]
         fields = (await client.models.retrieve("gpt-4o")).to_dict()
         assert (fields["root"], fields["parent"], fields["max_model_len"]) == ("fake-1", "fake-1", WINDOW)
@@ -419,7 +421,7 @@ async def test_partial_answer_sent_back_is_recognised(client: AsyncOpenAI, api: 
 @row("openai", "chat.completions.create(...)", "too many wait: `RateLimitError` with `Retry-After`")
 async def test_full_queue_is_a_rate_limit_error(tmp_path: Path) -> None:
     async with (
-        running_server(tmp_path, FakeEngine(max_waiting=0)) as server,
+        running_server(tmp_path, ReplayEngine(max_waiting=0)) as server,
         AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client,
     ):
         with pytest.raises(openai.RateLimitError) as caught:

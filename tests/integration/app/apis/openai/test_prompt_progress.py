@@ -8,11 +8,13 @@ import pytest
 from openai import AsyncOpenAI
 
 from engine.outputs import PromptProgress, RequestOutput
+from engine.testing.answer import ReplayedAnswer
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine, FakeStream
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 ASKED: dict[str, Any] = {"return_progress": True}
@@ -31,7 +33,7 @@ SHOWN = [
 ]
 
 
-def report(stream: FakeStream) -> None:
+def report(stream: ReplayedAnswer) -> None:
     """Have the engine report the progress of a held request, as for a prompt of four steps."""
     assert stream.progress_every == 0.0
     for progress in REPORTS:

@@ -8,11 +8,12 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
+from engine.testing.replay_engine import FAILING, ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer
 from tests.integration.compatibility import row
-from tests.unit.fake_engine import ANSWER_WORDS, FAILING, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 MESSAGES: Any = [{"role": "user", "content": "hi"}]
 
 

@@ -6,11 +6,11 @@ from typing import Any
 import aiohttp
 import pytest
 
+from engine.testing.byte_tokenizer import END, START, WORDS, ByteTokenizer
+from engine.testing.replay_engine import WINDOW, ReplayEngine
 from tests.integration.api_server import RunningServer, api_client, running_server
-from tests.unit.fake_chat_format import END, START, WINDOW, WORDS
-from tests.unit.fake_engine import FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 
 async def test_tokenized_prompt_equals_a_completions_prompt(api: Api, http: aiohttp.ClientSession) -> None:
@@ -51,7 +51,7 @@ async def test_detokenized_text_names_control_tokens(http: aiohttp.ClientSession
         ("/detokenize", {}, "tokens"),
         ("/detokenize", {"tokens": [1, -1]}, "tokens[1]"),
         ("/detokenize", {"tokens": ["1"]}, "tokens[0]"),
-        ("/detokenize", {"tokens": [1, WORDS + WINDOW]}, "tokens[1]"),
+        ("/detokenize", {"tokens": [1, ByteTokenizer.vocab_size]}, "tokens[1]"),
         ("/detokenize", {"tokens": [1] * (WINDOW + 1)}, "tokens"),
     ],
     ids=lambda value: str(value)[:40],
@@ -65,10 +65,10 @@ async def test_invalid_field_is_refused_by_name(
 
 
 async def test_tokenizer_is_described_only_while_a_model_is_served(tmp_path: Path) -> None:
-    async with running_server(tmp_path, FakeEngine(), ready=False) as server, api_client(server.url) as http:
+    async with running_server(tmp_path, ReplayEngine(), ready=False) as server, api_client(server.url) as http:
         assert (await http.get("/tokenizer_info")).status == 503
         server.services.host.ready(server.engine, "identity")
-        assert await (await http.get("/tokenizer_info")).json() == {"tokenizer_class": "FakeTokenizer"}
+        assert await (await http.get("/tokenizer_info")).json() == {"tokenizer_class": "ByteTokenizer"}
 
 
 @pytest.mark.parametrize(("path", "fields"), [("/tokenize", {"prompt": "x"}), ("/detokenize", {"tokens": [1]})])

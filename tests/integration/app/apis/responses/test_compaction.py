@@ -12,13 +12,14 @@ from openai import AsyncOpenAI
 from openai.types.responses import CompactedResponse, Response
 
 from engine.build import build_engine
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import WINDOW
 from tests.integration.api_server import running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import settled
 from tests.integration.responses_rig import WHOLE_ANSWER, Api, prompt
 from tests.sizes import Size
-from tests.unit.fake_chat_format import WINDOW, text_of
 
 HISTORY: list[Any] = [
     {"role": "developer", "content": "Rhyme."},

@@ -9,8 +9,8 @@ import pytest
 
 from app.domain.storage_health import CommitUnknownError
 from app.storage.write_queue import WriteQueue
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
-from tests.unit.fake_engine import FakeEngine
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ def lose_answer_to_next_write(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_client_does_not_repeat_a_doubtful_write(
-    api: RunningServer[FakeEngine], monkeypatch: pytest.MonkeyPatch
+    api: RunningServer[ReplayEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with openai.AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=2) as client:
         conversation = await client.conversations.create()

@@ -3,10 +3,10 @@
 import aiohttp
 import pytest
 
+from engine.testing.replay_engine import FAILING
 from tests.integration.conversations_client import error_of
 from tests.integration.responses_rig import WHOLE_ANSWER, Api
 from tests.integration.sse_events import Event, all_events, events
-from tests.unit.fake_engine import FAILING
 
 HEADER = "Last-Event-ID"
 

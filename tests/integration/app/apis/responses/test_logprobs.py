@@ -6,10 +6,10 @@ import pytest
 from openai import AsyncOpenAI
 
 from engine.outputs import RequestOutput
+from engine.testing.byte_tokenizer import END, WORDS
+from engine.testing.replay_engine import replayed_logprobs
 from tests.integration.compatibility import row
 from tests.integration.responses_rig import WHOLE_ANSWER, Api, all_of, text_in
-from tests.unit.fake_chat_format import END, WORDS
-from tests.unit.fake_engine import fake_logprobs
 
 ASKED: Any = {"model": "fake-1", "input": "hi", "include": ["message.output_text.logprobs"]}
 
@@ -66,7 +66,7 @@ async def test_thoughts_and_end_of_answer_have_no_logprobs(client: AsyncOpenAI, 
 
     def output(text: str, *ids: int, **fields: Any) -> RequestOutput:
         return RequestOutput(
-            request.request_id, text, ids, logprobs=tuple(fake_logprobs(id_, 0) for id_ in ids), **fields
+            request.request_id, text, ids, logprobs=tuple(replayed_logprobs(id_, 0) for id_ in ids), **fields
         )
 
     request.put(output("", WORDS + 7, reasoning=" w7"))

@@ -12,20 +12,21 @@ from openai import AsyncOpenAI
 from app.apis.responses import parsed_answer, service
 from app.domain import ids
 from app.prompts import stateless
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said
 from models.tool_call_parser import ToolCallParser
 from tests.integration.api_server import RunningServer, running_server
-from tests.unit.scripted_engine import ScriptedEngine
 
 ARGUMENTS = json.dumps({"numbers": [7] * 20})
 CALL = f'<tool_call>\n{{"name": "add", "arguments": {ARGUMENTS}}}\n</tool_call>'
 TOOLS: list[Any] = [{"type": "function", "name": "add", "parameters": {"type": "object"}, "strict": None}]
 
-Api = RunningServer[ScriptedEngine]
+Api = RunningServer[ReplayEngine]
 
 
 @pytest.fixture
 async def calling(tmp_path: Path) -> AsyncIterator[Api]:
-    async with running_server(tmp_path, ScriptedEngine(CALL)) as server:
+    async with running_server(tmp_path, ReplayEngine(Said(CALL))) as server:
         yield server
 
 

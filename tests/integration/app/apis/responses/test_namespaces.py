@@ -9,10 +9,11 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
-from tests.unit.fake_chat_format import text_of
-from tests.unit.scripted_engine import ScriptedEngine
 
 ECHO: dict[str, Any] = {
     "type": "function",
@@ -34,12 +35,12 @@ CALL = '<tool_call>\n{"name": "mcp__ev__echo", "arguments": {"text": "hi"}}\n</t
 RUN = '<tool_call>\n{"name": "mcp__ev__run", "arguments": {"input": "ls"}}\n</tool_call>'
 ASKED: dict[str, Any] = {"model": "fake-1", "input": "Say hi."}
 
-Api = RunningServer[ScriptedEngine]
+Api = RunningServer[ReplayEngine]
 
 
 @pytest.fixture
 async def calling(tmp_path: Path) -> AsyncIterator[Api]:
-    async with running_server(tmp_path, ScriptedEngine(CALL)) as server:
+    async with running_server(tmp_path, ReplayEngine(Said(CALL))) as server:
         yield server
 
 
@@ -78,7 +79,7 @@ async def test_call_in_namespace_has_namespace_and_name(gpt: AsyncOpenAI, callin
 
 
 async def test_streamed_call_has_namespace_and_name(gpt: AsyncOpenAI, calling: Api) -> None:
-    calling.engine.said = RUN
+    calling.engine.script = Said(RUN)
     events = [event async for event in await gpt.responses.create(**ASKED, tools=TOOLS, stream=True)]
     kinds = ("response.output_item.added", "response.output_item.done")
     items: list[Any] = [event.item for event in events if event.type in kinds]

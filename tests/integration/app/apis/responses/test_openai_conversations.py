@@ -7,12 +7,13 @@ import openai
 import pytest
 from openai import AsyncOpenAI
 
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer
 from tests.integration.sse_events import all_events
-from tests.unit.fake_chat_format import text_of
-from tests.unit.fake_engine import ANSWER_WORDS, FakeEngine
 
-Api = RunningServer[FakeEngine]
+Api = RunningServer[ReplayEngine]
 
 WHOLE_ANSWER = "".join(f" w{i}" for i in range(ANSWER_WORDS))
 SAID: list[Any] = [

@@ -9,10 +9,10 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.responses import Response, ResponseOutputMessage
 
+from engine.testing.byte_chat_format import REFUSED
+from engine.testing.replay_engine import FAILING, WINDOW
 from tests.integration.conversations_client import error_of, read
 from tests.integration.responses_rig import NUM_TOKENS, WHOLE_ANSWER, Api, all_of, prompt
-from tests.unit.fake_chat_format import REFUSED, WINDOW
-from tests.unit.fake_engine import FAILING
 
 
 async def test_response_has_text_status_and_receipt(client: AsyncOpenAI, api: Api) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseStreamEvent
 
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Said
 from tests.integration.api_server import running_server
 from tests.integration.app.host.test_server_life import WHOLE_ANSWER, serving
-from tests.unit.scripted_engine import ScriptedEngine
 
 
 @asynccontextmanager
@@ -66,9 +67,9 @@ ASKED: dict[str, Any] = {"model": "fake-1", "input": "Rome?", "tools": TOOLS, "b
 
 
 @asynccontextmanager
-async def calling(state_dir: Path) -> AsyncIterator[tuple[ScriptedEngine, AsyncOpenAI]]:
+async def calling(state_dir: Path) -> AsyncIterator[tuple[ReplayEngine, AsyncOpenAI]]:
     """Start a server whose answers call tools, and yield its engine and a client."""
-    engine = ScriptedEngine(CALLS)
+    engine = ReplayEngine(Said(CALLS))
     async with (
         running_server(state_dir, engine) as server,
         AsyncOpenAI(base_url=f"{server.url}/v1", api_key="none", max_retries=0) as client,

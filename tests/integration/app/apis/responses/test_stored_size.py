@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
+from engine.testing.byte_chat_format import ByteChatFormat
+from engine.testing.byte_tokenizer import END, START
+from engine.testing.replay_engine import ReplayEngine
 from models.chat_format import Message
 from models.thinking import ThinkingMode
 from tests.integration.api_server import running_server
 from tests.integration.responses_rig import Api
-from tests.unit import fake_engine
-from tests.unit.fake_chat_format import END, START, FakeChatFormat
-from tests.unit.fake_engine import FakeEngine
 
 TURNS = 30
 CHARACTERS_PER_TOKEN = 4
 
 
-class WordyChatFormat(FakeChatFormat):
+class WordyChatFormat(ByteChatFormat):
     """The format of the tests with as many tokens as a real tokenizer makes of a text."""
 
     def render(self, messages: Sequence[Message], *, thinking: ThinkingMode | None = None) -> list[int]:
@@ -44,9 +44,8 @@ def ids_of(message: Message) -> list[int]:
 
 
 @pytest.fixture
-async def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Api]:
-    monkeypatch.setattr(fake_engine, "WINDOW", 1 << 17)
-    engine = FakeEngine()
+async def api(tmp_path: Path) -> AsyncIterator[Api]:
+    engine = ReplayEngine(window=1 << 17)
     engine.chat_format = WordyChatFormat()
     async with running_server(tmp_path, engine) as server:
         yield server

@@ -12,12 +12,12 @@ from openai import AsyncOpenAI
 from openai.types.responses import Response
 
 from engine.build import build_engine
+from engine.testing.replay_engine import WINDOW
 from tests.integration.api_server import running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import settled
 from tests.integration.responses_rig import Api, prompt
-from tests.unit.fake_chat_format import WINDOW
 
 SENTENCE = "Rivers carry water from the hills to the sea, and the sea gives it back as rain."
 CALM: dict[str, Any] = {"model": "smollm2", "temperature": 0, "max_output_tokens": 8, "truncation": "auto"}

@@ -11,15 +11,14 @@ from app.apis.ollama.model_name import check_tagged_model, tagged_name
 from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
 from engine.errors import NotFoundError
+from engine.testing.replay_engine import WINDOW, ReplayEngine
 from models.thinking import MarkedThinking
-from tests.unit.fake_chat_format import WINDOW
-from tests.unit.fake_engine import FakeEngine
 
 READY_AT = 1_700_000_000
 
 
-def engine_of(folder: Path, **config: Any) -> FakeEngine:
-    engine = FakeEngine()
+def engine_of(folder: Path, **config: Any) -> ReplayEngine:
+    engine = ReplayEngine()
     engine.config = replace(engine.config, model_path=folder, **config)
     engine.sampling_defaults = {"temperature": 0.2}
     return engine
@@ -87,7 +86,7 @@ def test_folder_that_is_gone_leaves_the_card_without_sizes(tmp_path: Path) -> No
 
 
 def test_name_may_have_the_default_tag() -> None:
-    engine, host = FakeEngine(), EngineHost(aliases=ModelAliases({"llama3": "fake-1"}))
+    engine, host = ReplayEngine(), EngineHost(aliases=ModelAliases({"llama3": "fake-1"}))
     host.ready(engine, "identity")
     for name in ("fake-1", "fake-1:latest", "llama3", "llama3:latest"):
         check_tagged_model(host, name)

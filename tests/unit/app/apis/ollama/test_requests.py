@@ -11,10 +11,10 @@ from app.apis.ollama.show_schema import OllamaShowRequest
 from app.schemas.answer_forms import ANY_OBJECT
 from app.schemas.parsing import RequestModel, parse_body
 from engine.errors import InvalidRequestError
+from engine.testing.replay_engine import ReplayEngine
 from models.chat_format import Message
 from models.thinking import PANGU_SUFFIXES, MarkedThinking, ThinkingMode
 from models.tool_calls import ToolCall
-from tests.unit.fake_engine import FakeEngine
 
 USER = {"role": "user", "content": "hi"}
 CALL = {"function": {"name": "weather", "arguments": {"city": "Zürich"}}}
@@ -158,17 +158,17 @@ def test_options_reach_the_engine() -> None:
     [(None, None), (False, "off"), (True, "slow"), ("low", "auto"), ("medium", "slow"), ("max", "slow")],
 )
 def test_think_selects_the_thinking_mode(think: Any, mode: ThinkingMode | None) -> None:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     engine.chat_format.thinking = MarkedThinking(1, 2, PANGU_SUFFIXES)
     assert chat(think=think).thinking_mode(engine) == mode
     assert chat(think=think).shows_thoughts == (think is not False)
 
 
 def test_model_that_cannot_think_refuses_only_to_think() -> None:
-    assert chat(think=False).thinking_mode(FakeEngine()) is None
+    assert chat(think=False).thinking_mode(ReplayEngine()) is None
     for think in (True, "low"):
         with pytest.raises(InvalidRequestError) as caught:
-            chat(think=think).thinking_mode(FakeEngine())
+            chat(think=think).thinking_mode(ReplayEngine())
         assert caught.value.param == "think"
 
 

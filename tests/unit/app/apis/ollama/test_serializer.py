@@ -7,9 +7,9 @@ from app.apis.ollama.serializer import OllamaChatShape, OllamaShape, OllamaTextS
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from engine.errors import EngineError
 from engine.outputs import FinishReason, KVReceipt, Phases, RequestOutput, Usage
+from engine.testing.byte_tokenizer import WORDS, ByteTokenizer
+from engine.testing.replay_engine import replayed_logprobs
 from models.tool_format import find_tool_format
-from tests.unit.fake_chat_format import WORDS, FakeTokenizer
-from tests.unit.fake_engine import fake_logprobs
 
 BROKEN = (
     '<tool_call>\n{"name": "remove", "arguments": {"path": "/srv", "only": "*.log\n*.tmp"}}\n</tool_call>',
@@ -143,13 +143,13 @@ def test_held_back_text_precedes_the_last_line() -> None:
 
 
 def test_logprobs_are_next_to_the_text() -> None:
-    shape = OllamaChatShape("m", logprobs=ChatLogprobs(TokenNames(FakeTokenizer())))
-    word = RequestOutput("r", " w1", (WORDS + 1,), logprobs=(fake_logprobs(WORDS + 1, 1),))
+    shape = OllamaChatShape("m", logprobs=ChatLogprobs(TokenNames(ByteTokenizer())))
+    word = RequestOutput("r", " w1", (WORDS + 1,), logprobs=(replayed_logprobs(WORDS + 1, 1),))
     [line] = lines_of(shape.step(word))
     named = {"token": " w1", "logprob": -0.5, "bytes": list(b" w1")}
     assert line["logprobs"] == [{**named, "top_logprobs": [named]}]
     assert line["message"]["content"] == " w1"
-    end = RequestOutput("r", "", (257,), "stop", USAGE, logprobs=(fake_logprobs(257, 1),))
+    end = RequestOutput("r", "", (257,), "stop", USAGE, logprobs=(replayed_logprobs(257, 1),))
     assert shape.step(end) == b""
     assert "logprobs" not in shape.whole(end)
 

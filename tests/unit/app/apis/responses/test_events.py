@@ -15,9 +15,9 @@ from app.domain.response_record import ResponseRecord, message_id_of_item
 from app.domain.token_history import MessageTokens, pack_ids
 from app.domain.tool_use import MayCall
 from app.runs.run_log import RunLog
+from engine.testing.byte_tokenizer import END, START
+from engine.testing.replay_engine import ReplayEngine
 from models.thinking import MarkedThinking
-from tests.unit.fake_chat_format import END, START
-from tests.unit.fake_engine import FakeEngine
 
 RECORD = ResponseRecord("m", True, None, None, None, None, {})
 SMALL = 'Hi<tool_call>{"name":"f","arguments":{"b":"c"}}</tool_call>'
@@ -71,7 +71,7 @@ def live(message: Message, size: int = 1) -> Source:
 
 
 def replayed(message: Message) -> Replay:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     engine.chat_format.thinking = THINKING
     return Replay.of(message, engine)
 

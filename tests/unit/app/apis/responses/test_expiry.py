@@ -19,21 +19,21 @@ from app.storage.path_ends import mark_path_end
 from app.storage.responses import oldest_expiring, with_input
 from app.storage.sqlite.database import SqliteDatabase
 from engine.errors import NotFoundError
+from engine.testing.byte_tokenizer import text_of
+from engine.testing.replay_engine import ReplayEngine
 from tests.unit.app.conversations.test_deletions import serving
-from tests.unit.fake_chat_format import text_of
-from tests.unit.fake_engine import FakeEngine
 
 LATER = 1e12
 T = TypeVar("T")
 
 
 @pytest.fixture
-def engine() -> FakeEngine:
-    return FakeEngine()
+def engine() -> ReplayEngine:
+    return ReplayEngine()
 
 
 @pytest.fixture
-async def services(tmp_path: Path, engine: FakeEngine) -> AsyncIterator[Services]:
+async def services(tmp_path: Path, engine: ReplayEngine) -> AsyncIterator[Services]:
     async with serving(tmp_path, engine) as services:
         yield services
 
@@ -57,7 +57,7 @@ async def served(services: Services, hours: int, wall: float) -> float:
     return wall
 
 
-async def test_response_expires_with_its_text_and_kv(services: Services, engine: FakeEngine) -> None:
+async def test_response_expires_with_its_text_and_kv(services: Services, engine: ReplayEngine) -> None:
     await respond(services, "a secret")
     made = time.time()
     young = await respond(services, "another one")
@@ -91,7 +91,7 @@ async def test_response_of_named_conversation_never_expires(services: Services) 
     assert len(await ids(services, "response", "message_id")) == 1
 
 
-async def test_running_response_does_not_expire(services: Services, engine: FakeEngine) -> None:
+async def test_running_response_does_not_expire(services: Services, engine: ReplayEngine) -> None:
     engine.hold()
     request = parse_object(ResponseRequest, {"model": "fake-1", "input": "one", "background": True})
     _, run = await services.responses.create(request)
@@ -136,7 +136,7 @@ async def test_time_while_the_clock_was_set_back_does_not_count(services: Servic
 
 @pytest.mark.parametrize(("days", "hours", "left"), [(2, 52, 0), (2, 40, 1), (0, 52, 1)])
 async def test_old_response_goes_after_its_days_of_serving(tmp_path: Path, days: int, hours: int, left: int) -> None:
-    async with serving(tmp_path, FakeEngine(), response_days=days) as services:
+    async with serving(tmp_path, ReplayEngine(), response_days=days) as services:
         await respond(services, "one")
         long_ago = time.time() - 3 * DAY
         await services.store.database.write(
@@ -173,7 +173,7 @@ async def test_long_path_is_removed_in_batches(services: Services, monkeypatch: 
 
 
 async def test_removal_that_was_cut_is_ended_by_the_next_process(tmp_path: Path) -> None:
-    async with serving(tmp_path, FakeEngine()) as services:
+    async with serving(tmp_path, ReplayEngine()) as services:
         response = await respond(services, "one")
         message_id = message_id_of(response)
 
@@ -182,7 +182,7 @@ async def test_removal_that_was_cut_is_ended_by_the_next_process(tmp_path: Path)
             mark_path_end(connection, message_id)
 
         await services.store.database.write(cut)
-    engine = FakeEngine()
+    engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
         services.begin()
         assert (await engine.until_erased(1))[0].num_shared == 0

@@ -8,9 +8,9 @@ from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
 from app.runs.run_log import MAX_NEWS
+from engine.testing.byte_tokenizer import END, START, WORDS
+from engine.testing.replay_engine import ReplayEngine
 from models.thinking import MarkedThinking
-from tests.unit.fake_chat_format import END, START, WORDS
-from tests.unit.fake_engine import FakeEngine
 
 
 def answer(content: str, ids: list[int]) -> Message:
@@ -28,7 +28,7 @@ def answer(content: str, ids: list[int]) -> Message:
 
 
 async def deltas_of(message: Message, thinking: MarkedThinking | None = None) -> list[Delta]:
-    engine = FakeEngine()
+    engine = ReplayEngine()
     engine.chat_format.thinking = thinking
     log = Replay.of(message, engine).log
     assert log.is_closed
@@ -64,7 +64,7 @@ async def test_thought_of_another_tokenizer_is_a_single_delta() -> None:
 async def test_long_answer_is_replayed_in_bounded_pieces() -> None:
     count = 3 * MAX_NEWS + 5
     words = [WORDS + number % 10 for number in range(count)]
-    log = Replay.of(answer("".join(f" w{number % 10}" for number in range(count)), words), FakeEngine()).log
+    log = Replay.of(answer("".join(f" w{number % 10}" for number in range(count)), words), ReplayEngine()).log
     turns, pieces = 0, list[int]()
 
     async def take_turns() -> None:

@@ -9,8 +9,8 @@ from app.apis.responses.events import ResponseEvents
 from app.apis.responses.text_logprobs import TextLogprobs
 from app.runs.run_log import RunLog
 from engine.outputs import TokenLogprobs
+from engine.testing.byte_tokenizer import ByteTokenizer
 from tests.unit.app.apis.responses.test_events import ANSWER, CUSTOM, RECORD, Source, answer, live
-from tests.unit.fake_chat_format import FakeTokenizer
 
 UNFINISHED = "a <to"
 
@@ -30,7 +30,7 @@ async def test_tokens_of_texts_have_logprobs_and_those_of_calls_none(text: str) 
     tokens = [TokenLogprobs(id_, -0.5) for id_ in text.encode()]
 
     def stream() -> ResponseEvents:
-        return ResponseEvents(RECORD, live(message), logprobs=TextLogprobs(FakeTokenizer(), tokens))
+        return ResponseEvents(RECORD, live(message), logprobs=TextLogprobs(ByteTokenizer(), tokens))
 
     sent = events(b"".join([frame async for frame in stream().frames()]))
     deltas = [event for event in sent if event["type"] == "response.output_text.delta"]
@@ -50,6 +50,6 @@ async def test_text_before_and_after_marks_in_one_piece() -> None:
     log.append(text[20:], len(text))
     log.close(message, len(text))
     tokens = [TokenLogprobs(id_, -0.5) for id_ in text.encode()]
-    whole = await ResponseEvents(RECORD, Source(message, log), logprobs=TextLogprobs(FakeTokenizer(), tokens)).whole()
+    whole = await ResponseEvents(RECORD, Source(message, log), logprobs=TextLogprobs(ByteTokenizer(), tokens)).whole()
     texts = [item["content"][0] for item in whole["output"] if item["type"] == "message"]
     assert [told(part["logprobs"]) for part in texts] == ["Hi", "Done."] == [part["text"] for part in texts]

@@ -72,7 +72,7 @@ MAX_BOUND = 256
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """Services of the whole process, and the parts of them that are bound to one tenant.
 
@@ -268,7 +268,16 @@ class Services:
         erasure = KVErasure(host, store, former=lease.former, leads=lambda: lease.leads)
         shared_deletions = SharedDeletions(host, store, runs, erasure, lambda: lease.leads)
         directory = _replica_directory(store) if shares_replicas else None
-        await store.database.listen(partial(_heed, lease, shared_runs, directory, shared_changes, shared_deletions))
+        await store.database.listen(
+            partial(
+                _heed,
+                lease=lease,
+                runs=shared_runs,
+                replicas=directory,
+                changes=shared_changes,
+                deletions=shared_deletions,
+            )
+        )
         metrics = Metrics(host, lambda: runs.live)
         daily_use = DailyUse(gates, store.daily_use)
         deletions = Deletions(
@@ -284,7 +293,16 @@ class Services:
         answers = AnswerMemory(store.answers, Owners(tenant_weights))
         prompts = WholePrompts(host, answers, prefix_rules)
         diagnostics = CacheDiagnostics(answers, prefix_rules)
-        responses = Responses(host, store, runs, turns, prompts, diagnostics, erasure, gate)
+        responses = Responses(
+            host=host,
+            store=store,
+            runs=runs,
+            turns=turns,
+            prompts=prompts,
+            diagnostics=diagnostics,
+            erasure=erasure,
+            gate=gate,
+        )
         continuation = Continuation(host, store, runs, gate, erasure.begin)
         loop_lag = LoopLag(
             metrics.loop_lag.observe,
@@ -294,47 +312,57 @@ class Services:
         )
         tenant_threads = TenantThreads()
         return cls(
-            host,
-            store,
-            ring,
-            gates,
-            UseKeeper(gates, store.owed_use, lambda: lease.is_alone),
-            daily_use,
-            StorageProbe(store.database),
-            runs,
-            changes,
-            erasure,
-            deletions,
-            turns,
-            resumption,
-            lease,
-            shared_runs,
-            directory,
-            shared_changes,
-            shared_progress,
-            shared_deletions,
-            continuation,
-            ChatPrefixes(host, store),
-            responses,
-            answers,
-            prompts,
-            diagnostics,
-            titles,
-            next_prefixes,
-            metrics,
-            loop_lag,
-            LiveFeed(host),
-            Administration(host, store, ring, gates, daily_use, runs, shared_deletions.delete_tenant),
-            accounts,
-            PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
-            DirectoryLogins(accounts.directory, ring, accounts.failed) if accounts.directory is not None else None,
-            SamlLogins(accounts.saml, store.saml_answers) if accounts.saml is not None else None,
-            _provisioning(accounts.scim, store, ring) if accounts.scim is not None else None,
-            DocumentReader(),
-            tenant_threads,
-            share_links,
-            SharedPages(tenant_threads),
-            token_prices,
+            host=host,
+            store=store,
+            ring=ring,
+            gates=gates,
+            use_keeper=UseKeeper(gates, store.owed_use, lambda: lease.is_alone),
+            daily_use=daily_use,
+            storage_probe=StorageProbe(store.database),
+            runs=runs,
+            changes=changes,
+            erasure=erasure,
+            deletions=deletions,
+            turns=turns,
+            resumption=resumption,
+            lease=lease,
+            shared_runs=shared_runs,
+            replica_directory=directory,
+            shared_changes=shared_changes,
+            shared_progress=shared_progress,
+            shared_deletions=shared_deletions,
+            continuation=continuation,
+            chat_prefixes=ChatPrefixes(host, store),
+            responses=responses,
+            answers=answers,
+            prompts=prompts,
+            diagnostics=diagnostics,
+            titles=titles,
+            next_prefixes=next_prefixes,
+            metrics=metrics,
+            loop_lag=loop_lag,
+            live=LiveFeed(host),
+            administration=Administration(
+                host=host,
+                store=store,
+                ring=ring,
+                gates=gates,
+                daily_use=daily_use,
+                runs=runs,
+                delete_kv=shared_deletions.delete_tenant,
+            ),
+            accounts=accounts,
+            password_logins=PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),
+            directory_logins=DirectoryLogins(accounts.directory, ring, accounts.failed)
+            if accounts.directory is not None
+            else None,
+            saml_logins=SamlLogins(accounts.saml, store.saml_answers) if accounts.saml is not None else None,
+            provisioning=_provisioning(accounts.scim, store, ring) if accounts.scim is not None else None,
+            documents=DocumentReader(),
+            tenant_threads=tenant_threads,
+            share_links=share_links,
+            shared_pages=SharedPages(tenant_threads),
+            token_prices=token_prices,
         )
 
     @property
@@ -367,7 +395,16 @@ class Services:
             turns=turns,
             continuation=Continuation(self.host, store, self.runs, gate, self.erasure.begin),
             chat_prefixes=ChatPrefixes(self.host, store),
-            responses=Responses(self.host, store, self.runs, turns, self.prompts, self.diagnostics, self.erasure, gate),
+            responses=Responses(
+                host=self.host,
+                store=store,
+                runs=self.runs,
+                turns=turns,
+                prompts=self.prompts,
+                diagnostics=self.diagnostics,
+                erasure=self.erasure,
+                gate=gate,
+            ),
         )
 
     def begin(self) -> None:
@@ -413,13 +450,14 @@ class Services:
 
 
 def _heed(
+    topic: str,
+    text: str,
+    *,
     lease: Lease,
     runs: SharedRuns,
     replicas: "ReplicaStore | None",
     changes: SharedChanges,
     deletions: SharedDeletions,
-    topic: str,
-    text: str,
 ) -> None:
     """Follow a notice of another server."""
     lease.heed(topic)

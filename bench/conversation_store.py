@@ -136,9 +136,11 @@ async def turn_times(store: Store, count: int) -> list[float]:
         question = _message(conversation.id, None, "user", f"question {index} " * 40)
         answer = _message(conversation.id, question.id, "assistant", "")
         began = time.perf_counter()
-        run = RunRecord(answer.id, answer.id, "kv", b"")
-        await store.runs.begin(Turn(answer, run, (question,), title="question"))
-        await store.runs.finish(MessageEnd("answer " * 120, "complete", "stop", b"").of(answer))
+        run = RunRecord(id=answer.id, message_id=answer.id, kv_fingerprint="kv", prompt_ids=b"")
+        await store.runs.begin(Turn(answer=answer, run=run, questions=(question,), title="question"))
+        await store.runs.finish(
+            MessageEnd(content="answer " * 120, status="complete", finish_reason="stop", token_ids=b"").of(answer)
+        )
         times.append((time.perf_counter() - began) * 1e3)
     return times
 
@@ -163,13 +165,30 @@ def conversation_of(words: Words, number: int, length: int) -> Imported:
     title = words.text()[:60]
     return Imported(
         conversation_id,
-        Conversation(conversation_id, title, messages[-1].id, None, {}, at, at, title_source="model"),
+        Conversation(
+            id=conversation_id,
+            title=title,
+            head_id=messages[-1].id,
+            system_prompt=None,
+            params={},
+            created_at=at,
+            updated_at=at,
+            title_source="model",
+        ),
         messages,
     )
 
 
 def _message(conversation_id: str, parent_id: str | None, role: Role, content: str) -> Message:
-    return Message(new_id("msg"), conversation_id, parent_id, role, content, "complete", time.time())
+    return Message(
+        id=new_id("msg"),
+        conversation_id=conversation_id,
+        parent_id=parent_id,
+        role=role,
+        content=content,
+        status="complete",
+        created_at=time.time(),
+    )
 
 
 def report(figures: Sequence[Figure]) -> Iterator[str]:

@@ -142,7 +142,11 @@ class Arm:
         before = self._context + 1 - tokens
         scheduled = [
             ScheduledRequest(
-                str(i), list(range(3, 3 + tokens)), before, list(range(i * self._pages, (i + 1) * self._pages)), (row,)
+                request_id=str(i),
+                token_ids=list(range(3, 3 + tokens)),
+                context_len=before,
+                block_ids=list(range(i * self._pages, (i + 1) * self._pages)),
+                sampling=(row,),
             )
             for i in range(streams)
         ]

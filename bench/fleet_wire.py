@@ -99,7 +99,19 @@ class StubEngine:
     max_model_len = 8192
     is_broken = False
     tier_notes: Mapping[TierId, str] = MappingProxyType({})
-    keys = PrefixKeys(KeyNamespace("stub", "stub", "float32", 64, 1, 0, 1, b""), TenantSalts(b"stub"))
+    keys = PrefixKeys(
+        KeyNamespace(
+            model_fingerprint="stub",
+            numerics="stub",
+            kv_dtype="float32",
+            block_size=64,
+            layout_version=1,
+            tp_rank=0,
+            tp_size=1,
+            tenant_salt=b"",
+        ),
+        TenantSalts(b"stub"),
+    )
 
     def __init__(self) -> None:
         self.streams: list[RequestStream] = []
@@ -122,7 +134,7 @@ class StubEngine:
     def step(self, number: int) -> None:
         """Put a token into every stream."""
         for stream in self.streams:
-            stream.put(RequestOutput(stream.request_id, " word", (number,)))
+            stream.put(RequestOutput(request_id=stream.request_id, text=" word", token_ids=(number,)))
 
 
 class Count:
@@ -150,13 +162,15 @@ class Count:
 async def cpu_per_token(streams: int, wire: str | None) -> float:
     """Return the CPU seconds of delivering a token through one of the WIRES; through none, in one process."""
     engine, count = StubEngine(), Count(streams)
-    request = GenerateRequest(list(range(PROMPT)), PARAMS)
+    request = GenerateRequest(prompt_token_ids=list(range(PROMPT)), params=PARAMS)
     link = None if wire is None else await _linked(engine, wire)
     for number in range(streams):
         if link is None:
             [stream] = await engine.generate(request)
         else:
-            answer = RemoteAnswer(f"req-{number}", request, 0, lambda _: None, lambda _: None)
+            answer = RemoteAnswer(
+                request_id=f"req-{number}", request=request, choice=0, abort=lambda _: None, on_end=lambda _: None
+            )
             await link.begin(request, [answer])
             stream = answer.stream
         stream.set_listener(count.listen)
@@ -223,7 +237,7 @@ async def load(engine: Backend, streams: int, salt: int) -> LoadResult:
     prompts = [
         [1000 + (salt * 7919 + own * 104729 + at * 17) % 20000 for at in range(PROMPT)] for own in range(streams)
     ]
-    begun = [(await engine.generate(GenerateRequest(prompt, PARAMS)))[0] for prompt in prompts]
+    begun = [(await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=PARAMS)))[0] for prompt in prompts]
     times = await asyncio.gather(*map(_times, begun))
     first, last = max(each[0] for each in times), min(each[-1] for each in times)
     inside = [at for each in times for at in each if first <= at <= last]

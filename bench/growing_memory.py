@@ -137,7 +137,13 @@ def config(state_dir: Path) -> EngineConfig:
         raise SystemExit(f"{settings.model} is not on this machine")
     tiers = TierConfig(1 << 30, "off", 0, state_dir)
     return EngineConfig(
-        folder, settings.model, tiers, b"bench", kv_memory=512 * MIB, cache_dir=settings.cache_dir, speculation=False
+        model_path=folder,
+        model_name=settings.model,
+        tiers=tiers,
+        secret=b"bench",
+        kv_memory=512 * MIB,
+        cache_dir=settings.cache_dir,
+        speculation=False,
     )
 
 

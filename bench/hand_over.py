@@ -70,7 +70,7 @@ async def measure_hand_over(config: EngineConfig, folder: Path, report: Callable
         for number, length in enumerate(lengths):
             prompt = [100 + (number * 7919 + at * 17) % 400 for at in range(length)]
             params = SamplingParams(temperature=0.0, max_tokens=TOKENS, ignore_eos=True)
-            [stream] = await engine.generate(GenerateRequest(prompt, params))
+            [stream] = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params))
             first, *others = await _gaps(stream)
             pauses.append(first)
             gaps += others

@@ -81,7 +81,12 @@ class Answer:
 
     def beginning(self) -> ScheduledRequest:
         """Schedule the part of the prompt that Redis may deliver instead."""
-        return ScheduledRequest("", self.prompt.token_ids[: self._num_restored_tokens], 0, self.block_ids)
+        return ScheduledRequest(
+            request_id="",
+            token_ids=self.prompt.token_ids[: self._num_restored_tokens],
+            context_len=0,
+            block_ids=self.block_ids,
+        )
 
     def rest(self) -> ScheduledRequest:
         """Schedule the rest of the prompt. This samples the first token."""
@@ -97,7 +102,9 @@ class Answer:
 
     def _sampling(self, token_ids: list[int], context_len: int) -> ScheduledRequest:
         row = SamplingRow(GREEDY, position=context_len + len(token_ids), produced=0)
-        return ScheduledRequest("", token_ids, context_len, self.block_ids, (row,))
+        return ScheduledRequest(
+            request_id="", token_ids=token_ids, context_len=context_len, block_ids=self.block_ids, sampling=(row,)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,9 @@ class Arm:
         load_model: ModelLoader = registry.load_model,
     ) -> None:
         self.name = kernels
-        config = EngineConfig(folder, "bench", None, b"bench", cpu_kernels=kernels, cache_dir=cache_dir)
+        config = EngineConfig(
+            model_path=folder, model_name="bench", tiers=None, secret=b"bench", cpu_kernels=kernels, cache_dir=cache_dir
+        )
         self._worker = Worker(config, load_model, progress=print)
         self._worker.load()
         self._worker.init_kv(num_blocks)
@@ -79,9 +81,11 @@ class Arm:
             for index, name in enumerate(names)
         )
         self._steps += 1
-        step = SchedulerOutput(self._steps, new_requests=new, num_scheduled_tokens=dict.fromkeys(names, load.tokens))
+        step = SchedulerOutput(
+            step_id=self._steps, new_requests=new, num_scheduled_tokens=dict.fromkeys(names, load.tokens)
+        )
         seconds = self._worker.execute(step).seconds
-        self._worker.execute(SchedulerOutput(self._steps, dropped_request_ids=tuple(names)))
+        self._worker.execute(SchedulerOutput(step_id=self._steps, dropped_request_ids=tuple(names)))
         return seconds * 1e3
 
 

@@ -86,7 +86,7 @@ async def decode(engine: AsyncLLMEngine, streams: int, seed: int) -> Decoding:
     async def read(number: int) -> None:
         prompt = [100 + (seed * 37 + number * 131 + at * 17) % 150 for at in range(PROMPT)]
         params = SamplingParams(seed=number, max_tokens=TOKENS, ignore_eos=True)
-        [stream] = await engine.generate(GenerateRequest(prompt, params))
+        [stream] = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params))
         async with stream:
             async for output in stream:
                 told[number] += output.token_ids
@@ -158,7 +158,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     cache_dir = load_settings({}).cache_dir
     folder = resolve_model(arguments.model, cache_dir, print)
-    alone = EngineConfig(folder, arguments.model, None, b"bench", kv_memory=1 << 28, cache_dir=cache_dir)
+    alone = EngineConfig(
+        model_path=folder,
+        model_name=arguments.model,
+        tiers=None,
+        secret=b"bench",
+        kv_memory=1 << 28,
+        cache_dir=cache_dir,
+    )
     alone = replace(alone, speculation=False, prefix_cache=False)
     one = asyncio.run(measure(alone, arguments.streams, arguments.rounds))
     divided = replace(alone, pipeline_parallel_size=arguments.stages)

@@ -126,7 +126,13 @@ class NativeArm:
             left = [text for text, tokens in enumerate(texts) if position < len(tokens)]
             sampling = SamplingRow(GREEDY, position=position + 1, produced=0)
             batch = [
-                ScheduledRequest(str(text), [texts[text][position]], position, self._tables[text], (sampling,))
+                ScheduledRequest(
+                    request_id=str(text),
+                    token_ids=[texts[text][position]],
+                    context_len=position,
+                    block_ids=self._tables[text],
+                    sampling=(sampling,),
+                )
                 for text in left
             ]
             logits = self._runner.compute(batch, range(len(batch))).logits

@@ -89,12 +89,26 @@ class Batch:
             )
             for index, (request_id, params) in enumerate(zip(self._names, requests, strict=True))
         ]
-        self._submit(SchedulerOutput(0, tuple(new), (), dict.fromkeys(self._names, 1), masks=self._masks))
+        self._submit(
+            SchedulerOutput(
+                step_id=0,
+                new_requests=tuple(new),
+                cached_requests=(),
+                num_scheduled_tokens=dict.fromkeys(self._names, 1),
+                masks=self._masks,
+            )
+        )
 
     def step(self) -> float:
         """Execute one step and return its milliseconds."""
         cached = tuple(CachedRequestData(name, (), self._computed) for name in self._names)
-        step = SchedulerOutput(0, (), cached, dict.fromkeys(self._names, 1), masks=self._masks)
+        step = SchedulerOutput(
+            step_id=0,
+            new_requests=(),
+            cached_requests=cached,
+            num_scheduled_tokens=dict.fromkeys(self._names, 1),
+            masks=self._masks,
+        )
         began = time.perf_counter()
         self._submit(step)
         return (time.perf_counter() - began) * 1e3
@@ -174,7 +188,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     cache_dir = load_settings({}).cache_dir
     folder = arguments.model or resolve_model(DEFAULT_MODEL, cache_dir, print)
-    worker = Worker(EngineConfig(folder, "bench", None, b"bench", cpu_kernels=arguments.kernels, cache_dir=cache_dir))
+    worker = Worker(
+        EngineConfig(
+            model_path=folder,
+            model_name="bench",
+            tiers=None,
+            secret=b"bench",
+            cpu_kernels=arguments.kernels,
+            cache_dir=cache_dir,
+        )
+    )
     worker.load()
     torch.set_num_threads(1)
     worker.init_kv(len(KINDS) * ROWS * blocks_of(arguments.context, arguments.steps))

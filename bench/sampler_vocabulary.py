@@ -83,7 +83,14 @@ class Row:
 def measure(folder: Path, vocabulary: int, logits: str, rows: Sequence[int], args: argparse.Namespace) -> list[Row]:
     """Measure every kind of settings with each number of rows on the model in `folder`."""
     cache_dir = load_settings({}).cache_dir
-    config = EngineConfig(folder, "bench", None, b"bench", cpu_kernels=args.kernels, cache_dir=cache_dir)
+    config = EngineConfig(
+        model_path=folder,
+        model_name="bench",
+        tiers=None,
+        secret=b"bench",
+        cpu_kernels=args.kernels,
+        cache_dir=cache_dir,
+    )
     worker = Worker(replace(config, device=args.device, block_size=BLOCK))
     worker.load()
     torch.set_num_threads(1)

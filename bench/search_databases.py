@@ -60,9 +60,28 @@ class Texts(Words):
             text = self._text(40 if index % 2 else 12, is_chinese=number % CHINESE == 0)
             above = messages[-1].id if messages else None
             role: Role = "assistant" if index % 2 else "user"
-            messages.append(Message(new_id("msg"), conversation_id, above, role, text, "complete", float(number)))
+            messages.append(
+                Message(
+                    id=new_id("msg"),
+                    conversation_id=conversation_id,
+                    parent_id=above,
+                    role=role,
+                    content=text,
+                    status="complete",
+                    created_at=float(number),
+                )
+            )
         title = self._text(6, is_chinese=False)
-        made = Conversation(conversation_id, title, messages[-1].id, None, {}, number, number, title_source="model")
+        made = Conversation(
+            id=conversation_id,
+            title=title,
+            head_id=messages[-1].id,
+            system_prompt=None,
+            params={},
+            created_at=number,
+            updated_at=number,
+            title_source="model",
+        )
         return Imported(conversation_id, made, messages)
 
     def _text(self, words: int, *, is_chinese: bool) -> str:

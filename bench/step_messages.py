@@ -49,9 +49,13 @@ def _steps() -> dict[str, SchedulerOutput]:
     for count in (1, 32):
         names = [f"req-{index}-{index:032x}" for index in range(count)]
         cached = tuple(CachedRequestData(name, (), 1000) for name in names)
-        steps[f"{count} decodes"] = SchedulerOutput(1, (), cached, dict.fromkeys(names, 1))
+        steps[f"{count} decodes"] = SchedulerOutput(
+            step_id=1, new_requests=(), cached_requests=cached, num_scheduled_tokens=dict.fromkeys(names, 1)
+        )
     prompt = NewRequestData("req", tuple(range(4000)), 4000, tuple(range(63)), 0, params)
-    steps["a prompt of 4000 tokens"] = SchedulerOutput(1, (prompt,), (), {"req": 512})
+    steps["a prompt of 4000 tokens"] = SchedulerOutput(
+        step_id=1, new_requests=(prompt,), cached_requests=(), num_scheduled_tokens={"req": 512}
+    )
     return steps
 
 
@@ -80,7 +84,13 @@ def _answer(pipe: Connection) -> None:
             return
         assert isinstance(message, Step)
         sampled = dict.fromkeys(message.output.num_scheduled_tokens, (7,))
-        pipe.send_bytes(encode(StepEnded(message.output.step_id, ModelRunnerOutput(message.output.step_id, sampled))))
+        pipe.send_bytes(
+            encode(
+                StepEnded(
+                    message.output.step_id, ModelRunnerOutput(step_id=message.output.step_id, sampled_token_ids=sampled)
+                )
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -110,7 +110,11 @@ def ask(llm: LLM, token_ids: Sequence[int], tenant: str) -> Usage:
     """Generate one token on a quiet engine."""
     settle(llm)
     llm.engine.add_request(
-        GenerateRequest(token_ids, SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True), tenant=tenant)
+        GenerateRequest(
+            prompt_token_ids=token_ids,
+            params=SamplingParams(temperature=0.0, max_tokens=1, ignore_eos=True),
+            tenant=tenant,
+        )
     )
     while True:
         for output in llm.engine.step():

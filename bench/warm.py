@@ -175,7 +175,7 @@ class Chats:
         asked = [*ids, *prompt(num_new, self._salt)]
         params = SamplingParams(temperature=0.0, max_tokens=ANSWER_TOKENS, ignore_eos=True)
         began = time.perf_counter()
-        [stream] = await self._engine.generate(GenerateRequest(asked, params, tenant=tenant))
+        [stream] = await self._engine.generate(GenerateRequest(prompt_token_ids=asked, params=params, tenant=tenant))
         first: float | None = None
         async for output in stream:
             if first is None:

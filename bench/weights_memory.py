@@ -83,7 +83,11 @@ def _loaded_bytes(small: Path, folder: Path) -> int:
 
 
 def _worker(folder: Path) -> Worker:
-    worker = Worker(EngineConfig(folder, "model", None, b"", cache_dir=load_settings({}).cache_dir))
+    worker = Worker(
+        EngineConfig(
+            model_path=folder, model_name="model", tiers=None, secret=b"", cache_dir=load_settings({}).cache_dir
+        )
+    )
     worker.load()
     return worker
 

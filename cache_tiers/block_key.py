@@ -27,7 +27,7 @@ KEY_BYTES: Final = 32
 """Length of a key."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNamespace:
     """Everything that may change a bit of the KV, and the tenant that may read it.
 

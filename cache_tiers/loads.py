@@ -54,7 +54,7 @@ class LoadOutcome:
         return len(self.sources)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Load:
     """The state of a load.
 
@@ -164,7 +164,17 @@ class Loads:
         now = self._clock()
         warmed, window = self._warming.hand_over(load_id)
         adopted = self._to_be_adopted(window, keys)
-        load = _Load(load_id, keys, block_ids, now, compute_seconds, ahead, warmed, adopted, now)
+        load = _Load(
+            load_id=load_id,
+            keys=keys,
+            block_ids=block_ids,
+            began=now,
+            compute_seconds=compute_seconds,
+            ahead=ahead,
+            warmed=warmed,
+            warming=adopted,
+            moved=now,
+        )
         self._loads[load_id] = load
         # Blocks in host memory are available at once: their copies go with the step that is being scheduled.
         self._advance(load)

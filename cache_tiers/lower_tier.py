@@ -69,7 +69,7 @@ class TierMiss:
         return f"{words}: {self.detail}" if self.detail else words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LowerTierStats:
     """Occupancy and health of a tier below CPU memory. Blocks are counted since the start.
 

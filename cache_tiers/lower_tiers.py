@@ -205,7 +205,7 @@ class LowerTiers:
     def stats(self) -> Mapping[TierId, LowerTierStats]:
         """Return the current statistics of each registered tier, without asking the tiers."""
         return {each.tier.id: each.stats() for each in self._tiers} | {
-            tier.id: LowerTierStats(tier, "off") for tier in self._off
+            tier.id: LowerTierStats(tier=tier, state="off") for tier in self._off
         }
 
     def flush(self, timeout: float) -> bool:

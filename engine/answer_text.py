@@ -32,7 +32,7 @@ class AnswerTokenizer(Protocol):
         """Return the bytes of a token's text; b"" for control tokens."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerFormat:
     """Decoding rules of one model's answers.
 
@@ -51,20 +51,20 @@ class AnswerFormat:
     describe: Callable[[Sequence[int]], str] = lambda _: ""
     call_words: tuple[str, ...] = ()
     marks: Mapping[int, str] = field(default_factory=dict)
-    call_marks: CallMarks = field(default_factory=lambda: CallMarks(()))
+    call_marks: CallMarks = field(default_factory=lambda: CallMarks(starts=()))
 
     @classmethod
     def of(cls, tokenizer: AnswerTokenizer, tools: ToolFormat, thinking: Thinking | None) -> "AnswerFormat":
         """Create the rules of a model. Control tokens that delimit tool calls show their names."""
         names, token_bytes = tools.names_of_marks(), tokenizer.token_bytes
         return cls(
-            (lambda id_: names.get(id_) or token_bytes(id_)) if names else token_bytes,
-            tokenizer.drops_first_space,
-            thinking,
-            tokenizer.describe,
-            tools.syntax.call_words,
-            tools.tokens_of_marks(partial(tokenizer.encode, special=True)),
-            tools.syntax.marks,
+            token_bytes=(lambda id_: names.get(id_) or token_bytes(id_)) if names else token_bytes,
+            drops_first_space=tokenizer.drops_first_space,
+            thinking=thinking,
+            describe=tokenizer.describe,
+            call_words=tools.syntax.call_words,
+            marks=tools.tokens_of_marks(partial(tokenizer.encode, special=True)),
+            call_marks=tools.syntax.marks,
         )
 
     def begin(

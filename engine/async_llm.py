@@ -333,7 +333,7 @@ class AsyncLLMEngine:
         self.why_gave_up = reason
         self.gave_up.set()
         for request_id in list(self._streams):
-            self._deliver(RequestOutput(request_id, "", (), "abort"))
+            self._deliver(RequestOutput(request_id=request_id, text="", token_ids=(), finish_reason="abort"))
 
     async def _run(self) -> None:
         while True:

@@ -64,7 +64,7 @@ Progress = Callable[[str], None]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Loaded:
     """The worker side's properties that the scheduler side needs.
 
@@ -179,16 +179,16 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         executor.attach_host_pool(tiers.store.pool, tiers.shared_pool)
     executor.begin()
     return _Loaded(
-        executor,
-        tokenizer,
-        chat_format,
-        tiers,
-        model.block_nbytes,
-        num_blocks,
-        window,
-        model.vocab_size,
-        namespace,
-        owners,
+        executor=executor,
+        tokenizer=tokenizer,
+        chat_format=chat_format,
+        tiers=tiers,
+        block_nbytes=model.block_nbytes,
+        num_blocks=num_blocks,
+        window=window,
+        vocab_size=model.vocab_size,
+        namespace=namespace,
+        owners=owners,
     )
 
 

@@ -11,7 +11,7 @@ from engine.sampling_params import Pooling
 from engine.scheduling.queue.policy import QueuePolicy
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineConfig:
     """One model on one device, or on several of the same kind.
 

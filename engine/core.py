@@ -291,7 +291,7 @@ class EngineCore:
 
     def settle_copies(self) -> None:
         """Start a step that ends when no copy is in flight, whatever the scheduler in doubt knew of them."""
-        output = SchedulerOutput(SETTLING_STEP)
+        output = SchedulerOutput(step_id=SETTLING_STEP)
         self.in_flight.append(InFlight(output, self.executor.execute(output), follows_at_once=False))
 
     def rebuild(self, requests: Iterable[Request]) -> None:

@@ -7,7 +7,7 @@ from engine.sampling_params import SamplingParams
 from engine.urgency import NORMAL, Urgency
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest:
     """A prompt, and how it is to be continued.
 

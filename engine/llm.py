@@ -64,8 +64,8 @@ class LLM:
         chosen = choose_device(device)
         folder = resolve_model(model, cache_dir, progress, device=chosen)
         config = EngineConfig(
-            folder,
-            folder.name,
+            model_path=folder,
+            model_name=folder.name,
             tiers=None,
             secret=secrets.token_bytes(32),
             device=chosen,
@@ -145,7 +145,9 @@ class LLM:
         batch, order = secrets.token_hex(4), list[list[str]]()
         try:
             for index, (prompt, sampling) in enumerate(zip(prompts, params, strict=True)):
-                first = self.engine.add_request(GenerateRequest(prompt, sampling, f"{batch}-{index}")).request_id
+                first = self.engine.add_request(
+                    GenerateRequest(prompt_token_ids=prompt, params=sampling, request_id=f"{batch}-{index}")
+                ).request_id
                 order.append([first])
                 order[-1].extend(self.engine.add_fork(first, choice).request_id for choice in range(1, n))
         except BaseException:

@@ -24,7 +24,7 @@ Logprobs = Mapping[int, Logprob]
 """Log probabilities at one position, by token id: of the token itself, and of the likeliest ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionOutput:
     """One answer to a prompt.
 
@@ -73,15 +73,15 @@ def completion_of(
     assert whole.usage is not None
     has_logprobs = params.logprobs is not None
     return CompletionOutput(
-        index,
-        whole.text,
-        tuple(whole.token_ids),
-        whole.finish_reason,
-        whole.usage,
-        whole.reasoning,
-        sum(each.logprob for each in whole.logprobs) if has_logprobs else None,
-        tuple(logprobs_of(each, describe) for each in whole.logprobs) if has_logprobs else None,
-        _stop_reason(whole, params),
+        index=index,
+        text=whole.text,
+        token_ids=tuple(whole.token_ids),
+        finish_reason=whole.finish_reason,
+        usage=whole.usage,
+        reasoning=whole.reasoning,
+        cumulative_logprob=sum(each.logprob for each in whole.logprobs) if has_logprobs else None,
+        logprobs=tuple(logprobs_of(each, describe) for each in whole.logprobs) if has_logprobs else None,
+        stop_reason=_stop_reason(whole, params),
     )
 
 

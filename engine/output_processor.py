@@ -13,7 +13,7 @@ from engine.scheduling.ending import reason_to_end
 from engine.scheduling.results import TokenUpdate
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Progress:
     request: Request
     answer: AnswerText
@@ -41,15 +41,15 @@ class OutputProcessor:
         """Start processing a request's updates. Text of tokens that it already has is not emitted again."""
         sampling = request.sampling
         progress = _Progress(
-            request,
-            self._answers.begin(
+            request=request,
+            answer=self._answers.begin(
                 request.prompt_token_ids,
                 skip_special=sampling.skip_special_tokens,
                 may_call=sampling.form is None,
                 breaks_marks=sampling.is_read_for_calls,
                 stop=sampling.stop,
             ),
-            StopStrings(sampling.stop, include=sampling.include_stop_str_in_output),
+            stop=StopStrings(sampling.stop, include=sampling.include_stop_str_in_output),
         )
         self._progress[request.request_id] = progress
         progress.formed = [] if sampling.form is not None else None
@@ -208,7 +208,7 @@ class OutputProcessor:
     def fail(self, request: Request, error: str) -> RequestOutput:
         """End a request whose own state may be the defect. The last output has neither text nor usage."""
         self._progress.pop(request.request_id, None)
-        return RequestOutput(request.request_id, "", (), "error", error=error)
+        return RequestOutput(request_id=request.request_id, text="", token_ids=(), finish_reason="error", error=error)
 
     def _usage(self, progress: _Progress) -> Usage:
         request, now = progress.request, self.clock()
@@ -241,5 +241,5 @@ class OutputProcessor:
 
 def _output(request_id: str, said: Said, token_ids: tuple[int, ...]) -> RequestOutput:
     if said.is_thought:
-        return RequestOutput(request_id, "", token_ids, reasoning=said.text)
-    return RequestOutput(request_id, said.text, token_ids)
+        return RequestOutput(request_id=request_id, text="", token_ids=token_ids, reasoning=said.text)
+    return RequestOutput(request_id=request_id, text=said.text, token_ids=token_ids)

@@ -38,7 +38,7 @@ class Phases:
         return self.queue + self.lookup + self.load + self.prefill
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KVReceipt:
     """Origin of the prompt's KV.
 
@@ -118,7 +118,7 @@ class Reuse:
     end: MissReason | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Token counts of a finished request, and its times in milliseconds since its arrival in this process.
 
@@ -187,7 +187,7 @@ class PromptProgress:
 
 
 # Not frozen, because one is made for every token of every request, and frozen objects take longer to make.
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RequestOutput:
     """Output of one request since its previous RequestOutput.
 

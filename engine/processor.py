@@ -138,12 +138,12 @@ class Processor:
             keys = self.keys.extend(root, public, (*prompt, *request.produced), known)
         now = self._clock()
         created = Request(
-            request_id,
-            request.tenant,
-            prompt,
-            sampling,
-            root,
-            keys,
+            request_id=request_id,
+            tenant=request.tenant,
+            prompt_token_ids=prompt,
+            sampling=sampling,
+            root_key=root,
+            block_keys=keys,
             arrival=now,
             priority=urgency.priority,
             deadline=now + urgency.timeout if urgency.timeout is not None else inf,

@@ -64,7 +64,7 @@ class Lack:
     next_key: BlockKey | None
 
 
-@dataclass(slots=True, eq=False, weakref_slot=True)
+@dataclass(slots=True, eq=False, weakref_slot=True, kw_only=True)
 class Request:
     """Identity and progress of one request. Only the scheduler changes it. All times are on the scheduler's clock.
 
@@ -163,12 +163,12 @@ class Request:
         Call this before the request is first scheduled. `mask` is the fork's own; None if this request has none.
         """
         fork = Request(
-            request_id,
-            self.tenant,
-            self.prompt_token_ids,
-            replace(self.sampling, choice=choice),
-            self.root_key,
-            list(self.block_keys),
+            request_id=request_id,
+            tenant=self.tenant,
+            prompt_token_ids=self.prompt_token_ids,
+            sampling=replace(self.sampling, choice=choice),
+            root_key=self.root_key,
+            block_keys=list(self.block_keys),
             arrival=self.arrival,
             priority=self.priority,
             deadline=self.deadline,
@@ -190,12 +190,12 @@ class Request:
         Neither a scheduler nor a worker knows the new request. The caller sets its siblings.
         """
         renewed = Request(
-            self.request_id,
-            self.tenant,
-            self.prompt_token_ids,
-            self.sampling,
-            self.root_key,
-            block_keys,
+            request_id=self.request_id,
+            tenant=self.tenant,
+            prompt_token_ids=self.prompt_token_ids,
+            sampling=self.sampling,
+            root_key=self.root_key,
+            block_keys=block_keys,
             arrival=self.arrival,
             priority=self.priority,
             deadline=self.deadline,

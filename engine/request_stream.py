@@ -86,7 +86,13 @@ class RequestStream(AsyncIterator[RequestOutput]):
         """End the stream with an error after its listener raised, and abort the request."""
         logger.exception("%s: the listener of a stream failed; the stream ends with an error", self.request_id)
         self._has_failed, self._on_output = True, None
-        self._pending = deque([RequestOutput(self.request_id, "", (), "error", error=LISTENER_FAILED)])
+        self._pending = deque(
+            [
+                RequestOutput(
+                    request_id=self.request_id, text="", token_ids=(), finish_reason="error", error=LISTENER_FAILED
+                )
+            ]
+        )
         self._wake_reader()
         self._abort(self.request_id)
 

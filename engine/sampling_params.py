@@ -9,7 +9,7 @@ Pooling = Literal["mean", "last"]
 """Way from the final hidden states of a prompt to one vector: the mean of all tokens', or the last token's."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SamplingParams:
     """Sampling parameters. `engine.processor` validates them, and resolves the fields described as resolved.
 

@@ -37,7 +37,7 @@ class CachedRequestData:
     """Tokens appended after the last sampled one without sampling, because a grammar forced them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerOutput:
     """One step of work.
 
@@ -98,7 +98,7 @@ class PromptLogprobs:
     """Log probabilities of the tokens at positions `start` + 1, `start` + 2 and so on."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRunnerOutput:
     """The result of one step.
 

@@ -11,7 +11,7 @@ from engine.executor.workers import WorkersState
 from engine.role import Role
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaState:
     """State of one replica of the engine.
 
@@ -57,7 +57,7 @@ class RouteStats:
     hand_overs: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStats:
     """Snapshot of the engine. Times are in seconds.
 

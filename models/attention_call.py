@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionCall:
     """Shape and rules of one attention call. A model makes the same calls in the same order in every forward pass.
 
@@ -41,4 +41,6 @@ class AttentionCall:
 
 def plain_calls(layers: int, heads: int, kv_heads: int, head_dim: int) -> tuple[AttentionCall, ...]:
     """Return the calls of a decoder in which every layer attends to all positions with the scale head_dim ** -0.5."""
-    return (AttentionCall(heads, kv_heads, head_dim, head_dim, head_dim**-0.5),) * layers
+    return (
+        AttentionCall(heads=heads, kv_heads=kv_heads, k_dim=head_dim, v_dim=head_dim, scale=head_dim**-0.5),
+    ) * layers

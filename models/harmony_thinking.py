@@ -17,7 +17,7 @@ SOLAR_START, SOLAR_THOUGHT, SOLAR_CALLS = "<|begin|>", "<|think|>", "<|tool_call
 _WHOLE: Final = r"(?![^\s<])"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Channels:
     """Marks and headers of a family's messages.
 

@@ -26,7 +26,7 @@ _SPARE: Final = 100_000_000
 """Bytes of the disk that a download leaves free."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HubPlan:
     """A model at the hub that can be computed here, before its weights are downloaded.
 
@@ -112,8 +112,8 @@ class _Fetching:
         weights = weight_files(self.repository, self._fetched(description))
         load_tokenizer(folder)
         return HubPlan(
-            name,
-            self.repository,
+            name=name,
+            repository=self.repository,
             files=(*description, *weights),
             missing=self.missing(weights),
             stored=self._stored(ModelFolder(folder).config(), network.decoder, sum(file.nbytes for file in weights)),
@@ -143,8 +143,8 @@ class _Fetching:
                 stream.truncate(file.nbytes)
             found = read_head(head)
         return HubPlan(
-            name,
-            self.repository,
+            name=name,
+            repository=self.repository,
             files=(file,),
             missing=self.missing([file]),
             stored=found.stored,

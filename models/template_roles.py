@@ -14,7 +14,7 @@ _ROLES: Final = {"S": "system", "U": "user", "A": "assistant", "C": "assistant",
 """Roles by the letters of `_writes`. C is an answer with a call, and R is its result."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateRoles:
     """Orders of roles in which a template writes every message in its place.
 

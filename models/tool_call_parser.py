@@ -55,7 +55,7 @@ class CallReader(Protocol):
         """Return the events of a call that the end of the answer cuts. A call whose name is known begins here."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallMarks:
     """Texts around calls.
 

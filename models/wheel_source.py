@@ -21,7 +21,7 @@ class KnownAnswers:
     least_log_probability: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WheelSource:
     """Source of a model, with checksums of its bytes.
 

@@ -136,8 +136,8 @@ class DictTier:
 
     def stats(self) -> LowerTierStats:
         return LowerTierStats(
-            self.tier,
-            "ok" if self.is_up else "switched off by the test",
+            tier=self.tier,
+            state="ok" if self.is_up else "switched off by the test",
             used_bytes=sum(map(len, self.blocks.values())),
             stored_blocks=self._stored,
             loaded_blocks=self.loaded,

@@ -93,13 +93,33 @@ def _extend(connection: Connection, conversation: Conversation, messages: Sequen
 
 def _chat(title: str, contents: list[str], *, archived: bool = False) -> tuple[Conversation, list[Message]]:
     now = time.time()
-    conversation = Conversation(new_id("conv"), title, None, None, {}, now, now, title_source="user", archived=archived)
+    conversation = Conversation(
+        id=new_id("conv"),
+        title=title,
+        head_id=None,
+        system_prompt=None,
+        params={},
+        created_at=now,
+        updated_at=now,
+        title_source="user",
+        archived=archived,
+    )
     messages = list[Message]()
     for number, content in enumerate(contents):
         role: Role = "assistant" if number % 2 else "user"
         above = messages[-1].id if messages else None
         usage = USAGE if role == "assistant" else None
         messages.append(
-            Message(new_id("msg"), conversation.id, above, role, content, "complete", now, now, usage=usage)
+            Message(
+                id=new_id("msg"),
+                conversation_id=conversation.id,
+                parent_id=above,
+                role=role,
+                content=content,
+                status="complete",
+                created_at=now,
+                completed_at=now,
+                usage=usage,
+            )
         )
     return conversation, messages

@@ -169,7 +169,13 @@ class NativeRig:
         threads: two wait for each other many times in each step, which takes long on a busy machine.
         """
         scheduled = [
-            ScheduledRequest(str(i), s.tokens[s.done : s.done + count], s.done, s.blocks, (ROW,))
+            ScheduledRequest(
+                request_id=str(i),
+                token_ids=s.tokens[s.done : s.done + count],
+                context_len=s.done,
+                block_ids=s.blocks,
+                sampling=(ROW,),
+            )
             for i, (s, count) in enumerate(parts)
         ]
         computed = self.runners[threads].compute(scheduled, range(len(parts)))

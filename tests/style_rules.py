@@ -16,7 +16,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CODE = ("app", "engine", "cache_tiers", "models", "bench", "scripts", "tests")
+PRODUCT = ("app", "engine", "cache_tiers", "models")
+KERNELS = "triton_"
+"""Beginning of the names of files whose functions run on a GPU, where arguments have no names."""
 MAX_TEST_NAME = 60
+MAX_BY_PLACE = 6
 MAX_SENTENCE_WORDS = 30
 MAX_LONG_SENTENCES = 0.1
 
@@ -75,12 +79,39 @@ def violations_in(path: Path) -> Iterator[Violation]:
     else:
         found = (*mood_violations().get(name, ()), *(in_source(path.read_text()) if path != Path(__file__) else ()))
     yield from (Violation(name, line, text) for line, text in found)
+    if name.startswith(tuple(f"{package}/" for package in PRODUCT)) and not path.name.startswith(KERNELS):
+        yield from (Violation(name, line, text) for line, text in wide_calls(path.read_text()))
 
 
 def in_source(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and description of each violation in a Python file, apart from the mood of its docstrings."""
     yield from _in_docstrings(ast.parse(source))
     yield from _in_comments(source)
+
+
+def wide_calls(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line and description of each dataclass and function that takes more than MAX_BY_PLACE values by place."""
+    for node in _statements(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            taken = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+            kind, count = "parameters", len(taken) - (taken[:1] in (["self"], ["cls"]))
+        elif isinstance(node, ast.ClassDef) and (decorator := _dataclass_decorator(node)) is not None:
+            kind, count = "fields", 0 if "kw_only=True" in decorator else sum(map(_is_init_field, node.body))
+        else:
+            continue
+        if count > MAX_BY_PLACE:
+            yield node.lineno, f"{node.name}: {count} {kind} by place, at most {MAX_BY_PLACE}: make them keyword-only"
+
+
+def _dataclass_decorator(node: ast.ClassDef) -> str | None:
+    texts = map(ast.unparse, node.decorator_list)
+    return next((text for text in texts if re.match(r"(dataclasses\.)?dataclass\b", text)), None)
+
+
+def _is_init_field(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.AnnAssign) or ast.unparse(statement.annotation).startswith("ClassVar"):
+        return False
+    return statement.value is None or "init=False" not in ast.unparse(statement.value)
 
 
 @cache

@@ -20,7 +20,7 @@ from app.tenants.principal import Scope
 from app.tenants.use import Use
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Administration:
     """Administration of all tenants. Changes take effect immediately in this process.
 

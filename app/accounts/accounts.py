@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from app.accounts.saml.provider import SamlProvider
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accounts:
     """Logins of people.
 
@@ -63,19 +63,19 @@ def accounts_of(settings: Settings) -> Accounts:
     roles = cast("Mapping[str, Scope]", settings.login_groups)
     saml = _saml(settings) if settings.saml_metadata_file is not None else None
     return Accounts(
-        _provider(settings) if settings.oidc_issuer else None,
-        _proxy(settings) if settings.proxy_user_header else None,
-        _directory(settings) if settings.ldap_url else None,
-        GroupRules(
+        provider=_provider(settings) if settings.oidc_issuer else None,
+        proxy=_proxy(settings) if settings.proxy_user_header else None,
+        directory=_directory(settings) if settings.ldap_url else None,
+        rules=GroupRules(
             roles,
             settings.group_limits,
             admits_own=settings.passwords,
             default_rights=settings.default_rights,
             rights=settings.group_rights,
         ),
-        settings.login_hours * 3600.0,
-        saml,
-        _scim(settings, saml) if settings.scim_token_file is not None else None,
+        login_seconds=settings.login_hours * 3600.0,
+        saml=saml,
+        scim=_scim(settings, saml) if settings.scim_token_file is not None else None,
     )
 
 
@@ -93,13 +93,13 @@ def _provider(settings: Settings) -> LoginProvider:
         raise SettingsError("--oidc-scopes must contain openid", param="oidc-scopes")
     return OidcProvider(
         OidcClient(
-            settings.oidc_issuer,
-            settings.oidc_client_id,
-            _secret("oidc-client-secret-file", settings.oidc_client_secret_file),
-            settings.oidc_scopes,
-            settings.oidc_groups_claim,
-            f"{settings.public_url}{CALLBACK_PATH}",
-            f"{settings.public_url}/",
+            issuer=settings.oidc_issuer,
+            client_id=settings.oidc_client_id,
+            secret=_secret("oidc-client-secret-file", settings.oidc_client_secret_file),
+            scopes=settings.oidc_scopes,
+            groups_claim=settings.oidc_groups_claim,
+            redirect_uri=f"{settings.public_url}{CALLBACK_PATH}",
+            home=f"{settings.public_url}/",
         )
     )
 
@@ -150,15 +150,15 @@ def _directory(settings: Settings) -> "Directory":
     _check_directory(settings)
     return Directory(
         DirectoryPlan(
-            settings.ldap_url,
-            settings.ldap_people_base,
-            settings.ldap_people_filter,
-            settings.ldap_id_attribute,
-            settings.ldap_groups_base,
-            settings.ldap_groups_filter,
-            settings.ldap_bind_dn,
-            _secret("ldap-bind-password-file", settings.ldap_bind_password_file),
-            settings.ldap_ca_file,
+            url=settings.ldap_url,
+            people_base=settings.ldap_people_base,
+            people_filter=settings.ldap_people_filter,
+            id_attribute=settings.ldap_id_attribute,
+            groups_base=settings.ldap_groups_base,
+            groups_filter=settings.ldap_groups_filter,
+            bind_dn=settings.ldap_bind_dn,
+            bind_password=_secret("ldap-bind-password-file", settings.ldap_bind_password_file),
+            ca_file=settings.ldap_ca_file,
         )
     )
 

@@ -40,7 +40,7 @@ Attributes = Mapping[str, list[bytes]]
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectoryPlan:
     """The directory as the settings describe it.
 

@@ -44,7 +44,7 @@ MAX_TEXT = 255
 MAX_GROUPS = 256
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OidcClient:
     """Registration of this server with the provider.
 

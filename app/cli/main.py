@@ -57,6 +57,9 @@ RESTORE_FILE = Option("file", any_path, "FILE", "backup to restore")
 PULL_HELP = "download a model, after showing what it needs; without a name, list good small models"
 PULL_NAME = Option("name", any_text, "NAME", "short name, hub id, hub-id:QUANTIZATION, or a .gguf file to convert")
 PULL_OPTIONS = (Option("yes", switch, "", "do not ask before the download"),)
+CACHE_SETTINGS = ("state-dir", "secret-file", "redis-url")
+DATABASE = ("state-dir", "database-url")
+"""Settings that say where the conversations are."""
 PULL_SETTINGS = ("cache-dir", "device", "dtype", "quantization")
 MIGRATE_HELP = "copy the conversations of the state directory into PostgreSQL, and compare both"
 GROUPS = {"keys": KEYS_HELP, "people": PEOPLE_HELP}
@@ -185,7 +188,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\nTry '{self.prog} --help'.\n")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Command:
     """One subcommand.
 
@@ -210,41 +213,91 @@ def _commands() -> tuple[_Command, ...]:
     everything = tuple(option.name for option in OPTIONS)
     engine = tuple(name for name in everything if name not in OF_THE_SERVER)
     return (
-        _Command("serve", _serve, "run the server: API and web page", everything),
-        _Command("pull", _pull, PULL_HELP, PULL_SETTINGS, PULL_OPTIONS, argument=PULL_NAME, needs_argument=False),
-        _Command("chat", _chat, CHAT_HELP, RUNNING, CHAT_OPTIONS, argument=QUESTION, needs_argument=False),
-        _Command("desktop", _desktop, DESKTOP_HELP, everything),
-        _Command("drain", _drain, DRAIN_HELP, RUNNING, (API_KEY,), argument=REPLICA),
+        _Command(name="serve", run=_serve, help="run the server: API and web page", settings=everything),
         _Command(
-            "doctor", _doctor, DOCTOR_HELP, everything, DOCTOR_OPTIONS, argument=DOCTOR_MODEL, needs_argument=False
+            name="pull",
+            run=_pull,
+            help=PULL_HELP,
+            settings=PULL_SETTINGS,
+            own=PULL_OPTIONS,
+            argument=PULL_NAME,
+            needs_argument=False,
         ),
-        _Command("backup", _backup, BACKUP_HELP, ("state-dir", "database-url"), argument=BACKUP_FILE),
-        _Command("restore", _restore, RESTORE_HELP, ("state-dir", "database-url"), argument=RESTORE_FILE),
-        _Command("bench", _bench, "measure the running server as its clients see it", RUNNING, BENCH_OPTIONS),
-        _Command("cache", _cache, CACHE_HELP, ("state-dir", "secret-file", "redis-url"), actions=CACHE_ACTIONS),
         _Command(
-            "keys create", _keys_create, CREATE_HELP, ("state-dir", "database-url"), CREATE_OPTIONS, argument=KEY_NAME
+            name="chat",
+            run=_chat,
+            help=CHAT_HELP,
+            settings=RUNNING,
+            own=CHAT_OPTIONS,
+            argument=QUESTION,
+            needs_argument=False,
         ),
-        _Command("keys list", _keys_list, LIST_HELP, ("state-dir", "database-url")),
-        _Command("keys revoke", _keys_revoke, REVOKE_HELP, ("state-dir", "database-url"), argument=KEY_ID),
+        _Command(name="desktop", run=_desktop, help=DESKTOP_HELP, settings=everything),
+        _Command(name="drain", run=_drain, help=DRAIN_HELP, settings=RUNNING, own=(API_KEY,), argument=REPLICA),
         _Command(
-            "keys limits", _keys_limits, LIMITS_HELP, ("state-dir", "database-url"), LIMIT_OPTIONS, argument=TENANT
+            name="doctor",
+            run=_doctor,
+            help=DOCTOR_HELP,
+            settings=everything,
+            own=DOCTOR_OPTIONS,
+            argument=DOCTOR_MODEL,
+            needs_argument=False,
         ),
-        _Command("people add", _people_add, ADD_HELP, ("state-dir", "database-url"), ADD_OPTIONS, argument=PERSON_NAME),
+        _Command(name="backup", run=_backup, help=BACKUP_HELP, settings=DATABASE, argument=BACKUP_FILE),
+        _Command(name="restore", run=_restore, help=RESTORE_HELP, settings=DATABASE, argument=RESTORE_FILE),
         _Command(
-            "people remove",
-            _people_remove,
-            REMOVE_HELP,
-            ("state-dir", "database-url"),
-            REMOVE_OPTIONS,
+            name="bench",
+            run=_bench,
+            help="measure the running server as its clients see it",
+            settings=RUNNING,
+            own=BENCH_OPTIONS,
+        ),
+        _Command(name="cache", run=_cache, help=CACHE_HELP, settings=CACHE_SETTINGS, actions=CACHE_ACTIONS),
+        _Command(
+            name="keys create",
+            run=_keys_create,
+            help=CREATE_HELP,
+            settings=DATABASE,
+            own=CREATE_OPTIONS,
+            argument=KEY_NAME,
+        ),
+        _Command(name="keys list", run=_keys_list, help=LIST_HELP, settings=DATABASE),
+        _Command(name="keys revoke", run=_keys_revoke, help=REVOKE_HELP, settings=DATABASE, argument=KEY_ID),
+        _Command(
+            name="keys limits",
+            run=_keys_limits,
+            help=LIMITS_HELP,
+            settings=DATABASE,
+            own=LIMIT_OPTIONS,
+            argument=TENANT,
+        ),
+        _Command(
+            name="people add", run=_people_add, help=ADD_HELP, settings=DATABASE, own=ADD_OPTIONS, argument=PERSON_NAME
+        ),
+        _Command(
+            name="people remove",
+            run=_people_remove,
+            help=REMOVE_HELP,
+            settings=DATABASE,
+            own=REMOVE_OPTIONS,
             argument=REMOVED_PERSON,
         ),
-        _Command("people list", _people_list, PEOPLE_LIST_HELP, ("state-dir", "database-url")),
+        _Command(name="people list", run=_people_list, help=PEOPLE_LIST_HELP, settings=DATABASE),
         _Command(
-            "people set-password", _set_password, SET_PASSWORD_HELP, ("state-dir", "database-url"), argument=PERSON_NAME
+            name="people set-password",
+            run=_set_password,
+            help=SET_PASSWORD_HELP,
+            settings=DATABASE,
+            argument=PERSON_NAME,
         ),
-        _Command("migrate", _migrate, MIGRATE_HELP, ("state-dir", "database-url")),
-        _Command("profile", _profile, "record the steps of a separate engine under load", engine, PROFILE_OPTIONS),
+        _Command(name="migrate", run=_migrate, help=MIGRATE_HELP, settings=DATABASE),
+        _Command(
+            name="profile",
+            run=_profile,
+            help="record the steps of a separate engine under load",
+            settings=engine,
+            own=PROFILE_OPTIONS,
+        ),
     )
 
 

@@ -61,7 +61,9 @@ class Continuation:
 
         # The engine is already generating: abort the request if the answer cannot be reopened.
         try:
-            record = RunRecord(run_id, answer.id, engine.kv_fingerprint, pack_ids(prompt_ids))
+            record = RunRecord(
+                id=run_id, message_id=answer.id, kv_fingerprint=engine.kv_fingerprint, prompt_ids=pack_ids(prompt_ids)
+            )
             run = _reopened(answer, self._store.tenant, stream, record)
             changed = await self._store.runs.reopen(run.answer, record, run.unsaved(), expected)
         except BaseException as error:
@@ -88,7 +90,13 @@ class Continuation:
     async def _prompt_of(self, engine: Backend, conversation: Conversation, answer: Message) -> list[int]:
         path = await self._store.messages.path(answer.parent_id)
         identity, beginning = self._host.prompt_identity, beginning_of(path)
-        maker = PromptMaker(self._gate, engine, identity, conversation.system_prompt, beginning=beginning)
+        maker = PromptMaker(
+            gate=self._gate,
+            engine=engine,
+            prompt_identity=identity,
+            system_prompt=conversation.system_prompt,
+            beginning=beginning,
+        )
         prompt, own = await maker.prompt(path), await self._store.messages.own_prompt(answer.id)
         if prompt.tokens.prompt_key != answer.tokens.prompt_key:
             raise ConflictError(
@@ -106,7 +114,13 @@ class Continuation:
         params = replace(
             params_from_json(answer.params), max_tokens=len(produced) + limit if limit is not None else None
         )
-        request = GenerateRequest(prompt_ids, params, run_id, produced=produced, progress_every=PROGRESS_SECONDS)
+        request = GenerateRequest(
+            prompt_token_ids=prompt_ids,
+            params=params,
+            request_id=run_id,
+            produced=produced,
+            progress_every=PROGRESS_SECONDS,
+        )
         try:
             [stream] = await self._gate.generate(engine, request)
         except InvalidRequestError as error:
@@ -135,6 +149,12 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, record: Ru
     pieces = [(text, is_thought) for text, is_thought in before if text]
     first = OPENING + len(ids) + 1 - len(pieces)
     deltas = [Delta(number, *piece) for number, piece in enumerate(pieces, first)]
-    run = Run(record.id, tenant, begun, RunLog(record.id, begun, deltas=deltas), record.kv_fingerprint)
+    run = Run(
+        id=record.id,
+        tenant=tenant,
+        answer=begun,
+        log=RunLog(record.id, begun, deltas=deltas),
+        kv_fingerprint=record.kv_fingerprint,
+    )
     run.token_ids.extend(ids)
     return run

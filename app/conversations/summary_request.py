@@ -54,4 +54,4 @@ async def summary_request(
         without = Beginning(fewest)
     thinking = preferred_mode(engine, "none")
     prompt = await turns.prompt_of(conversation, path, TASK, without, thinking=thinking)
-    return GenerateRequest(prompt, replace(SAMPLING, max_tokens=max_tokens), keep_kv=False)
+    return GenerateRequest(prompt_token_ids=prompt, params=replace(SAMPLING, max_tokens=max_tokens), keep_kv=False)

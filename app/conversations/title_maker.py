@@ -146,7 +146,9 @@ class TitleMaker:
         params = SamplingParams(temperature=0.0, max_tokens=MAX_TOKENS, stop=(END, "\n"))
         urgency, name = behind_all(engine), new_id("title")
         [stream] = await engine.generate(
-            GenerateRequest(prompt, params, request_id=name, tenant=tenant, urgency=urgency, keep_kv=False)
+            GenerateRequest(
+                prompt_token_ids=prompt, params=params, request_id=name, tenant=tenant, urgency=urgency, keep_kv=False
+            )
         )
         text = ""
         try:

@@ -4,31 +4,26 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NoReturn
 
 from app.conversations.merging import answers_to_merge, merging_ids
 from app.conversations.repeated_requests import RepeatedRequests
+from app.conversations.turn_draft import TurnDraft
 from app.conversations.unstored_turn import Erase, erase_turn
 from app.domain.beginning import Beginning, beginning_of, wanted_beginning
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
-from app.domain.response_record import ResponseRecord
-from app.domain.sampling_json import params_to_json
-from app.domain.titles import title_from
-from app.domain.token_history import MessageTokens, pack_ids
-from app.domain.tool_use import ToolUse
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.prompts.earlier_prompts import look_back
 from app.prompts.prefix_rules import AS_SENT, PrefixRules
-from app.prompts.stateless import Remember
 from app.prompts.thinking import required_mode
 from app.prompts.tokenization import generate
-from app.prompts.turn_prompt import Prompt, PromptMaker
+from app.prompts.turn_prompt import PromptMaker
 from app.runs.pending_cancel import CancelPendingError
 from app.runs.reuse_report import reuse_report
-from app.runs.run import PROGRESS_SECONDS, Run
+from app.runs.run import Run
 from app.runs.run_log import RunLog, opening_event
 from app.runs.service import RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields, given_params
@@ -36,14 +31,12 @@ from app.schemas.parsing import parse_object
 from app.schemas.response_bodies.reuse_report import ReuseReport
 from app.schemas.sampling import AnswerParams, ChatParams
 from app.schemas.urgency import UrgencyFields
-from app.storage.run_records import RunRecord, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
 from app.tenants.gate import TenantGate
 from engine.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.generate_request import GenerateRequest
 from engine.sampling_params import SamplingParams
-from engine.urgency import Urgency
 from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
@@ -122,9 +115,9 @@ class Turns:
             summary=beginning.summary if is_new else None,
         )
         turn = TurnDraft(
-            conversation,
-            question,
-            prompt,
+            conversation=conversation,
+            question=question,
+            prompt=prompt,
             sampling=with_seed(params.sampling_params()),
             thinking=thinking,
             urgency=fields.urgency(),
@@ -182,10 +175,10 @@ class Turns:
         if merged:
             answer_prompt = replace(answer_prompt, ids=await merging_ids(prompts, path, merged, thinking=thinking))
         turn = TurnDraft(
-            conversation,
-            path[-1],
+            conversation=conversation,
+            question=path[-1],
             # The question keeps its own tokens: the next turn follows this answer as if it were the only one.
-            replace(answer_prompt, tokens=prompt.tokens),
+            prompt=replace(answer_prompt, tokens=prompt.tokens),
             sampling=with_seed(params.sampling_params()),
             thinking=thinking,
             urgency=fields.urgency(),
@@ -299,7 +292,7 @@ class Turns:
             for message in messages
         ]
 
-    async def start(self, engine: Backend, draft: "TurnDraft", *, rename: Callable[[str], str]) -> Run:
+    async def start(self, engine: Backend, draft: TurnDraft, *, rename: Callable[[str], str]) -> Run:
         """Queue a turn in the engine and store it.
 
         rename: maps the engine's name of a field to the client's. Raises as `ask` does.
@@ -309,9 +302,9 @@ class Turns:
             self._gate,
             engine,
             GenerateRequest(
-                draft.prompt.ids,
-                draft.sampling,
-                run_id,
+                prompt_token_ids=draft.prompt.ids,
+                params=draft.sampling,
+                request_id=run_id,
                 urgency=draft.urgency,
                 num_marked=len(draft.prompt.ids) if draft.is_marked else 0,
                 progress_every=draft.progress_every,
@@ -336,11 +329,11 @@ class Turns:
         opening = opening_event(conversation, draft.question, answer)
         log = RunLog(run_id, answer, opening)
         run = Run(
-            run_id,
-            self._store.tenant,
-            answer,
-            log,
-            engine.kv_fingerprint,
+            id=run_id,
+            tenant=self._store.tenant,
+            answer=answer,
+            log=log,
+            kv_fingerprint=engine.kv_fingerprint,
             remember=draft.remember,
             is_kept=draft.is_kept,
             lines=draft.prompt.lines,
@@ -352,95 +345,12 @@ class Turns:
 
     def _prompts(self, engine: Backend, conversation: Conversation, beginning: Beginning) -> PromptMaker:
         identity = self._host.prompt_identity
-        return PromptMaker(self._gate, engine, identity, conversation.system_prompt, beginning=beginning)
-
-
-@dataclass(frozen=True, slots=True)
-class TurnDraft:
-    """A turn that the engine has not accepted yet. Fields that are not listed here are as in `Turn`.
-
-    question: the message before the answer.
-    new: messages that are not stored yet. `question` is the last of them; empty if it is stored.
-    is_kept: False stores nothing.
-    thinking: the mode that the client chose; None leaves it to the model.
-    answer_id: the id that the client chose for the answer; None draws one.
-    system_prompt: in place of the conversation's, empty for none; None for the conversation's.
-    has_own_prompt: whether the ids of the prompt are not those of the path.
-    remember: as in `Run`.
-    tool_use: the tools that the answer may call; None without tools.
-    is_marked: whether the client marked the prompt for caching.
-    left_out: messages at the beginning of the conversation that the prompt lacks.
-    merged: answers that the new one merges.
-    progress_every: as in `GenerateRequest`.
-    """
-
-    conversation: Conversation
-    question: Message
-    prompt: Prompt
-    sampling: SamplingParams
-    urgency: Urgency
-    new: tuple[Message, ...] = ()
-    check_head: bool = False
-    moves_head: bool = True
-    thinking: ThinkingMode | None = None
-    is_kept: bool = True
-    makes_conversation: bool = False
-    response: ResponseRecord | None = None
-    answer_id: str | None = None
-    expected: Versions = None
-    system_prompt: str | None = None
-    has_own_prompt: bool = False
-    remember: Remember | None = None
-    tool_use: ToolUse | None = None
-    is_marked: bool = False
-    left_out: int = 0
-    merged: int = 0
-    progress_every: float | None = PROGRESS_SECONDS
-
-    def answer(self, run_id: str, params: SamplingParams) -> Message:
-        """Make the answer in progress. `params` are the parameters that the engine resolved."""
-        chosen = {"thinking": self.thinking, "system_prompt": self.system_prompt}
-        return Message(
-            id=self.answer_id or new_id("msg"),
-            conversation_id=self.conversation.id,
-            parent_id=self.question.id,
-            role="assistant",
-            content="",
-            status="in_progress",
-            created_at=time.time(),
-            run_id=run_id,
-            params=params_to_json(params) | {name: value for name, value in chosen.items() if value is not None},
-            tokens=MessageTokens(prompt_key=self.prompt.tokens.prompt_key),
-            tool_use=self.tool_use,
-            left_out=self.left_out or None,
-            merged=self.merged or None,
-        )
-
-    def stored_turn(self, answer: Message, kv_fingerprint: str) -> Turn:
-        """Make the record of this turn for the store."""
-        assert answer.run_id is not None
-        rendered_again = not self.new and self.prompt.tokens != self.question.tokens
-        timeout = self.urgency.timeout
-        return Turn(
-            answer=answer,
-            run=RunRecord(
-                answer.run_id,
-                answer.id,
-                kv_fingerprint,
-                pack_ids(self.prompt.ids),
-                self.urgency.priority,
-                answer.created_at + timeout if timeout is not None else None,
-            ),
-            questions=self.new,
-            restarted_user=(self.question.id, self.prompt.tokens) if rendered_again else None,
-            title=title_from(self.question.content) if self.conversation.source == "chat" else None,
-            check_head=self.check_head,
-            expected=self.expected,
-            expected_head=self.conversation.head_id,
-            moves_head=self.moves_head,
-            conversation=self.conversation if self.makes_conversation else None,
-            response=self.response,
-            own_prompt=pack_ids(self.prompt.ids) if self.has_own_prompt else None,
+        return PromptMaker(
+            gate=self._gate,
+            engine=engine,
+            prompt_identity=identity,
+            system_prompt=conversation.system_prompt,
+            beginning=beginning,
         )
 
 

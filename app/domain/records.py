@@ -18,7 +18,7 @@ ConversationSource = Literal["chat", "api", "response"]
 """Creator of a conversation: the page, a client of /v1/conversations, or a response that belongs to no conversation."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
     """A tree of messages. Times are Unix seconds.
 
@@ -51,7 +51,7 @@ class Conversation:
     unread: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Message:
     """One node of the tree. Siblings are branches.
 

@@ -10,7 +10,7 @@ RESPONSE_PREFIX, MESSAGE_PREFIX, REASONING_PREFIX = "resp_", "msg_", "rs_"
 CALL_ITEM_PREFIX, CALL_PREFIX, TEXT_PREFIX = "fc_", "call_", "text_"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseRecord:
     """The fields of a response that its message does not have.
 

@@ -7,7 +7,7 @@ from typing import Final
 SECRET_BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
     """A link without its secret. Times are Unix seconds.
 

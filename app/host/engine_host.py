@@ -23,7 +23,7 @@ Status = Literal["starting", "ok", "recovering", "degraded", "stopping", "failed
 RETRY_AFTER_SECONDS = 2
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class EngineHost:
     """Holder of the engine, before, while and after it runs.
 

@@ -41,7 +41,11 @@ async def prefill(engine: Backend, ids: Sequence[int], tenant: str, poll_seconds
     poll_seconds: time between two checks whether the engine is busy.
     """
     request = GenerateRequest(
-        ids, SamplingParams(max_tokens=0), request_id=new_id("next"), tenant=tenant, urgency=behind_all(engine)
+        prompt_token_ids=ids,
+        params=SamplingParams(max_tokens=0),
+        request_id=new_id("next"),
+        tenant=tenant,
+        urgency=behind_all(engine),
     )
     [stream] = await engine.generate(request)
 

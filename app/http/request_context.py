@@ -64,7 +64,7 @@ class RequestContext:
         # Metric labels must not take arbitrary values from clients.
         method = scope["method"] if scope["method"] in METHODS else "other"
         logs_body = self._log_messages and not scope["path"].startswith(HOLD_SECRETS)
-        record = RequestRecord(_request_id(scope), method, body=bytearray() if logs_body else None)
+        record = RequestRecord(request_id=_request_id(scope), method=method, body=bytearray() if logs_body else None)
         if self._begin_trace is not None:
             record.trace = self._begin_trace(scope, record)
         scope.setdefault("state", {})["request_id"] = record.request_id

@@ -46,7 +46,7 @@ class RequestTrace(Protocol):
         """Record a generation of this request that has ended. `name` is its id."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RequestRecord:
     """One HTTP request, from its head to the end of its response.
 

@@ -7,7 +7,7 @@ from cache_tiers.tier import CPU, DEVICE, TierId
 from engine.stats import EngineStats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TierFigures:
     """Figures of one tier: bytes in use now, and totals since the start.
 

@@ -12,7 +12,7 @@ from cache_tiers.tier import TierId
 from engine.stats import EngineStats, RouteStats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """Totals since the start, read at one moment.
 
@@ -41,7 +41,14 @@ class Reading:
         reused = {tier.id: stats.reused_tokens[tier.id] for tier in all_tiers()}
         prompts = {**reused, "computed": stats.prefilled_tokens}
         sizes = stats.batch_sizes
-        reading = cls(at, stats.generation_tokens, prompts, sizes.count, sizes.total, tier_figures(stats))
+        reading = cls(
+            at=at,
+            generated=stats.generation_tokens,
+            prompts=prompts,
+            steps=sizes.count,
+            batched=sizes.total,
+            tiers=tier_figures(stats),
+        )
         if (routes := stats.routes) is None:
             return reading
         return replace(

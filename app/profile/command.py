@@ -105,7 +105,7 @@ async def _converse(engine: Backend, plan: ProfilePlan, seed: int, recorder: Rec
 async def _answer(engine: Backend, prompt: list[int], tokens: int) -> AsyncIterator[tuple[int, ...]]:
     """Yield generated ids. Raises EngineError if the engine fails."""
     params = SamplingParams(temperature=0.0, max_tokens=tokens, ignore_eos=True)
-    [stream] = await engine.generate(GenerateRequest(prompt, params, tenant=LOCAL))
+    [stream] = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params, tenant=LOCAL))
     async for output in stream:
         if output.error is not None:
             raise EngineError(output.error)

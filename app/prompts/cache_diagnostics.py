@@ -55,7 +55,7 @@ class Divergence:
     message: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PromptDigest:
     """Digests of the parts of a prompt.
 
@@ -101,7 +101,15 @@ class PromptDigest:
         """Return the digests that `packed` wrote."""
         model, tools, system, thinking, num_messages = _PARTS.unpack_from(packed)
         end = _PARTS.size + num_messages * PART_BYTES
-        return cls(model, tools, system, thinking, packed[_PARTS.size : end], packed[end:], num_tokens)
+        return cls(
+            model=model,
+            tools=tools,
+            system=system,
+            thinking=thinking,
+            messages=packed[_PARTS.size : end],
+            strides=packed[end:],
+            num_tokens=num_tokens,
+        )
 
 
 class CacheDiagnostics:
@@ -172,13 +180,15 @@ class CacheDiagnostics:
             for start in range(0, len(packed) - step + 1, step)
         ]
         return PromptDigest(
-            part(how[0]),
-            part("\0".join(message.content for message in tools)),
-            part(system or ""),
-            part(how[1]),
-            b"".join(part(f"{each.role}\0{calls_text(each)}\0{each.content}") for each in messages[len(head) :]),
-            b"".join(strides),
-            len(ids),
+            model=part(how[0]),
+            tools=part("\0".join(message.content for message in tools)),
+            system=part(system or ""),
+            thinking=part(how[1]),
+            messages=b"".join(
+                part(f"{each.role}\0{calls_text(each)}\0{each.content}") for each in messages[len(head) :]
+            ),
+            strides=b"".join(strides),
+            num_tokens=len(ids),
         )
 
 

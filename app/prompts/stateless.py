@@ -61,7 +61,7 @@ class History:
 NOTHING = History([], 0, NO_TAG)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WholePrompt:
     """Prompt of a client that sends the whole conversation.
 
@@ -148,13 +148,13 @@ class WholePrompts:
         )
         ids = [*begun.ids, *added, *opening_ids]
         return WholePrompt(
-            ids,
-            added,
-            begun.tag,
-            dialogue,
-            stable.lines,
-            opening,
-            opening_ids,
+            ids=ids,
+            added=added,
+            tag=begun.tag,
+            dialogue=dialogue,
+            lines=stable.lines,
+            opening=opening,
+            opening_ids=opening_ids,
             headless=headless if messages and messages[0].role in HEAD else None,
             is_headed=is_headed and begun.num_messages > 0,
         )

@@ -28,7 +28,7 @@ class NamedChoice:
     param: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOffer:
     """Tools that an answer may call.
 

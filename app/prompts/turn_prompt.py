@@ -32,7 +32,7 @@ class Prompt:
     lines: TreatedLines = UNTREATED
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PromptMaker:
     """Maker of prompts for one conversation.
 

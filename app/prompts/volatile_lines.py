@@ -31,7 +31,7 @@ MAX_VALUE: Final = 256
 """Maximum number of characters of a label's value."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VolatileLine:
     """A kind of line that changes between requests.
 
@@ -159,7 +159,9 @@ def line_of_pattern(pattern: str, treatment: Treatment) -> VolatileLine:
     """Make the kind of line that a pattern of `app.config.line_patterns` matches."""
     beginning, *rest = plain_parts(pattern)
     name = f"{treatment}-lines"
-    return VolatileLine(name, treatment, beginning, _line(source_between(["", *rest])), f"--{name}")
+    return VolatileLine(
+        name=name, treatment=treatment, beginning=beginning, rest=_line(source_between(["", *rest])), source=f"--{name}"
+    )
 
 
 def _without_indent(text: str, at: int) -> int:
@@ -203,68 +205,79 @@ def _value(pattern: str) -> re.Pattern[str]:
 
 KNOWN_LINES: Final[tuple[LineKind, ...]] = (
     VolatileLine(
-        "claude-code-billing-header",
-        "removed",
-        "x-anthropic-billing-header:",
-        re.compile(r"(?> ?[a-z_]{1,32}+=[^;\s]{0,128}+;){1,16}+"),
-        "Claude Code 2.1, as the first block of `system`, which the next one follows without a line break: captured "
-        "requests from 2.1.39 on, in the pull requests with which llama.cpp, vLLM and SGLang treat the line",
+        name="claude-code-billing-header",
+        treatment="removed",
+        beginning="x-anthropic-billing-header:",
+        rest=re.compile(r"(?> ?[a-z_]{1,32}+=[^;\s]{0,128}+;){1,16}+"),
+        source=(
+            "Claude Code 2.1, as the first block of `system`, which the next one follows without a line break: "
+            "captured requests from 2.1.39 on, in the pull requests with which llama.cpp, vLLM and SGLang treat "
+            "the line"
+        ),
         ends="anywhere",
         most=2048,
     ),
     VolatileLine(
-        "claude-code-git-status",
-        "moved",
-        "gitStatus: This is the git status at the start of the conversation.",
-        re.compile(_GIT_STATUS),
-        "Claude Code before 2.1.267, as the end of `system`, read again after each edit: captured requests of 2.0, and "
-        "measurements of 2.1.104",
+        name="claude-code-git-status",
+        treatment="moved",
+        beginning="gitStatus: This is the git status at the start of the conversation.",
+        rest=re.compile(_GIT_STATUS),
+        source=(
+            "Claude Code before 2.1.267, as the end of `system`, read again after each edit: captured requests of "
+            "2.0, and measurements of 2.1.104"
+        ),
         ends="text",
         most=16384,
     ),
     VolatileLine(
-        "todays-date",
-        "moved",
-        "Today's date: ",
-        _line(rf"(?>{_ISO_DAY}|\d{{1,2}}/\d{{1,2}}/\d{{4}}|[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} \d{{2}} \d{{4}})"),
-        "opencode (session/system.ts), Crush (agent/prompt/prompt.go), Claude Code before the date was in its first "
-        "message (a captured request of 2.0.0), all inside of <env>",
+        name="todays-date",
+        treatment="moved",
+        beginning="Today's date: ",
+        rest=_line(rf"(?>{_ISO_DAY}|\d{{1,2}}/\d{{1,2}}/\d{{4}}|[A-Z][a-z]{{2}} [A-Z][a-z]{{2}} \d{{2}} \d{{4}})"),
+        source=(
+            "opencode (session/system.ts), Crush (agent/prompt/prompt.go), Claude Code before the date was in its "
+            "first message (a captured request of 2.0.0), all inside of <env>"
+        ),
     ),
     VolatileLine(
-        "current-date",
-        "moved",
-        "Current date: ",
-        _line(_ISO_DAY),
-        "aider (coders/base_coder.py), as an item of a list; Pi (system-prompt.ts)",
+        name="current-date",
+        treatment="moved",
+        beginning="Current date: ",
+        rest=_line(_ISO_DAY),
+        source="aider (coders/base_coder.py), as an item of a list; Pi (system-prompt.ts)",
     ),
     VolatileLine(
-        "current-date-and-time",
-        "moved",
-        "Current date and time: ",
-        _line(r"[A-Z][a-z]+, [A-Z][a-z]+ \d{1,2}, \d{4}(?:,| at) \d{1,2}:\d{2}(?::\d{2})?[ \u202f][AP]M \S{1,16}+"),
-        "Pi before it sent the day only (system-prompt.ts), and its port to Rust (app.rs), which reads the clock again "
-        "for each request",
+        name="current-date-and-time",
+        treatment="moved",
+        beginning="Current date and time: ",
+        rest=_line(
+            r"[A-Z][a-z]+, [A-Z][a-z]+ \d{1,2}, \d{4}(?:,| at) \d{1,2}:\d{2}(?::\d{2})?[ \u202f][AP]M \S{1,16}+"
+        ),
+        source=(
+            "Pi before it sent the day only (system-prompt.ts), and its port to Rust (app.rs), which reads the "
+            "clock again for each request"
+        ),
     ),
     VolatileLine(
-        "goose-date",
-        "moved",
-        "The current date is ",
-        _line(rf"{_ISO_DAY} \d{{2}}:\d{{2}}(?::\d{{2}})?\."),
-        "goose (prompts/system.md), in its third line",
+        name="goose-date",
+        treatment="moved",
+        beginning="The current date is ",
+        rest=_line(rf"{_ISO_DAY} \d{{2}}:\d{{2}}(?::\d{{2}})?\."),
+        source="goose (prompts/system.md), in its third line",
     ),
     VolatileLine(
-        "kimi-cli-date",
-        "moved",
-        "The current date and time in ISO format is `",
-        re.compile(r"[0-9T:.+Z-]{10,40}+`\.[^\n]*+"),
-        "Kimi CLI (agents/default/system.md), with a sentence on its use behind it",
+        name="kimi-cli-date",
+        treatment="moved",
+        beginning="The current date and time in ISO format is `",
+        rest=re.compile(r"[0-9T:.+Z-]{10,40}+`\.[^\n]*+"),
+        source="Kimi CLI (agents/default/system.md), with a sentence on its use behind it",
     ),
     VolatileLine(
-        "home-assistant-clock",
-        "moved",
-        "Current time is ",
-        _line(rf"\d{{2}}:\d{{2}}:\d{{2}}\. Today's date is {_ISO_DAY}\."),
-        "Home Assistant (helpers/llm.py), as the first line, read for each request",
+        name="home-assistant-clock",
+        treatment="moved",
+        beginning="Current time is ",
+        rest=_line(rf"\d{{2}}:\d{{2}}:\d{{2}}\. Today's date is {_ISO_DAY}\."),
+        source="Home Assistant (helpers/llm.py), as the first line, read for each request",
     ),
     LabelledLine(
         "current-date",

@@ -27,7 +27,15 @@ async def measure_prompt(request: Request) -> Response:
         conversation = await services.store.conversations.get(fields.conversation_id)
     else:
         now = time.time()
-        conversation = Conversation("", None, None, fields.system_prompt, {}, now, now)
+        conversation = Conversation(
+            id="",
+            title=None,
+            head_id=None,
+            system_prompt=fields.system_prompt,
+            params={},
+            created_at=now,
+            updated_at=now,
+        )
     path = await services.store.messages.path(conversation.head_id)
     fitting = Fitting(services.turns, conversation, path, fields.content, beginning_of(path))
     tokens, left_out = await fitting.tokens(), None

@@ -58,7 +58,7 @@ async def compact_response(request: Request) -> Response:
     fields = await read_body(request, CompactRequest)
     compaction = await services.responses.compaction(fields, stop_of(request), ignored_of(request).add)
     request_id: str = request.state.request_id
-    asked = GenerateRequest(compaction.prompt.ids, compaction.params(), request_id)
+    asked = GenerateRequest(prompt_token_ids=compaction.prompt.ids, params=compaction.params(), request_id=request_id)
     [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "input")
     [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, Said())], request_id)
     services.next_prefixes.ahead(partial(compaction.next_prefix, summary.text), gate_of(request).tenant)

@@ -222,13 +222,13 @@ class Resumption:
         assert run.answer.params is not None
         params, prompt_ids = params_from_json(run.answer.params), unpack_ids(record.prompt_ids)
         request = GenerateRequest(
-            prompt_ids,
-            params,
-            run.id,
-            run.tenant,
-            Urgency(record.priority, timeout),
+            prompt_token_ids=prompt_ids,
+            params=params,
+            request_id=run.id,
+            tenant=run.tenant,
+            urgency=Urgency(record.priority, timeout),
             # A copy: the run's own list grows while the engine reads the request.
-            tuple(run.token_ids),
+            produced=tuple(run.token_ids),
             on_place=partial(self._places.note, run.id, len(run.token_ids)),
             progress_every=PROGRESS_SECONDS,
         )
@@ -270,11 +270,11 @@ def _opened(left: UnfinishedRun) -> Run:
         record.id, answer, opening_event(left.conversation, left.question, answer), epoch=epoch, deltas=left.deltas
     )
     run = Run(
-        record.id,
-        left.tenant,
-        answer,
-        log,
-        record.kv_fingerprint,
+        id=record.id,
+        tenant=left.tenant,
+        answer=answer,
+        log=log,
+        kv_fingerprint=record.kv_fingerprint,
         saved_ids=len(left.token_ids) // ID_BYTES,
         saved_deltas=len(left.deltas),
         epoch=epoch,

@@ -61,7 +61,7 @@ class Verdict:
     gone_from: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
     """Facts that a verdict is based on.
 

@@ -19,7 +19,7 @@ PROGRESS_SECONDS: Final = 0.5
 """Seconds before the first report of a prompt's progress, and between two. Shorter prompts have none."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Run:
     """One generation and its answer.
 

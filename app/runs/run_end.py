@@ -37,7 +37,7 @@ def ended_run(answer: Message, tenant: str, opening: OpeningRecords | None = Non
     if answer.content:
         log.append(answer.content, num_tokens)
     log.close(answer, num_tokens, error_of(answer))
-    run = Run(answer.run_id, tenant, answer, log)
+    run = Run(id=answer.run_id, tenant=tenant, answer=answer, log=log)
     run.ended.set()
     return run
 

@@ -125,7 +125,11 @@ class RunRegistry:
                 # The engine calls this function: a defect here must end only this run.
                 logger.exception("%s: the engine's output could not be recorded", run.id)
                 if not last.done():
-                    last.set_result(RequestOutput(run.id, "", (), "error", error="The engine failed"))
+                    last.set_result(
+                        RequestOutput(
+                            request_id=run.id, text="", token_ids=(), finish_reason="error", error="The engine failed"
+                        )
+                    )
                     abort()
                 return True
             if output.progress and run.is_kept:
@@ -259,10 +263,10 @@ class RunRegistry:
     ) -> None:
         """End a run that no engine works on, with the text it has. `error` is the reason, if it fails."""
         end = MessageEnd(
-            run.log.text,
-            status,
-            finish_reason,
-            pack_ids(run.token_ids),
+            content=run.log.text,
+            status=status,
+            finish_reason=finish_reason,
+            token_ids=pack_ids(run.token_ids),
             error=error_body(error) if error is not None else None,
             reasoning=run.log.reasoning,
         )

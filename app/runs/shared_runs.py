@@ -187,7 +187,7 @@ def _copied(left: UnfinishedRun) -> Run:
     record, answer = left.record, left.answer
     opening = opening_event(left.conversation, left.question, answer)
     log = RunLog(record.id, answer, opening, epoch=record.epoch, deltas=left.deltas)
-    run = Run(record.id, left.tenant, answer, log, is_kept=False, epoch=record.epoch)
+    run = Run(id=record.id, tenant=left.tenant, answer=answer, log=log, is_kept=False, epoch=record.epoch)
     run.token_ids.extend(unpack_ids(left.token_ids))
     return run
 

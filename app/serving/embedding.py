@@ -133,7 +133,9 @@ class _Call:
         return last
 
     async def _queued(self, ids: list[int], path: str) -> GenerationStream:
-        asked = GenerateRequest(ids, PARAMS, self.request_id, urgency=self.urgency, keep_kv=False)
+        asked = GenerateRequest(
+            prompt_token_ids=ids, params=PARAMS, request_id=self.request_id, urgency=self.urgency, keep_kv=False
+        )
         try:
             return await self.queue(asked)
         except InvalidRequestError as error:

@@ -79,9 +79,9 @@ async def answer(
         gate_of(request),
         engine,
         GenerateRequest(
-            prompt,
-            params,
-            request_id,
+            prompt_token_ids=prompt,
+            params=params,
+            request_id=request_id,
             urgency=fields.urgency(),
             num_marked=round(fields.marked_share * len(prompt)),
             progress_every=fields.progress_every,

@@ -41,7 +41,7 @@ class ChangePlace:
     mark: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AccessReading:
     """All rows, or those that have changed, by id, digest or tenant. None stands for a removed row.
 
@@ -86,7 +86,7 @@ def _changes(connection: Connection, since: ChangePlace) -> AccessReading | None
     ids, people, tenants = (changed.get(kind, set()) for kind in ("api_key", "person", "tenant_limits"))
     logins, sessions = ({bytes.fromhex(name) for name in changed.get(kind, ())} for kind in ("login", "person_session"))
     return AccessReading(
-        _place(rows[-1]),
+        place=_place(rows[-1]),
         is_whole=False,
         has_keys=bool(ids),
         keys=_named(connection, key_of, f"SELECT {KEY_COLUMNS} FROM api_key WHERE id", ids, "id"),
@@ -107,7 +107,7 @@ def _everything(connection: Connection) -> AccessReading:
     assert last is not None
     now = time.time()
     return AccessReading(
-        _place(last),
+        place=_place(last),
         is_whole=True,
         has_keys=connection.fetch_one("SELECT 1 AS found FROM api_key LIMIT 1") is not None,
         keys={

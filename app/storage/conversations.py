@@ -67,7 +67,16 @@ class ConversationStore:
         """
         now = time.time()
         source = given.get("source", "chat")
-        empty = Conversation(conversation_id or new_id("conv"), None, None, None, {}, now, now, source=source)
+        empty = Conversation(
+            id=conversation_id or new_id("conv"),
+            title=None,
+            head_id=None,
+            system_prompt=None,
+            params={},
+            created_at=now,
+            updated_at=now,
+            source=source,
+        )
         conversation = _changed(empty, given)
         if conversation.title is None and (title := title_from(first_message or "")):
             conversation = replace(conversation, title=title, title_source="first_message")

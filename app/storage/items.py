@@ -52,7 +52,16 @@ class ItemStore:
             now, parent_id = time.time(), head["id"] if head is not None else None
             added: list[Message] = []
             for role, content, tool_use in items:
-                made = Message(new_id("msg"), conversation_id, parent_id, role, content, "complete", now, now)
+                made = Message(
+                    id=new_id("msg"),
+                    conversation_id=conversation_id,
+                    parent_id=parent_id,
+                    role=role,
+                    content=content,
+                    status="complete",
+                    created_at=now,
+                    completed_at=now,
+                )
                 added.append(replace(made, tool_use=tool_use))
                 insert_message(connection, added[-1])
                 parent_id = added[-1].id

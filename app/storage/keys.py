@@ -46,7 +46,7 @@ class KeyStore:
         Raises ConflictError: the tenant belongs to another person, whose chats the key would open.
         """
         key_id, secret = new_key()
-        key = ApiKey(key_id, name, tenant, scope, digest_of(secret), time.time())
+        key = ApiKey(id=key_id, name=name, tenant=tenant, scope=scope, digest=digest_of(secret), created_at=time.time())
 
         def insert(connection: Connection) -> None:
             owner = connection.fetch_one("SELECT id FROM person WHERE tenant = ?", (tenant,))

@@ -46,7 +46,7 @@ class LimitStore:
 
 def limits_of(row: Row) -> TenantLimits:
     """Convert a row of `tenant_limits`."""
-    return TenantLimits(*(row[name] for name in LIMIT_NAMES))
+    return TenantLimits(**{name: row[name] for name in LIMIT_NAMES})
 
 
 def check_room(connection: Connection, tenant: str, num_new: int) -> None:

@@ -167,13 +167,13 @@ def person_of(row: Row) -> Person:
     groups = tuple(json.loads(row["groups"]))
     identity = Identity(row["issuer"], row["subject"], row["name"], row["email"], groups)
     return Person(
-        row["id"],
-        row["tenant"],
-        identity,
-        row["created_at"],
-        row["last_seen_at"] if row["last_seen_at"] != NEVER_SEEN else None,
-        row["disabled_at"],
-        bool(row["provisioned"]),
+        id=row["id"],
+        tenant=row["tenant"],
+        identity=identity,
+        created_at=row["created_at"],
+        last_seen_at=row["last_seen_at"] if row["last_seen_at"] != NEVER_SEEN else None,
+        disabled_at=row["disabled_at"],
+        provisioned=bool(row["provisioned"]),
     )
 
 

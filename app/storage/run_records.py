@@ -13,7 +13,7 @@ from app.domain.token_history import MessageTokens
 from app.storage.versions import Versions
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
     """The inputs of a generation.
 
@@ -65,7 +65,7 @@ class StoredLength:
     deltas: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UnfinishedRun:
     """A run that has not ended, with all that another process needs to follow or to resume it.
 
@@ -100,7 +100,7 @@ class RunNews:
     deltas: list[Delta]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """The rows that a turn writes at its start.
 
@@ -130,7 +130,7 @@ class Turn:
     expected: Versions = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageEnd:
     """The final state of an answer.
 

@@ -359,16 +359,18 @@ def _unfinished(connection: Connection, where: str, parameters: Parameters = ())
         # A run may have ended, or its conversation may have been removed, between two statements.
         if answer is None or question is None or answer["conversation_id"] not in conversations:
             continue
+        token_ids, deltas = _output_of(events[row["number"]])
         found.append(
             UnfinishedRun(
-                answer["tenant"],
-                _record_of(row),
-                conversations[answer["conversation_id"]],
-                message_of(question),
-                message_of(answer),
-                *_output_of(events[row["number"]]),
-                row["owner"],
-                bool(row["is_crashed"]),
+                tenant=answer["tenant"],
+                record=_record_of(row),
+                conversation=conversations[answer["conversation_id"]],
+                question=message_of(question),
+                answer=message_of(answer),
+                token_ids=token_ids,
+                deltas=deltas,
+                owner=row["owner"],
+                is_crashed=bool(row["is_crashed"]),
             )
         )
     return found

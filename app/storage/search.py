@@ -44,7 +44,7 @@ class SearchTooSlowError(ClientError):
     code = "search_too_slow"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMessage:
     """A message that matches a search.
 

@@ -51,7 +51,7 @@ from app.storage.usage import UsageStore
 from app.tenants.name import LOCAL
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Store:
     """The stores of one tenant, for which other tenants' rows do not exist. `tokens`, `access`, `keys`, `people`,
     `passwords`, `saml_answers`, `provisioning`, `limits`, `tenants`, `owed_use`, `daily_use`, `answers`, `due_titles`,
@@ -132,8 +132,8 @@ class Store:
     @classmethod
     def _bound(cls, database: Database, upkeep: Upkeep, tenant: str) -> "Store":
         return cls(
-            database,
-            tenant,
+            database=database,
+            tenant=tenant,
             conversations=ConversationStore(database, tenant),
             messages=MessageStore(database, tenant),
             tree=TreeStore(database, tenant),

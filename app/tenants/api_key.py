@@ -15,7 +15,7 @@ SECRET_BYTES = 32
 _KEY = re.compile(r"sk-ebb-([0-9a-f]{12})-[0-9A-Za-z_-]{43}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
     """A key without its secret. Times are Unix seconds.
 

@@ -20,7 +20,7 @@ MOST = 1 << 40
 """Maximum of any limit, within the range of SQLite's integers and of numbers in clients' JSON."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TenantLimits:
     """Limits of one tenant. None means no limit, 0 allows nothing.
 

@@ -32,7 +32,7 @@ PROXY = "proxy"
 """Issuer of the people that a trusted proxy names. No provider has this name, since it is no URL."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
     """An account. Times are Unix seconds.
 

@@ -51,7 +51,7 @@ class InProcess:
         """Return the times of the first and the last token."""
         params = SamplingParams(temperature=0.0, max_tokens=self._plan.decode_tokens, ignore_eos=True)
         first = last = 0.0
-        [stream] = await self._engine.generate(GenerateRequest(prompt, params))
+        [stream] = await self._engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params))
         async for _ in stream:
             last = time.perf_counter()
             first = first or last
@@ -66,10 +66,10 @@ async def in_process(model: Path, cache_dir: Path, plan: PeersPlan, make: Prompt
     """Load and warm up an engine and a worker."""
     streams, longest = max(plan.decode_streams), max(tokens for tokens, _ in plan.ttft)
     config = EngineConfig(
-        model,
-        "bench",
-        None,
-        b"bench",
+        model_path=model,
+        model_name="bench",
+        tiers=None,
+        secret=b"bench",
         kv_memory=plan.kv_bytes(4 * plan.longest),
         cache_dir=cache_dir,
         cpu_kernels="auto",

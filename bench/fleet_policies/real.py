@@ -168,7 +168,10 @@ async def _warm_up(engine: RemoteEngine) -> None:
     params = SamplingParams(temperature=0.0, max_tokens=8, ignore_eos=True)
     for number in range(4):
         prompts = [[500 + (number * 97 + each * 31 + at * 17) % 400 for at in range(300)] for each in range(REPLICAS)]
-        begun = [await engine.generate(GenerateRequest(prompt, params, tenant="warm-up")) for prompt in prompts]
+        begun = [
+            await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params, tenant="warm-up"))
+            for prompt in prompts
+        ]
         for [stream] in begun:
             async for _ in stream:
                 pass
@@ -183,7 +186,7 @@ async def _play_session(
         prompt = [*(history if ask.continues else ()), *ask.fresh]
         params = SamplingParams(temperature=0.0, max_tokens=ask.answer, ignore_eos=True, seed=1)
         each, answer = Seen(time.monotonic() - began), list[int]()
-        [stream] = await engine.generate(GenerateRequest(prompt, params))
+        [stream] = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params))
         ticket = router.chosen[-1]
         each.replica, each.predicted = ticket.seat.epoch - 1, ticket.predicted
         async for output in stream:

@@ -46,7 +46,7 @@ def measure(replicas: int, seed: int = 1) -> Decisions:
     gc.collect()
     before = _resident_bytes()
     router = PredictingRouter(BLOCK)
-    seats = [Seat(epoch) for epoch in range(replicas)]
+    seats = [Seat(epoch=epoch) for epoch in range(replicas)]
     for seat in seats:
         router.join(seat)
         router.take(seat, _report(seat, 0, draw))

@@ -97,7 +97,7 @@ class SimGateway:
 
     def __init__(self, router: Router, num_replicas: int, roles: Sequence[Role] = ()) -> None:
         self.router = router
-        self.seats = [Seat(epoch, role=roles[epoch] if roles else "both") for epoch in range(num_replicas)]
+        self.seats = [Seat(epoch=epoch, role=roles[epoch] if roles else "both") for epoch in range(num_replicas)]
         self.num_streams = [0] * num_replicas
         self.live: dict[SimRequest, _Live] = {}
         self.is_lost = False

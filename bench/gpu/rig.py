@@ -111,10 +111,10 @@ class Rig:
         self.block_size = block_size_for(scale.device)
         self.scale = scale
         config = EngineConfig(
-            Path(),
-            "random",
-            None,
-            b"secret",
+            model_path=Path(),
+            model_name="random",
+            tiers=None,
+            secret=b"secret",
             dtype=dtype,
             device=scale.device,
             block_size=self.block_size,
@@ -171,7 +171,7 @@ class Rig:
         """
         self._steps += 1
         output = SchedulerOutput(
-            self._steps,
+            step_id=self._steps,
             new_requests=tuple(new),
             cached_requests=tuple(CachedRequestData(name, (), done) for name, done in (cached or {}).items()),
             num_scheduled_tokens=scheduled or {},

@@ -30,7 +30,7 @@ class TlsOptions:
         return context
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RedisAddress:
     """A TCP endpoint (`host`, `port`) or, if `unix_path` is set, a socket file.
 

@@ -56,7 +56,7 @@ ALL_CALLS: Final = (Feature.WINDOWS, Feature.SOFTCAP, Feature.SINKS, Feature.UNE
 """Features of a backend that computes every kind of call."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionSupport:
     """Declared support of a backend. An empty tuple means any value.
 

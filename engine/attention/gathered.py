@@ -80,7 +80,7 @@ class GatheredAttention:
             self._pool.blocks[block_id].zero_()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _GatheredContext:
     """State of one step, shared by all calls.
 

@@ -74,18 +74,18 @@ class NpuAttention:
         self, tables: torch.Tensor, slots: torch.Tensor, query_lens: Sequence[int], seq_lens: Sequence[int]
     ) -> ForwardContext:
         return _NpuContext(
-            self._calls,
-            self._pool,
-            self._mask,
-            self._check,
-            tables,
-            slots,
-            list(accumulate(query_lens)),
-            list(seq_lens),
+            calls=self._calls,
+            pool=self._pool,
+            mask=self._mask,
+            check=self._check,
+            block_tables=tables,
+            slots=slots,
+            query_ends=list(accumulate(query_lens)),
+            seq_lens=list(seq_lens),
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _NpuContext:
     """State of one step, shared by all layers.
 

@@ -54,6 +54,7 @@ class RemoteAnswer:
 
     def __init__(
         self,
+        *,
         request_id: str,
         request: GenerateRequest,
         choice: int,
@@ -149,21 +150,21 @@ class RemoteAnswer:
             return
         self._put(
             RequestOutput(
-                self.request_id,
-                output.text,
-                output.token_ids,
-                end.finish_reason if end is not None else None,
-                self._whole_usage(end.usage) if end is not None else None,
-                end.error if end is not None else None,
-                end.retry_after if end is not None else None,
-                end.error_path if end is not None else None,
-                end.stop_string if end is not None else None,
-                output.reasoning,
-                output.logprobs,
-                output.prompt_logprobs,
-                output.embedding,
-                output.cached,
-                self._news(output.progress),
+                request_id=self.request_id,
+                text=output.text,
+                token_ids=output.token_ids,
+                finish_reason=end.finish_reason if end is not None else None,
+                usage=self._whole_usage(end.usage) if end is not None else None,
+                error=end.error if end is not None else None,
+                retry_after=end.retry_after if end is not None else None,
+                error_path=end.error_path if end is not None else None,
+                stop_string=end.stop_string if end is not None else None,
+                reasoning=output.reasoning,
+                logprobs=output.logprobs,
+                prompt_logprobs=output.prompt_logprobs,
+                embedding=output.embedding,
+                cached=output.cached,
+                progress=self._news(output.progress),
             )
         )
 
@@ -273,10 +274,23 @@ class RemoteAnswer:
     def expire(self) -> None:
         """End an answer that no replica has continued in time."""
         if (reason := self._limit[1]) == "timeout":
-            self._put(RequestOutput(self.request_id, "", (), reason, self._usage_so_far()))
+            self._put(
+                RequestOutput(
+                    request_id=self.request_id, text="", token_ids=(), finish_reason=reason, usage=self._usage_so_far()
+                )
+            )
         else:
             error, retry_after = QUEUE_TIMED_OUT, RETRY_SECONDS
-            self._put(RequestOutput(self.request_id, "", (), reason, error=error, retry_after=retry_after))
+            self._put(
+                RequestOutput(
+                    request_id=self.request_id,
+                    text="",
+                    token_ids=(),
+                    finish_reason=reason,
+                    error=error,
+                    retry_after=retry_after,
+                )
+            )
 
     def _usage_so_far(self) -> Usage:
         """Return the usage as far as the gateway knows it. The prompt counts as computed, and reasoning as text."""
@@ -301,20 +315,20 @@ class RemoteAnswer:
         if not self._request.keep_kv or not self._tokens:
             return None
         return GenerateRequest(
-            [*self._request.prompt_token_ids, *self._tokens],
-            AHEAD,
-            f"{self.request_id}-ahead",
-            self._request.tenant,
-            replace(self._request.urgency, timeout=None),
+            prompt_token_ids=[*self._request.prompt_token_ids, *self._tokens],
+            params=AHEAD,
+            request_id=f"{self.request_id}-ahead",
+            tenant=self._request.tenant,
+            urgency=replace(self._request.urgency, timeout=None),
         )
 
     def abort_here(self) -> None:
         """End an answer that no replica computes as aborted."""
-        self._put(RequestOutput(self.request_id, "", (), "abort"))
+        self._put(RequestOutput(request_id=self.request_id, text="", token_ids=(), finish_reason="abort"))
 
     def fail(self, error: str) -> None:
         """End an answer that no replica computes with an error, in a sentence."""
-        self._put(RequestOutput(self.request_id, "", (), "error", error=error))
+        self._put(RequestOutput(request_id=self.request_id, text="", token_ids=(), finish_reason="error", error=error))
 
     def _put(self, output: RequestOutput) -> None:
         if self._has_ended:

@@ -57,7 +57,7 @@ DIED: Final = "its process died"
 logger = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Slot:
     """One replica over all its epochs.
 
@@ -87,16 +87,16 @@ class _Slot:
         link = self.link
         is_ready = link is not None and link.is_ready
         return ReplicaState(
-            self.index,
-            "failed" if self.is_given_up else "ok" if is_ready else "starting",
-            link.epoch if link is not None else 0,
-            self.placed.machine if self.placed is not None else None,
-            self.placed.pid if self.placed is not None and link is not None and not link.is_lost else None,
-            link.num_answers if link is not None else 0,
-            self.restarts,
-            self.last_loss,
-            self.config.role,
-            link.stats.prefilled_tokens if link is not None and link.stats is not None else 0,
+            index=self.index,
+            state="failed" if self.is_given_up else "ok" if is_ready else "starting",
+            epoch=link.epoch if link is not None else 0,
+            machine=self.placed.machine if self.placed is not None else None,
+            pid=self.placed.pid if self.placed is not None and link is not None and not link.is_lost else None,
+            answers=link.num_answers if link is not None else 0,
+            restarts=self.restarts,
+            last_loss=self.last_loss,
+            role=self.config.role,
+            prefilled_tokens=link.stats.prefilled_tokens if link is not None and link.stats is not None else 0,
         )
 
 
@@ -137,7 +137,7 @@ class ReplicaKeeper:
         self._on_give_up = on_give_up
         self._token = new_token()
         shares = placement.shares(len(configs), configs[0].accelerators)
-        self._slots = [_Slot(index, config, shares[index]) for index, config in enumerate(configs)]
+        self._slots = [_Slot(index=index, config=config, share=shares[index]) for index, config in enumerate(configs)]
         self._epochs = itertools.count(1)
         self._changed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()

@@ -90,7 +90,7 @@ class Link:
     def __init__(self, index: int, epoch: int, token: bytes, events: LinkEvents) -> None:
         self.index = index
         self.epoch = epoch
-        self.seat = Seat(epoch)
+        self.seat = Seat(epoch=epoch)
         self.facts: ReplicaFacts | None = None
         self.stats: EngineStats | None = None
         self.is_lost = False

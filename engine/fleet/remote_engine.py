@@ -143,7 +143,17 @@ class RemoteEngine:
         first, moved = self._counts.on_first_token, self._on_moved
         limit = self.config.queue_timeout or inf
         answers = [
-            RemoteAnswer(id_, request, at, self.abort, self._forget, first, moved, limit) for at, id_ in enumerate(ids)
+            RemoteAnswer(
+                request_id=id_,
+                request=request,
+                choice=at,
+                abort=self.abort,
+                on_end=self._forget,
+                on_first=first,
+                on_moved=moved,
+                queue_timeout=limit,
+            )
+            for at, id_ in enumerate(ids)
         ]
         try:
             while True:

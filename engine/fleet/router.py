@@ -46,7 +46,7 @@ class RoutedPrompt:
     part: Part = "prompt"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Seat:
     """The router's view of one epoch of one replica.
 

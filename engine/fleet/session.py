@@ -242,7 +242,9 @@ class GatewaySession:
                 del self._positions[number]
         if output.finish_reason == "moved":
             # The client has the token at once. The other replica begins once it finds the blocks.
-            end = RequestOutput(output.request_id, "", (), "moved", output.usage)
+            end = RequestOutput(
+                request_id=output.request_id, text="", token_ids=(), finish_reason="moved", usage=output.usage
+            )
             self._begin_task(self._hand_over(call, _on_wire(number, self._positions.pop(number), end)))
             output = replace(output, finish_reason=None, usage=None)
         self._outputs.append(_on_wire(number, at, output))
@@ -286,18 +288,18 @@ class GatewaySession:
 
 def _request_of(call: Generate, on_place: Callable[[], None]) -> GenerateRequest:
     return GenerateRequest(
-        call.prompt_token_ids,
-        call.params,
-        call.request_id,
-        call.tenant,
-        call.urgency,
-        call.produced,
-        call.keep_kv,
-        on_place,
-        len(call.streams),
-        call.num_marked,
-        call.hands_over,
-        call.progress_every,
+        prompt_token_ids=call.prompt_token_ids,
+        params=call.params,
+        request_id=call.request_id,
+        tenant=call.tenant,
+        urgency=call.urgency,
+        produced=call.produced,
+        keep_kv=call.keep_kv,
+        on_place=on_place,
+        num_answers=len(call.streams),
+        num_marked=call.num_marked,
+        hands_over=call.hands_over,
+        progress_every=call.progress_every,
     )
 
 

@@ -181,7 +181,7 @@ class OffloadConnector:
             partial, keys = None, keys[:wanted]
         if not keys:
             return False
-        return self._load(Restoring(request, device, len(keys), partial), keys)
+        return self._load(Restoring(request=request, num_before=device, num_blocks=len(keys), partial=partial), keys)
 
     def _choose(self, request: Request, index: int, keys: Sequence[BlockKey]) -> int:
         """Return how many of `keys` to load from the lower tiers.
@@ -233,7 +233,12 @@ class OffloadConnector:
 
     def _load_found(self, found: FoundBlocks) -> bool:
         request, count = found.request, len(found.keys)
-        return self._load(Restoring(request, found.index, count, num_computed=request.num_computed_tokens), found.keys)
+        return self._load(
+            Restoring(
+                request=request, num_before=found.index, num_blocks=count, num_computed=request.num_computed_tokens
+            ),
+            found.keys,
+        )
 
     def _find_partial(self, request: Request, device: int) -> StoredPartial | None:
         """Return the last block that was stored partly filled; None if there is none, or the device has as much of it.

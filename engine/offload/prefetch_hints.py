@@ -30,7 +30,7 @@ MAX_BROUGHT: Final = 16_384
 """Prefetched blocks whose source is remembered until a request uses them."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Hint:
     """A hint and its prefetch. Prefetched blocks count against the limits until the hint lapses, even if cancelled."""
 
@@ -119,7 +119,14 @@ class PrefetchHints:
             missing = chain[below:][: self._room(tenant, self._tiers.most_blocks_ahead, lambda each: each.num_brought)]
         room = self._room(tenant, self._pool.num_blocks // 4, lambda each: each.num_promoted + len(each.below))
         to_promote = deque(prefix[above : min(below + len(missing), above + room)])
-        return _Hint(tenant, self._clock(), chain, len(keys), len(missing), to_promote), missing
+        return _Hint(
+            tenant=tenant,
+            began=self._clock(),
+            chain=chain,
+            num_full=len(keys),
+            num_brought=len(missing),
+            below=to_promote,
+        ), missing
 
     def _prefix(self, keys: Sequence[BlockKey], token_ids: Sequence[int]) -> list[PrefixBlock]:
         """List the full blocks, and the partly filled last block if it was stored and the device has less of it."""

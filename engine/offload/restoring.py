@@ -12,7 +12,7 @@ from engine.outputs import KVReceipt
 from engine.request import Request, Restored
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Restoring:
     """A load in flight that restores a prefix into a request's block table."""
 

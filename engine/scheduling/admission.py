@@ -130,4 +130,6 @@ class Admission:
         for key in request.block_keys[: held // self._blocks.block_size]:
             if (source := request.prefetched.get(key)) is not None:
                 prefetched[source] += self._blocks.block_size
-        return KVReceipt(reused, request.num_tokens - cached, seconds * 1e3, prefetched=prefetched)
+        return KVReceipt(
+            reused=reused, computed=request.num_tokens - cached, restore_ms=seconds * 1e3, prefetched=prefetched
+        )

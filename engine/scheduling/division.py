@@ -11,7 +11,7 @@ from itertools import islice
 from cache_tiers.max_min import fair_shares
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """A prompt in the batch.
 

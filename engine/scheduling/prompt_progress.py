@@ -13,7 +13,7 @@ LEAST_KEYS: Final = 2000
 """Least number of keys that take as long as the rest of a token, for any model."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Followed:
     """A request whose prompt is not computed yet. All times are on the scheduler's clock.
 
@@ -54,7 +54,9 @@ class ProgressReports:
 
     def follow(self, request: Request, every: float) -> None:
         """Report the progress of a queued request, at most once in `every` seconds and not before they have passed."""
-        self._followed[request.request_id] = _Followed(every, self._clock() + every, len(request.output_token_ids))
+        self._followed[request.request_id] = _Followed(
+            every=every, due=self._clock() + every, num_produced=len(request.output_token_ids)
+        )
 
     def take(self, cost: StepCost | None) -> list[RequestOutput]:
         """Return the reports that are due. Call after a step has been applied, before its tokens are processed.
@@ -72,7 +74,7 @@ class ProgressReports:
                 del self._followed[request_id]
             if now >= followed.due and _is_news(progress, followed.last):
                 followed.last, followed.due = progress, now + followed.every
-                outputs.append(RequestOutput(request_id, "", (), progress=(progress,)))
+                outputs.append(RequestOutput(request_id=request_id, text="", token_ids=(), progress=(progress,)))
         return outputs
 
 
@@ -93,7 +95,9 @@ def _progress(request: Request, followed: _Followed, now: float, cost: StepCost 
         Counter(reused),
         state,
         now - request.started if request.started is not None else 0.0,
-        _seconds_left(followed, state, done, total, reused.total(), now, cost),
+        _seconds_left(
+            followed=followed, state=state, done=done, total=total, reused=reused.total(), now=now, cost=cost
+        ),
     )
 
 
@@ -108,7 +112,7 @@ def _state(request: Request) -> PromptState:
 
 
 def _seconds_left(
-    followed: _Followed, state: PromptState, done: int, total: int, reused: int, now: float, cost: StepCost | None
+    *, followed: _Followed, state: PromptState, done: int, total: int, reused: int, now: float, cost: StepCost | None
 ) -> float | None:
     """Estimate the time of the rest from the time that this prompt took so far; None if it has computed nothing yet.
 

@@ -243,7 +243,7 @@ class Scheduler:
         plan = self._plan_drafts(prompt_rows if prompts else None)
         budget = self._budget(prompt_rows, plan)
         passes = 1 if plan.drafts or plan.is_near else self._passes()
-        draft = StepDraft(now, budget, passes, self._num_steps)
+        draft = StepDraft(now=now, budget=budget, passes=passes, step_id=self._num_steps)
         if self._schedule_decodes(draft, decodes, plan.drafts):
             self._turns.start_waiting(now)
         self._schedule_prompts(draft, step_seconds)
@@ -260,18 +260,18 @@ class Scheduler:
         self._batches.begin(draft.step_id)
         self._num_steps += 1
         return SchedulerOutput(
-            draft.step_id,
-            new,
-            cached,
-            draft.counts,
-            dropped,
-            copies,
-            loads,
-            stores,
-            draft.passes,
-            draft.masks,
-            draft.is_awaited,
-            draft.drafts,
+            step_id=draft.step_id,
+            new_requests=new,
+            cached_requests=cached,
+            num_scheduled_tokens=draft.counts,
+            dropped_request_ids=dropped,
+            copies=copies,
+            loads=loads,
+            stores=stores,
+            passes=draft.passes,
+            masks=draft.masks,
+            is_awaited=draft.is_awaited,
+            drafts=draft.drafts,
         )
 
     def _has_more(self) -> bool:
@@ -377,7 +377,16 @@ class Scheduler:
         left = min(request.num_pending_tokens, fewest_behind.get(request.request_id, request.num_pending_tokens))
         tenant = self._queue.tenant_of(request)
         context, urgency = request.num_computed_tokens, self._queue.urgency(request)
-        return Claim(request.request_id, tenant, tokens, context, left, urgency, request.order, request.has_begun)
+        return Claim(
+            request_id=request.request_id,
+            tenant=tenant,
+            tokens=tokens,
+            context=context,
+            left=left,
+            urgency=urgency,
+            order=request.order,
+            has_begun=request.has_begun,
+        )
 
     def _num_computable(self, request: Request) -> int:
         """Return how many tokens of `request` could be computed now."""

@@ -7,7 +7,7 @@ from engine.scheduler_output import CachedRequestData, NewRequestData
 from engine.scheduling.budget import SchedulingBudget
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class StepDraft:
     """A SchedulerOutput in the making. Fields that are not described here mean the same as there."""
 

@@ -93,7 +93,12 @@ class ReplayEngine:
         self.model_name = self.kv_fingerprint = MODEL
         self.max_model_len = window
         self.config = EngineConfig(
-            Path(MODEL), MODEL, None, b"secret", max_waiting=max_waiting, prefix_cache=prefix_cache
+            model_path=Path(MODEL),
+            model_name=MODEL,
+            tiers=None,
+            secret=b"secret",
+            max_waiting=max_waiting,
+            prefix_cache=prefix_cache,
         )
         self.tier_notes = {kind.tier.id: "off" for kind in LOWER_TIERS}
         self.gave_up = asyncio.Event()
@@ -370,7 +375,7 @@ class ReplayEngine:
         elif len(answer.produced) + 1 == answer.params.max_tokens:
             self._finish(answer, text, (token_id,), reason="length")
         else:
-            self._put(answer, RequestOutput(answer.request_id, text, (token_id,)))
+            self._put(answer, RequestOutput(request_id=answer.request_id, text=text, token_ids=(token_id,)))
 
     def _put(self, answer: ReplayedAnswer, output: RequestOutput) -> None:
         if (count := answer.params.logprobs) is not None:
@@ -402,12 +407,29 @@ class ReplayEngine:
         self.finished[reason] += 1
         known = self._known(answer)
         cached = known.num_tokens
-        kv = KVReceipt(Counter(device=cached), computed=len(answer.prompt) - cached)
+        kv = KVReceipt(reused=Counter(device=cached), computed=len(answer.prompt) - cached)
         reuse = Reuse(cached, known, None) if self.config.prefix_cache else None
-        usage = Usage(len(answer.prompt), len(answer.produced) + len(ids), kv, 1.0, 2.0, 10.0, reuse)
+        usage = Usage(
+            prompt_tokens=len(answer.prompt),
+            completion_tokens=len(answer.produced) + len(ids),
+            kv=kv,
+            queue_ms=1.0,
+            ttft_ms=2.0,
+            total_ms=10.0,
+            reuse=reuse,
+        )
         retry_after = 7 if reason == "queue_timeout" else None
-        last = RequestOutput(answer.request_id, text, ids, reason, usage, error, retry_after, stop_string=stop_string)
-        last.embedding = embedding
+        last = RequestOutput(
+            request_id=answer.request_id,
+            text=text,
+            token_ids=ids,
+            finish_reason=reason,
+            usage=usage,
+            error=error,
+            retry_after=retry_after,
+            stop_string=stop_string,
+            embedding=embedding,
+        )
         self._put(answer, last)
 
     def _known(self, answer: ReplayedAnswer) -> KnownPrefix:
@@ -423,7 +445,16 @@ class ReplayEngine:
 def _processor(config: EngineConfig, tokenizer: ByteTokenizer, window: int) -> Processor:
     return Processor(
         ModelLimits(tokenizer.vocab_size, window, window, config.block_size, ()),
-        KeyNamespace(MODEL, MODEL, "bfloat16", config.block_size, 1, 0, 1, b""),
+        KeyNamespace(
+            model_fingerprint=MODEL,
+            numerics=MODEL,
+            kv_dtype="bfloat16",
+            block_size=config.block_size,
+            layout_version=1,
+            tp_rank=0,
+            tp_size=1,
+            tenant_salt=b"",
+        ),
         TenantSalts(b"secret"),
         prefix_cache=False,
         clock=clock,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from models.partition import UNDIVIDED, Partition
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedModel:
     """A loaded model, or one process's part of it.
 

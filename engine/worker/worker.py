@@ -115,12 +115,12 @@ class Worker:
         """Describe this rank's part of the model for the scheduler. Raise EngineError before `load`."""
         model = self.model
         return LoadedModel(
-            model.vocab_size,
-            model.max_position_embeddings,
-            self.kv_layout().nbytes,
-            self.available_memory(),
-            self.numerics_id(),
-            _weights_nbytes(self._loaded()),
+            vocab_size=model.vocab_size,
+            max_position_embeddings=model.max_position_embeddings,
+            block_nbytes=self.kv_layout().nbytes,
+            free=self.available_memory(),
+            numerics=self.numerics_id(),
+            weights=_weights_nbytes(self._loaded()),
             shares_memory=self._device.memory is None,
         )
 
@@ -292,7 +292,15 @@ class Worker:
             if isinstance(self._runner, ModelRunner | StageRunner):
                 collect = self._execute(step, number, self._runner, self._batch, cache, received)
             else:
-                collect = NativeStep(step, number, self._runner, self._batch, cache, received, self._exchange).collect
+                collect = NativeStep(
+                    step=step,
+                    number=number,
+                    runner=self._runner,
+                    batch=self._batch,
+                    cache=cache,
+                    received=received,
+                    exchange=self._exchange,
+                ).collect
                 if self._exchange is not None:
                     # The next stage waits for the hidden states, and the next step for the tokens.
                     output = collect()

@@ -8,8 +8,8 @@ from models.tool_call_parser import CallMarks
 START, END = "<|tools_prefix|>", "<|tools_suffix|>"
 
 APERTUS = JsonCalls(
-    CallMarks((START,), (END,)),
-    PromptTexts(
+    marks=CallMarks(starts=(START,), ends=(END,)),
+    texts=PromptTexts(
         instructions(
             "To call some, answer with a JSON list of {{<function-name>: <args-json-object>}} between "
             f"{START} and {END}."

@@ -7,8 +7,8 @@ from models.tool_call_parser import CallMarks
 START, END = "<tool_calls>", "</tool_calls>"
 
 APRIEL = JsonCalls(
-    CallMarks((START, "<tool_call>"), (END, "</tool_call>")),
-    PromptTexts(
+    marks=CallMarks(starts=(START, "<tool_call>"), ends=(END, "</tool_call>")),
+    texts=PromptTexts(
         instructions(
             'To call some, answer with a JSON list of {{"name": <function-name>, "arguments": <args-json-object>}} '
             f"between {START} and {END}."

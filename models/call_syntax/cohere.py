@@ -8,8 +8,8 @@ from models.tool_call_parser import CallMarks
 START, END = "<|START_ACTION|>", "<|END_ACTION|>"
 
 COHERE = JsonCalls(
-    CallMarks((START,), (END,)),
-    PromptTexts(
+    marks=CallMarks(starts=(START,), ends=(END,)),
+    texts=PromptTexts(
         instructions(
             'To call some, answer with a JSON list of {{"tool_call_id": "<number>", "tool_name": <function-name>, '
             f'"parameters": <args-json-object>}}}} between {START} and {END}.'

@@ -37,8 +37,8 @@ _FENCED_HEAD = Head(
 )
 
 DEEPSEEK_V31 = JsonCalls(
-    CallMarks((ONE,), ("```", END_OF_ONE, END_OF_ALL), frames=(ALL,)),
-    PromptTexts(INSTRUCTIONS, "tool", "{result}"),
+    marks=CallMarks(starts=(ONE,), ends=("```", END_OF_ONE, END_OF_ALL), frames=(ALL,)),
+    texts=PromptTexts(INSTRUCTIONS, "tool", "{result}"),
     before=f"{ONE}<NAME>{NAME}",
     after=END_OF_ONE,
     opening=ALL,

@@ -23,9 +23,11 @@ _ELEMENTS = named_elements(f"{WORD}invoke", f"{WORD}parameter", r'(?:\s+string="
 _STARTS, _ENDS = ((f"<{slash}{WORD}{V32}>", f"<{slash}{WORD}{V4}>") for slash in ("", "/"))
 
 DEEPSEEK_V32 = ElementCalls(
-    CallMarks((_ELEMENTS.name_start,), _ENDS, frames=(*(f"\n\n{start}" for start in _STARTS), *_STARTS)),
-    PromptTexts(INSTRUCTIONS, "tool", "{result}"),
-    _ELEMENTS,
+    marks=CallMarks(
+        starts=(_ELEMENTS.name_start,), ends=_ENDS, frames=(*(f"\n\n{start}" for start in _STARTS), *_STARTS)
+    ),
+    texts=PromptTexts(INSTRUCTIONS, "tool", "{result}"),
+    elements=_ELEMENTS,
     before=f'<{WORD}invoke name="<NAME>">\n',
     after=f"</{WORD}invoke>\n",
     before_value=f'<{WORD}parameter name="<NAME>" string="<IS_TEXT>">',

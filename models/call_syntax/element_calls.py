@@ -28,7 +28,7 @@ _QUOTED = re.compile(r"[<&\n]")
 """Characters of values that need quotes, where a syntax has them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ElementCalls:
     """A `CallSyntax`. In `before` and `before_value`, <NAME> stands for the name of the function or of the parameter.
 
@@ -88,7 +88,15 @@ class ElementCalls:
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. The parameters come in the order of the schema. The form of a text is not enforced."""
         opening = self.opening.removeprefix(self.prompted)
-        rules = start_rules(opening, self.between, self.closing, spell, most, len(tools), self.channels)
+        rules = start_rules(
+            opening=opening,
+            between=self.between,
+            closing=self.closing,
+            spell=spell,
+            most=most,
+            count=len(tools),
+            channels=self.channels,
+        )
         # A line end before the end of a value is a part of the text.
         rules += text_rule(self.after_value.removeprefix("\n"), spell, self.elements.quote)
         for index, tool in enumerate(tools):

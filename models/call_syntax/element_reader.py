@@ -23,7 +23,7 @@ _LONGEST_FIELD = 320
 """Maximum number of characters before the value of a parameter."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Elements:
     """Texts around the parts of a call.
 

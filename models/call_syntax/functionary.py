@@ -13,8 +13,8 @@ _NAME = r"([^\s<>{}]+)"
 _HEAD = Head(re.compile(rf"{_NAME}>\s*"), re.compile(beginnings(_NAME, ">", r"\s*")))
 
 FUNCTIONARY = JsonCalls(
-    CallMarks((START,), (END,)),
-    PromptTexts(
+    marks=CallMarks(starts=(START,), ends=(END,)),
+    texts=PromptTexts(
         instructions(f"To call one, answer with {START}<function-name>><args-json-object>{END}."), "ipython", "{result}"
     ),
     before=f"{START}<NAME>>",

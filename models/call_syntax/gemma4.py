@@ -46,7 +46,7 @@ _MAX_DEPTH = 8
 class Gemma4:
     """A `CallSyntax`."""
 
-    marks = CallMarks((START,), (END,))
+    marks = CallMarks(starts=(START,), ends=(END,))
     texts = PromptTexts(INSTRUCTIONS, "tool", "{result}")
     words = (START, END, QUOTE)
     ids = NUMBERED
@@ -69,7 +69,7 @@ class Gemma4:
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. Required arguments come first."""
-        rules = start_rules("", "", "", spell, most, len(tools))
+        rules = start_rules(opening="", between="", closing="", spell=spell, most=most, count=len(tools))
         rules += [f"quoted: {spell(QUOTE)} text", *text_rule(QUOTE, spell), *_VALUE_RULES]
         for index, tool in enumerate(tools):
             fields, added = field_rules(index, tool, _Values(tool, spell).argument, '","')

@@ -12,8 +12,8 @@ ROLE = f"function call{ROLE_END}\n"
 _BEFORE = f"{MESSAGE_END}\n\n"
 
 GIGACHAT31 = JsonCalls(
-    CallMarks((START,), (MESSAGE_END,)),
-    PromptTexts(
+    marks=CallMarks(starts=(START,), ends=(MESSAGE_END,)),
+    texts=PromptTexts(
         instructions(
             f'To call one, answer with {START}{{{{"name": <function-name>, "arguments": <args-json-object>}}}}.'
         ),
@@ -28,7 +28,7 @@ GIGACHAT31 = JsonCalls(
 )
 GIGACHAT3 = replace(
     GIGACHAT31,
-    marks=CallMarks((ROLE,), frames=(_BEFORE,)),
+    marks=CallMarks(starts=(ROLE,), frames=(_BEFORE,)),
     texts=PromptTexts(
         instructions(
             "To call one, continue with the role `function call` and "

@@ -37,9 +37,9 @@ _ELEMENTS = Elements(
 )
 
 GLM45 = ElementCalls(
-    CallMarks((START,)),
-    PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True),
-    _ELEMENTS,
+    marks=CallMarks(starts=(START,)),
+    texts=PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True),
+    elements=_ELEMENTS,
     before=f"{START}<NAME>\n",
     after=END,
     before_value=f"{KEY}<NAME>{END_OF_KEY}\n{VALUE}",

@@ -15,8 +15,8 @@ To call some, answer only with <|tool_call|> and a JSON list of \
 {{"name": <function-name>, "arguments": <args-json-object>}}."""
 
 GRANITE = JsonCalls(
-    CallMarks((START, "<tool_call>"), ("</tool_call>",)),
-    PromptTexts(INSTRUCTIONS, "tool", "{result}"),
+    marks=CallMarks(starts=(START, "<tool_call>"), ends=("</tool_call>",)),
+    texts=PromptTexts(INSTRUCTIONS, "tool", "{result}"),
     before='{"name": "<NAME>", "arguments": ',
     after="}",
     opening=f"{START}[",

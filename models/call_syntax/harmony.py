@@ -28,8 +28,8 @@ To call one, send its arguments as JSON to functions.NAME in the commentary chan
 
 
 HARMONY = JsonCalls(
-    CallMarks((f"{TURN} to=functions.",)),
-    PromptTexts(INSTRUCTIONS, "tool", "{result}"),
+    marks=CallMarks(starts=(f"{TURN} to=functions.",)),
+    texts=PromptTexts(INSTRUCTIONS, "tool", "{result}"),
     before=_BEFORE,
     after="",
     opening=TURN,

@@ -21,8 +21,8 @@ For each function call, return a json object with function name and arguments wi
 </tool_call>"""
 
 HERMES = JsonCalls(
-    CallMarks(("<tool_call>",), ("</tool_call>",)),
-    PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True),
+    marks=CallMarks(starts=("<tool_call>",), ends=("</tool_call>",)),
+    texts=PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True),
     before='<tool_call>\n{"name":"<NAME>","arguments":',
     after="}\n</tool_call>",
     between="\n",

@@ -14,8 +14,8 @@ END_OF_ALL, END, END_OF_KEY, END_OF_VALUE = (f"</{word}:opensource>" for word in
 SEPARATOR = "<tool_sep:opensource>"
 
 HUNYUAN3 = ElementCalls(
-    CallMarks((START,), (END_OF_ALL,), frames=(ALL,)),
-    PromptTexts(
+    marks=CallMarks(starts=(START,), ends=(END_OF_ALL,), frames=(ALL,)),
+    texts=PromptTexts(
         instructions(
             f"To call some, answer with\n{ALL}\n{START}<function-name>{SEPARATOR}\n{KEY}<argument>{END_OF_KEY}\n"
             f"{VALUE}<value>{END_OF_VALUE}\n{END}\n{END_OF_ALL}\nwith one part from {START} to {END} per call."
@@ -23,7 +23,7 @@ HUNYUAN3 = ElementCalls(
         "tool",
         "{result}",
     ),
-    Elements(
+    elements=Elements(
         name_start="",
         name=re.compile(rf"([^\s<>{{}}\"]+)\s*{SEPARATOR}"),
         begun_name=re.compile(r"[^\s<>{}\"]*\s*(?:<[\w:]*)?"),

@@ -20,7 +20,7 @@ _IN_JSON = re.compile(r'("(?:[^"\\]|\\.)*"|[{}:,] ?)')
 """Parts of JSON that a grammar may have to tell from those of another object that begins alike."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JsonCalls:
     """A `CallSyntax`. In `before` and `after`, <NAME> stands for the name, <ID> for an id of letters and digits, and
     <NUMBER> for the number of the call.
@@ -75,7 +75,15 @@ class JsonCalls:
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`."""
         opening, count = self.opening.removeprefix(self.prompted), 1 if self.is_single else most
-        rules = start_rules(opening, self.between, self.closing, spell, count, len(tools), self.channels)
+        rules = start_rules(
+            opening=opening,
+            between=self.between,
+            closing=self.closing,
+            spell=spell,
+            most=count,
+            count=len(tools),
+            channels=self.channels,
+        )
         for index, tool in enumerate(tools):
             parts = [self._spelled(self.before, tool, spell), f"arguments_{index}"]
             parts.append(self._spelled(self.after, tool, spell))

@@ -28,8 +28,8 @@ _HEAD = Head(
 )
 
 KIMI = JsonCalls(
-    CallMarks((ONE,), (END_OF_ONE, END_OF_ALL, _SINGULAR[1]), frames=(ALL, _SINGULAR[0])),
-    PromptTexts(INSTRUCTIONS, "tool", "{result}"),
+    marks=CallMarks(starts=(ONE,), ends=(END_OF_ONE, END_OF_ALL, _SINGULAR[1]), frames=(ALL, _SINGULAR[0])),
+    texts=PromptTexts(INSTRUCTIONS, "tool", "{result}"),
     before=f"{ONE}functions.<NAME>:<NUMBER>{ARGUMENTS}",
     after=END_OF_ONE,
     opening=ALL,

@@ -31,8 +31,8 @@ def _reader_after(mark: str) -> CallReader:
 
 
 LLAMA3 = JsonCalls(
-    CallMarks((CODE,), bare=("{",), separator=";"),
-    PromptTexts(INSTRUCTIONS, "ipython", "{result}"),
+    marks=CallMarks(starts=(CODE,), bare=("{",), separator=";"),
+    texts=PromptTexts(INSTRUCTIONS, "ipython", "{result}"),
     before='{"name": "<NAME>", "parameters": ',
     after="}",
     between="; ",

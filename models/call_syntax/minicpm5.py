@@ -14,9 +14,9 @@ A value with <, & or several lines is between <![CDATA[ and ]]>.""")
 _ELEMENTS = named_elements("function", "param", quote=CDATA)
 
 MINICPM5 = ElementCalls(
-    CallMarks((_ELEMENTS.name_start,)),
-    PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True),
-    _ELEMENTS,
+    marks=CallMarks(starts=(_ELEMENTS.name_start,)),
+    texts=PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True),
+    elements=_ELEMENTS,
     before='<function name="<NAME>">',
     after=_ELEMENTS.end,
     before_value='<param name="<NAME>">',

@@ -10,8 +10,8 @@ _LINES, _END_OF_LINES = "<tool_calls>", "</tool_calls>"
 START, END = "<minimax:tool_call>", "</minimax:tool_call>"
 
 MINIMAX_M1 = JsonCalls(
-    CallMarks((_LINES,), (_END_OF_LINES,), further=("{",)),
-    PromptTexts(
+    marks=CallMarks(starts=(_LINES,), ends=(_END_OF_LINES,), further=("{",)),
+    texts=PromptTexts(
         instructions(f"""To call some, answer with one call on each line:
 {_LINES}
 {{{{"name": <function-name>, "arguments": <args-json-object>}}}}
@@ -38,9 +38,11 @@ with one part from <invoke> to </invoke> per call.""")
 _ELEMENTS = named_elements("invoke", "parameter")
 
 MINIMAX_M2 = ElementCalls(
-    CallMarks((_ELEMENTS.name_start,), (END,), frames=(f"\n{START}", START), second=(_ELEMENTS.name_start,)),
-    PromptTexts(_INVOKE, "tool", "{result}"),
-    _ELEMENTS,
+    marks=CallMarks(
+        starts=(_ELEMENTS.name_start,), ends=(END,), frames=(f"\n{START}", START), second=(_ELEMENTS.name_start,)
+    ),
+    texts=PromptTexts(_INVOKE, "tool", "{result}"),
+    elements=_ELEMENTS,
     before='<invoke name="<NAME>">\n',
     after="</invoke>\n",
     before_value='<parameter name="<NAME>">',

@@ -29,7 +29,7 @@ _MOST_VALUES: Final = 200
 class MinimaxM3:
     """A `CallSyntax`."""
 
-    marks = CallMarks((NAME_START,), (END,), frames=(START,))
+    marks = CallMarks(starts=(NAME_START,), ends=(END,), frames=(START,))
     texts = PromptTexts(
         instructions(
             f'To call some, answer with {START}\n{NAME_START}NAME">{MARK}<PARAMETER>value{MARK}</PARAMETER>{CALL_END}\n'
@@ -61,7 +61,7 @@ class MinimaxM3:
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. The parameters come in the order of the schema. The form of a text is not enforced."""
-        rules = start_rules(f"{START}\n", "", END, spell, most, len(tools))
+        rules = start_rules(opening=f"{START}\n", between="", closing=END, spell=spell, most=most, count=len(tools))
         rules += text_rule(MARK, spell)
         for index, tool in enumerate(tools):
             begin, end = spell(f'{NAME_START}{tool["name"]}">'), spell(f"{CALL_END}\n")

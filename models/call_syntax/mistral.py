@@ -31,8 +31,8 @@ _HEAD = Head(
 
 
 MISTRAL_LIST = JsonCalls(
-    CallMarks((START,)),
-    PromptTexts(INSTRUCTIONS, "tool", "{result}"),
+    marks=CallMarks(starts=(START,)),
+    texts=PromptTexts(INSTRUCTIONS, "tool", "{result}"),
     before='{"name": "<NAME>", "arguments": ',
     after=', "id": "<ID>"}',
     opening=f"{START}[",

@@ -19,8 +19,8 @@ _ELEMENTS = named_elements("atem:invoke", "atem:parameter")
 _NAME = r'[^"<>\n]*'
 
 MUSE = ElementCalls(
-    CallMarks((f"{TURN} to=",), (END_OF_ALL, END)),
-    PromptTexts(
+    marks=CallMarks(starts=(f"{TURN} to=",), ends=(END_OF_ALL, END)),
+    texts=PromptTexts(
         instructions(
             f'To call one, send {ALL}{INVOKE}NAME"><atem:parameter name="PARAMETER">value</atem:parameter>'
             f"</atem:invoke>{END_OF_ALL} to it."
@@ -28,7 +28,7 @@ MUSE = ElementCalls(
         "tool",
         "{result}",
     ),
-    replace(
+    elements=replace(
         _ELEMENTS,
         name_start=f"{TURN} to=",
         name=re.compile(rf'[^\s<]+{re.escape(MESSAGE)}\s*{ALL}\s*{INVOKE}({_NAME})">'),

@@ -7,8 +7,8 @@ from models.tool_call_parser import CallMarks
 START, END = "<TOOLCALL>", "</TOOLCALL>"
 
 NEMOTRON2 = JsonCalls(
-    CallMarks((START,), (END,)),
-    PromptTexts(
+    marks=CallMarks(starts=(START,), ends=(END,)),
+    texts=PromptTexts(
         instructions(
             f'To call some, answer with {START}[{{{{"name": <function-name>, "arguments": <args-json-object>}}}}]{END}.'
         ),

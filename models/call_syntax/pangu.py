@@ -15,8 +15,8 @@ To call some, answer with a JSON list of {{"name": <function-name>, "arguments":
 [unused11] and [unused12]."""
 
 PANGU = JsonCalls(
-    CallMarks((START,), (END,)),
-    PromptTexts(INSTRUCTIONS, "tool", "{result}"),
+    marks=CallMarks(starts=(START,), ends=(END,)),
+    texts=PromptTexts(INSTRUCTIONS, "tool", "{result}"),
     before='{"name":"<NAME>","arguments":',
     after="}",
     opening=f"{START}[",

@@ -10,8 +10,8 @@ START, END = "<|tool_call|>", "<|/tool_call|>"
 FUNCTOOLS = "functools"
 
 PHI4_MINI = JsonCalls(
-    CallMarks((START, FUNCTOOLS), (END,)),
-    PromptTexts("<|tool|>{tools}<|/tool|>", "tool", "{result}", as_list=True),
+    marks=CallMarks(starts=(START, FUNCTOOLS), ends=(END,)),
+    texts=PromptTexts("<|tool|>{tools}<|/tool|>", "tool", "{result}", as_list=True),
     before='{"name": "<NAME>", "arguments": ',
     after="}",
     opening=f"{START}[",

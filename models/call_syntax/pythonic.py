@@ -43,7 +43,7 @@ _BOOL = '("True" | "False")'
 _WORDS: Mapping[bool | None, str] = {None: "None", True: "True", False: "False"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PythonCalls:
     """A `CallSyntax`.
 
@@ -76,7 +76,9 @@ class PythonCalls:
 
     def grammar(self, tools: Sequence[Mapping[str, Any]], spell: Callable[[str], str], most: int) -> list[str]:
         """See `CallSyntax`. Required arguments come first."""
-        rules = start_rules(self.opening, self.between, self.closing, spell, most, len(tools))
+        rules = start_rules(
+            opening=self.opening, between=self.between, closing=self.closing, spell=spell, most=most, count=len(tools)
+        )
         for index, tool in enumerate(tools):
             rule = partial(_field_rule, tool)
             fields, added = field_rules(index, tool, rule, json.dumps(", "))
@@ -117,8 +119,8 @@ def python_text(value: object) -> str:
 
 
 PYTHONIC = PythonCalls(
-    CallMarks((LIST_START,), (LIST_END,), bare=("[", "{"), separator=";"),
-    PromptTexts(INSTRUCTIONS, "user", _RESULT),
+    marks=CallMarks(starts=(LIST_START,), ends=(LIST_END,), bare=("[", "{"), separator=";"),
+    texts=PromptTexts(INSTRUCTIONS, "user", _RESULT),
     opening="[",
     between=", ",
     closing="]",
@@ -126,7 +128,7 @@ PYTHONIC = PythonCalls(
 )
 LFM2 = replace(
     PYTHONIC,
-    marks=CallMarks((LFM2_START,), (LFM2_END,)),
+    marks=CallMarks(starts=(LFM2_START,), ends=(LFM2_END,)),
     texts=PromptTexts(LFM2_TOOLS + "{tools}", "tool", "{result}", as_list=True),
     opening=f"{LFM2_START}[",
     closing=f"]{LFM2_END}",
@@ -134,8 +136,8 @@ LFM2 = replace(
     call_words=(LFM2_START, "["),
 )
 OLMO3 = PythonCalls(
-    CallMarks((LINES_START,), (LINES_END,)),
-    PromptTexts(_ON_LINES, "environment", "{result}", on_own_line=True),
+    marks=CallMarks(starts=(LINES_START,), ends=(LINES_END,)),
+    texts=PromptTexts(_ON_LINES, "environment", "{result}", on_own_line=True),
     opening=f"{LINES_START}\n",
     between="\n",
     closing=f"\n{LINES_END}",

@@ -41,9 +41,9 @@ _ON_LINES = Elements(
 
 QWEN3_CODER = ElementCalls(
     # Models sometimes leave out the first mark, so the second one begins a call too.
-    CallMarks((START, _FUNCTION), (END,), second=(_FUNCTION,)),
-    PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True),
-    _ON_LINES,
+    marks=CallMarks(starts=(START, _FUNCTION), ends=(END,), second=(_FUNCTION,)),
+    texts=PromptTexts(INSTRUCTIONS, "user", "<tool_response>\n{result}\n</tool_response>", on_own_line=True),
+    elements=_ON_LINES,
     before=f"{START}\n<function=<NAME>>\n",
     after=f"</function>\n{END}",
     before_value="<parameter=<NAME>>\n",
@@ -54,7 +54,7 @@ QWEN3_CODER = ElementCalls(
 )
 SEED_OSS = replace(
     QWEN3_CODER,
-    marks=CallMarks((SEED_START, _FUNCTION), (SEED_END,), second=(_FUNCTION,)),
+    marks=CallMarks(starts=(SEED_START, _FUNCTION), ends=(SEED_END,), second=(_FUNCTION,)),
     texts=PromptTexts(
         INSTRUCTIONS.replace(START, SEED_START).replace(END, SEED_END).replace("\nvalue\n", "value"), "tool", "{result}"
     ),

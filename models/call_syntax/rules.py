@@ -102,6 +102,7 @@ def thought_rules(channels: Channels | None, spell: Callable[[str], str]) -> tup
 
 
 def start_rules(
+    *,
     opening: str,
     between: str,
     closing: str,

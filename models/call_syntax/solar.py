@@ -25,8 +25,10 @@ _HEAD = Head(
 )
 
 SOLAR = JsonCalls(
-    CallMarks((ONE,), (END_OF_ONE, END_OF_ALL), frames=(f"{END_OF_TURN}{TURN}{ALL}", f"{TURN}{ALL}", ALL)),
-    PromptTexts(
+    marks=CallMarks(
+        starts=(ONE,), ends=(END_OF_ONE, END_OF_ALL), frames=(f"{END_OF_TURN}{TURN}{ALL}", f"{TURN}{ALL}", ALL)
+    ),
+    texts=PromptTexts(
         instructions(
             f"To call some, answer with\n{ALL}{ONE}<id>{NAME}<function-name>{ARGUMENTS}<args-json-object>{END_OF_ONE}"
             f"{END_OF_ALL}\nwith one part from {ONE} to {END_OF_ONE} per call. An id has 10 letters or digits."

@@ -26,7 +26,7 @@ class LayerPlan:
     """Index in `DecoderConfig.ropes` of the rotary positions of q and k; None if they have none."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecoderConfig:
     """Shape of a dense decoder. The fields with defaults are what some families have and Llama has not."""
 
@@ -126,11 +126,11 @@ class DecoderConfig:
     def attention_calls(self) -> tuple[AttentionCall, ...]:
         """Return the attention calls of a forward pass: one per layer."""
         call = AttentionCall(
-            self.num_heads,
-            self.num_kv_heads,
-            self.head_dim,
-            self.head_dim,
-            self.attention_scale,
+            heads=self.num_heads,
+            kv_heads=self.num_kv_heads,
+            k_dim=self.head_dim,
+            v_dim=self.head_dim,
+            scale=self.attention_scale,
             softcap=self.attention_softcap,
         )
         return tuple(replace(call, window=layer.window) for layer in self.layers)

@@ -80,7 +80,7 @@ class LongRope:
         return inv_freq / torch.tensor(factors)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Yarn:
     """YaRN (Peng et al., 2023): wavelengths that turn less than `slow` times in the original context are stretched.
 

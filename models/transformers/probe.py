@@ -136,7 +136,7 @@ def _window_and_chunk(function: MaskFunction, size: int, last: int, device: torc
     """
     indices = torch.arange(last + 2, device=None if device.type == "meta" else device)
     for window, chunk in ((0, 0), (size, 0), (0, size)):
-        rule = AttentionCall(1, 1, 1, 1, 1.0, window, chunk)
+        rule = AttentionCall(heads=1, kv_heads=1, k_dim=1, v_dim=1, scale=1.0, window=window, chunk=chunk)
         if all(_follows(rule, function, query, indices) for query in _samples(size, last)):
             return window, chunk
     raise UnsupportedModelError("its attention is not causal with at most a window or chunks, which is not supported")

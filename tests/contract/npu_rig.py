@@ -26,10 +26,10 @@ def npu_config(
     model: Path, *, attention: str = "auto", graphs: bool = True, tiers: TierConfig | None = None, blocks: int = 16
 ) -> EngineConfig:
     return EngineConfig(
-        model,
-        "pangu",
-        tiers,
-        b"secret",
+        model_path=model,
+        model_name="pangu",
+        tiers=tiers,
+        secret=b"secret",
         device="npu",
         block_size=BLOCK,
         attention=attention,

@@ -35,7 +35,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_thoughts_end_and_calls_are_whole_on_the_npu(npu: FakeNpu, model: Path) -> None:
     how = ChatFormat.load(model, Tokenizer.load(model)).tools
-    offer = ToolOffer([{"name": "look", "parameters": {"type": "object", "properties": {}}}])
+    offer = ToolOffer(functions=[{"name": "look", "parameters": {"type": "object", "properties": {}}}])
     ending = replace(FREE, thinking_token_budget=9)
     calling = offer.applied(replace(ending, logit_bias=((THINK, -100.0), (CALL, 6.0)), min_tokens=0), how)
     with LLM(npu_config(model)) as llm:

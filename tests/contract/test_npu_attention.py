@@ -49,7 +49,10 @@ def test_decode_at_block_edges_matches_oracle(context: int) -> None:
 
 @pytest.mark.usefixtures("npu_operators")
 def test_layers_with_other_heads_and_scale_match_oracle() -> None:
-    calls = (AttentionCall(6, 2, 128, 128, 0.05), AttentionCall(4, 1, 192, 192, 1.0))
+    calls = (
+        AttentionCall(heads=6, kv_heads=2, k_dim=128, v_dim=128, scale=0.05),
+        AttentionCall(heads=4, kv_heads=1, k_dim=192, v_dim=192, scale=1.0),
+    )
     played = PagedHistory(AttentionSpec("npu", torch.bfloat16, calls, BLOCK), ["npu", "reference"], blocks=8)
     life = Life()
     assert_equal(played.step([(life, 150)]))

@@ -72,11 +72,11 @@ def test_cuda_kernel_matches_reference(
 
 
 RULES = {
-    "gemma 2": AttentionCall(16, 8, 256, 256, 0.06, window=100, softcap=5.0),
-    "gpt-oss": AttentionCall(64, 8, 64, 64, 0.125, window=128, sinks=True),
-    "llama 4": AttentionCall(10, 2, 128, 128, 0.09, chunk=96),
-    "phi 3": AttentionCall(8, 8, 96, 96, 0.1, window=64),
-    "deepseek v3": AttentionCall(16, 16, 192, 128, 0.07),
+    "gemma 2": AttentionCall(heads=16, kv_heads=8, k_dim=256, v_dim=256, scale=0.06, window=100, softcap=5.0),
+    "gpt-oss": AttentionCall(heads=64, kv_heads=8, k_dim=64, v_dim=64, scale=0.125, window=128, sinks=True),
+    "llama 4": AttentionCall(heads=10, kv_heads=2, k_dim=128, v_dim=128, scale=0.09, chunk=96),
+    "phi 3": AttentionCall(heads=8, kv_heads=8, k_dim=96, v_dim=96, scale=0.1, window=64),
+    "deepseek v3": AttentionCall(heads=16, kv_heads=16, k_dim=192, v_dim=128, scale=0.07),
 }
 
 
@@ -85,7 +85,7 @@ RULES = {
 def test_cuda_kernel_computes_the_rules_of_a_call(
     cuda: AcceleratorDevice, call: AttentionCall, dtype: torch.dtype
 ) -> None:
-    calls = (call, AttentionCall(8, 4, 64, 64, 0.125))
+    calls = (call, AttentionCall(heads=8, kv_heads=4, k_dim=64, v_dim=64, scale=0.125))
     play(
         PagedHistory(
             AttentionSpec("cuda", dtype, calls, 64), ["cuda", "reference"], blocks=48, device=cuda.torch_device

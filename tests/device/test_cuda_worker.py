@@ -23,7 +23,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto") -> WorkerDriver:
-    config = EngineConfig(model, "pangu", None, b"secret", device="cuda", dtype="float32", block_size=BLOCK)
+    config = EngineConfig(
+        model_path=model,
+        model_name="pangu",
+        tiers=None,
+        secret=b"secret",
+        device="cuda",
+        dtype="float32",
+        block_size=BLOCK,
+    )
     config = replace(config, decode_graphs=graphs, attention=attention, max_num_seqs=4)
     return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)
 

@@ -45,7 +45,15 @@ async def server(issuer: str, tmp_path: Path) -> AsyncIterator[RunningServer[Rep
     ) as server:
         # The provider sends people back to the port, which is known only now.
         home = f"{server.url}/"
-        client = OidcClient(issuer, "ebb", "s3cret", "openid profile email", "groups", f"{home}login/callback", home)
+        client = OidcClient(
+            issuer=issuer,
+            client_id="ebb",
+            secret="s3cret",
+            scopes="openid profile email",
+            groups_claim="groups",
+            redirect_uri=f"{home}login/callback",
+            home=home,
+        )
         object.__setattr__(server.services.accounts, "provider", OidcProvider(client))
         yield server
 

@@ -212,7 +212,16 @@ async def store_chats(folder: Path, count: int) -> None:
 
 
 def _chat(number: int, at: float) -> Conversation:
-    return Conversation(new_id("conv"), f"Chat {number}", None, None, {}, at, at, title_source="user")
+    return Conversation(
+        id=new_id("conv"),
+        title=f"Chat {number}",
+        head_id=None,
+        system_prompt=None,
+        params={},
+        created_at=at,
+        updated_at=at,
+        title_source="user",
+    )
 
 
 def _write(connection: Connection, *, tenant: str, chats: list[Conversation]) -> None:

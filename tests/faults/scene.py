@@ -78,7 +78,7 @@ class Scene:
         ids: list[int] = []
         began = time.perf_counter()
         ttft = 0.0
-        [asked] = await self.engine.generate(GenerateRequest(prompt, params))
+        [asked] = await self.engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params))
         async with asked as stream:
             async for output in stream:
                 ttft = ttft or time.perf_counter() - began
@@ -133,7 +133,7 @@ class Scene:
 
     async def _stream(self, times: list[float], number: int) -> None:
         params = SamplingParams(temperature=0.0, max_tokens=FOREVER, ignore_eos=True)
-        [asked] = await self.engine.generate(GenerateRequest([500 + number, 7, 8, 9], params))
+        [asked] = await self.engine.generate(GenerateRequest(prompt_token_ids=[500 + number, 7, 8, 9], params=params))
         async with asked as stream:
             async for output in stream:
                 times.append(time.perf_counter())

@@ -23,7 +23,9 @@ async def test_thousand_disconnecting_clients_leak_nothing(model_path: Path, tmp
 
         async def come_and_go() -> None:
             params = SamplingParams(temperature=0.0, max_tokens=50, ignore_eos=True)
-            [stream] = await engine.generate(GenerateRequest(chat(source.randrange(CHATS)), params))
+            [stream] = await engine.generate(
+                GenerateRequest(prompt_token_ids=chat(source.randrange(CHATS)), params=params)
+            )
             async with stream:
                 await asyncio.sleep(source.choice((0.0, source.uniform(0, 0.03), source.uniform(0, 0.3))))
 

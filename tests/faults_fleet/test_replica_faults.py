@@ -126,7 +126,9 @@ class Load:
         while True:
             number = next(self._numbers) % len(QUESTIONS)
             prompt, params, num_answers = QUESTIONS[number]
-            streams = await self._engine.generate(GenerateRequest(prompt, params, num_answers=num_answers))
+            streams = await self._engine.generate(
+                GenerateRequest(prompt_token_ids=prompt, params=params, num_answers=num_answers)
+            )
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._read(stream, number)) for stream in streams]
             for task, expected in zip(tasks, self._expected[number], strict=True):

@@ -95,7 +95,7 @@ class Answer:
 def ask_together(llm: LLM, recorder: LogitsRecorder, prompts: Sequence[Sequence[int]], count: int) -> list[Answer]:
     """Generate `count` greedy tokens for each of the prompts, submitted together, and wait until the tiers are idle."""
     params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
-    requests = [llm.engine.add_request(GenerateRequest(prompt, params)) for prompt in prompts]
+    requests = [llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params)) for prompt in prompts]
     while llm.engine.has_unfinished_requests() or not llm.engine.core.is_quiet:
         llm.engine.step()
     answers = []

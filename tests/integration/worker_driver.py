@@ -19,7 +19,9 @@ GREEDY = SamplingParams(temperature=0.0)
 
 
 def engine_config(model: Path, dtype: str = "float32") -> EngineConfig:
-    return EngineConfig(model, "tiny", None, b"secret", dtype=dtype, block_size=BLOCK)
+    return EngineConfig(
+        model_path=model, model_name="tiny", tiers=None, secret=b"secret", dtype=dtype, block_size=BLOCK
+    )
 
 
 class WorkerDriver:
@@ -60,7 +62,7 @@ class WorkerDriver:
         """
         self.steps += 1
         return SchedulerOutput(
-            self.steps,
+            step_id=self.steps,
             new_requests=tuple(new),
             cached_requests=tuple(CachedRequestData(name, (), done) for name, done in (cached or {}).items()),
             num_scheduled_tokens=scheduled or {},

@@ -25,7 +25,7 @@ def history(
     heads: int, kv_heads: int, dim: int, block_size: int, dtype: torch.dtype, *, layers: int = 1
 ) -> PagedHistory:
     # A scale other than dim ** -0.5 shows that the call's own is used.
-    calls = (AttentionCall(heads, kv_heads, dim, dim, 0.7 * dim**-0.5),) * layers
+    calls = (AttentionCall(heads=heads, kv_heads=kv_heads, k_dim=dim, v_dim=dim, scale=0.7 * dim**-0.5),) * layers
     return PagedHistory(AttentionSpec("cuda", dtype, calls, block_size), ["cuda", "reference"], blocks=20)
 
 
@@ -61,17 +61,20 @@ def test_random_batches_on_recycled_blocks_match_reference(shape: str, size: Siz
 
 
 RULES = {
-    "window": (AttentionCall(4, 2, 16, 16, 0.3, window=20),),
-    "window of less than a tile's keys": (AttentionCall(4, 2, 16, 16, 0.3, window=3),),
-    "chunk": (AttentionCall(4, 2, 16, 16, 0.3, chunk=24),),
-    "window and chunk": (AttentionCall(4, 2, 16, 16, 0.3, window=20, chunk=24),),
-    "softcap": (AttentionCall(4, 2, 16, 16, 1.0, softcap=2.0),),
-    "sinks": (AttentionCall(6, 2, 16, 16, 0.3, sinks=True),),
-    "sinks in a window": (AttentionCall(6, 2, 16, 16, 0.3, window=20, sinks=True),),
-    "heads of 80": (AttentionCall(2, 2, 80, 80, 0.1),),
-    "wider keys": (AttentionCall(4, 4, 24, 16, 0.3),),
-    "wider values": (AttentionCall(4, 4, 16, 40, 0.3),),
-    "layers that differ": (AttentionCall(4, 2, 32, 32, 0.2), AttentionCall(4, 1, 16, 16, 0.3, window=20)),
+    "window": (AttentionCall(heads=4, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, window=20),),
+    "window of less than a tile's keys": (AttentionCall(heads=4, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, window=3),),
+    "chunk": (AttentionCall(heads=4, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, chunk=24),),
+    "window and chunk": (AttentionCall(heads=4, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, window=20, chunk=24),),
+    "softcap": (AttentionCall(heads=4, kv_heads=2, k_dim=16, v_dim=16, scale=1.0, softcap=2.0),),
+    "sinks": (AttentionCall(heads=6, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, sinks=True),),
+    "sinks in a window": (AttentionCall(heads=6, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, window=20, sinks=True),),
+    "heads of 80": (AttentionCall(heads=2, kv_heads=2, k_dim=80, v_dim=80, scale=0.1),),
+    "wider keys": (AttentionCall(heads=4, kv_heads=4, k_dim=24, v_dim=16, scale=0.3),),
+    "wider values": (AttentionCall(heads=4, kv_heads=4, k_dim=16, v_dim=40, scale=0.3),),
+    "layers that differ": (
+        AttentionCall(heads=4, kv_heads=2, k_dim=32, v_dim=32, scale=0.2),
+        AttentionCall(heads=4, kv_heads=1, k_dim=16, v_dim=16, scale=0.3, window=20),
+    ),
 }
 
 

@@ -74,7 +74,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto", num_seqs: int = 3) -> WorkerDriver:
-    config = EngineConfig(model, "tiny", None, b"secret", device="cuda", dtype="float32", block_size=BLOCK)
+    config = EngineConfig(
+        model_path=model,
+        model_name="tiny",
+        tiers=None,
+        secret=b"secret",
+        device="cuda",
+        dtype="float32",
+        block_size=BLOCK,
+    )
     config = replace(config, decode_graphs=graphs, attention=attention, max_num_seqs=num_seqs)
     config = replace(config, max_model_len=96, max_num_batched_tokens=64, speculation=False)
     return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)

@@ -38,8 +38,8 @@ def slapd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slapd]:
 @pytest.fixture
 def plan(slapd: Slapd) -> DirectoryPlan:
     return DirectoryPlan(
-        slapd.tls,
-        PEOPLE_BASE,
+        url=slapd.tls,
+        people_base=PEOPLE_BASE,
         groups_base=GROUPS_BASE,
         bind_dn=SEARCHER,
         bind_password=SEARCH_PASSWORD,
@@ -204,7 +204,7 @@ def test_silent_directory_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan_of(silent: socket.socket) -> DirectoryPlan:
-    return DirectoryPlan(f"ldap://127.0.0.1:{silent.getsockname()[1]}", PEOPLE_BASE)
+    return DirectoryPlan(url=f"ldap://127.0.0.1:{silent.getsockname()[1]}", people_base=PEOPLE_BASE)
 
 
 DIRECTORY = {"ldap-url": "ldaps://directory.example", "ldap-people-base": PEOPLE_BASE}

@@ -190,14 +190,16 @@ class Life:
         length = self.random.choice((1, 6, 13, 20, 20))
         prompt = [*(prompt or (*COMMON[: length - 1], self.random.randrange(5)))]
         params = SamplingParams(
-            0.0,
+            temperature=0.0,
             max_tokens=self.random.randrange(1, 20),
             seed=0,
             form=StructuredOutput("json", "{}") if self.random.random() < 0.3 else None,
         )
         tenant, count = self.random.choice("ab"), self.random.choice((1, 1, 1, 3))
         every = 0.0 if len(prompt) > 6 else None
-        asked = GenerateRequest(prompt, params, tenant=tenant, num_answers=count, progress_every=every)
+        asked = GenerateRequest(
+            prompt_token_ids=prompt, params=params, tenant=tenant, num_answers=count, progress_every=every
+        )
         for stream in await self.toy.engine.generate(asked):
             self.note(stream, prompt)
 
@@ -323,11 +325,15 @@ def test_defect_that_persists_makes_engine_give_up() -> None:
     async def live() -> ToyEngine:
         toy = ToyEngine()
         await toy.engine.start()
-        [stream] = await toy.engine.generate(GenerateRequest([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0)))
+        [stream] = await toy.engine.generate(
+            GenerateRequest(prompt_token_ids=[1, 2, 3], params=SamplingParams(temperature=0.0, max_tokens=4, seed=0))
+        )
         async with asyncio.timeout(20):
             assert (await anext(stream)).finish_reason == "abort"
         with pytest.raises(NotReadyError, match="the server is restarting"):
-            await toy.engine.generate(GenerateRequest([1], SamplingParams(0.0, max_tokens=4, seed=0)))
+            await toy.engine.generate(
+                GenerateRequest(prompt_token_ids=[1], params=SamplingParams(temperature=0.0, max_tokens=4, seed=0))
+            )
         await toy.engine.stop(1.0)
         return toy
 
@@ -346,7 +352,9 @@ def test_hung_step_makes_engine_give_up(monkeypatch: pytest.MonkeyPatch) -> None
         toy = ToyEngine()
         toy.executor.held = True
         await toy.engine.start()
-        [stream] = await toy.engine.generate(GenerateRequest([1, 2, 3], SamplingParams(0.0, max_tokens=4, seed=0)))
+        [stream] = await toy.engine.generate(
+            GenerateRequest(prompt_token_ids=[1, 2, 3], params=SamplingParams(temperature=0.0, max_tokens=4, seed=0))
+        )
         async with asyncio.timeout(20):
             assert (await anext(stream)).finish_reason == "abort"
             await toy.engine.gave_up.wait()

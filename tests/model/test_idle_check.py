@@ -13,7 +13,7 @@ from engine.sampling_params import SamplingParams
 from tests.model.toy_engine import ToyEngine
 from tests.waiting import until
 
-ANSWER = SamplingParams(0.0, max_tokens=4, seed=0)
+ANSWER = SamplingParams(temperature=0.0, max_tokens=4, seed=0)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ async def test_request_drops_the_check(toy: ToyEngine, monkeypatch: pytest.Monke
     monkeypatch.setattr(toy.engine._engine, "leak_check", endless)
     toy.engine._wake.set()
     await asyncio.to_thread(until, lambda: len(pieces) > 10)
-    [stream] = await toy.engine.generate(GenerateRequest([1, 2, 3], ANSWER))
+    [stream] = await toy.engine.generate(GenerateRequest(prompt_token_ids=[1, 2, 3], params=ANSWER))
     before = pieces.count(0)
     assert [output async for output in stream][-1].finish_reason is not None
     assert (pieces.count(0) - before, ended[:1]) == (0, [1])

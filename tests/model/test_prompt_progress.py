@@ -8,7 +8,7 @@ from engine.sampling_params import SamplingParams
 from tests.model.toy_engine import ToyEngine
 
 PROMPT = [*range(10)] * 6
-ANSWER = SamplingParams(0.0, max_tokens=3, seed=0, ignore_eos=True)
+ANSWER = SamplingParams(temperature=0.0, max_tokens=3, seed=0, ignore_eos=True)
 
 
 async def outputs_of(toy: ToyEngine, *requests: GenerateRequest) -> list[list[RequestOutput]]:
@@ -32,8 +32,8 @@ def reports_of(outputs: list[RequestOutput]) -> list[PromptProgress]:
 async def test_each_step_is_reported_to_the_request_that_asked() -> None:
     toy = ToyEngine()
     await toy.engine.start()
-    asked = GenerateRequest(PROMPT, ANSWER, progress_every=0.0)
-    [silent] = await outputs_of(toy, GenerateRequest(PROMPT[::-1], ANSWER))
+    asked = GenerateRequest(prompt_token_ids=PROMPT, params=ANSWER, progress_every=0.0)
+    [silent] = await outputs_of(toy, GenerateRequest(prompt_token_ids=PROMPT[::-1], params=ANSWER))
     [first] = await outputs_of(toy, asked)
     [again] = await outputs_of(toy, asked)
     await toy.engine.stop(20.0)
@@ -50,7 +50,9 @@ async def test_queued_prompts_report_that_they_wait() -> None:
     toy = ToyEngine()
     await toy.engine.start()
     prompts = [[at, *PROMPT[:40]] for at in range(6)]
-    answers = await outputs_of(toy, *(GenerateRequest(each, ANSWER, progress_every=0.0) for each in prompts))
+    answers = await outputs_of(
+        toy, *(GenerateRequest(prompt_token_ids=each, params=ANSWER, progress_every=0.0) for each in prompts)
+    )
     await toy.engine.stop(20.0)
     states = [[report.state for report in reports_of(each)] for each in answers]
     assert all(each[-1] == "computing" for each in states)
@@ -65,7 +67,9 @@ async def test_queued_prompts_report_that_they_wait() -> None:
 async def test_first_of_several_answers_has_the_reports() -> None:
     toy = ToyEngine()
     await toy.engine.start()
-    first, *others = await outputs_of(toy, GenerateRequest(PROMPT, ANSWER, num_answers=3, progress_every=0.0))
+    first, *others = await outputs_of(
+        toy, GenerateRequest(prompt_token_ids=PROMPT, params=ANSWER, num_answers=3, progress_every=0.0)
+    )
     await toy.engine.stop(20.0)
     assert len(reports_of(first)) >= 7
     assert [reports_of(each) for each in others] == [[], []]

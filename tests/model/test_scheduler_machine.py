@@ -55,7 +55,19 @@ VOCAB = 7
 WEIGHTS = {"a": 1.0, "b": 3.0}
 POOL_BLOCKS = 12
 MAX_RUNNING = 4
-ROOTS = {tenant: KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, tenant.encode()).root() for tenant in WEIGHTS}
+ROOTS = {
+    tenant: KeyNamespace(
+        model_fingerprint="toy",
+        numerics="toy",
+        kv_dtype="toy",
+        block_size=BLOCK,
+        layout_version=1,
+        tp_rank=0,
+        tp_size=1,
+        tenant_salt=tenant.encode(),
+    ).root()
+    for tenant in WEIGHTS
+}
 
 MakeMask = Callable[[], ToyMask | None]
 
@@ -118,7 +130,7 @@ class SchedulerLife(RuleBasedStateMachine):
         proposer = HalfRight(VOCAB) if drafts else None
         self.scheduler = Scheduler(limits, blocks, connector, self.queue, clock=self.clock, proposer=proposer)
         # Until the scheduler knows that a pass takes hardly any time, a step has one pass and no drafts.
-        self.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
+        self.scheduler.step_time.cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens={"any": 1}), 0.001)
         self.kept: dict[BlockKey, tuple[int, ...]] = {}
         self.in_flight: deque[tuple[SchedulerOutput, ModelRunnerOutput | None]] = deque()
         self.ids = itertools.count()
@@ -150,15 +162,15 @@ class SchedulerLife(RuleBasedStateMachine):
         make_mask: MakeMask = no_mask,
     ) -> None:
         max_tokens = min(max_tokens, POOL_BLOCKS * BLOCK - len(prompt))
-        sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0, stop_token_ids=(3,) if stop else ())
+        sampling = SamplingParams(temperature=0.0, max_tokens=max_tokens, seed=0, stop_token_ids=(3,) if stop else ())
         keys = extend_keys(ROOTS[tenant], prompt, BLOCK)
         request = Request(
-            f"r{next(self.ids)}",
-            tenant,
-            tuple(prompt),
-            sampling,
-            ROOTS[tenant],
-            keys,
+            request_id=f"r{next(self.ids)}",
+            tenant=tenant,
+            prompt_token_ids=tuple(prompt),
+            sampling=sampling,
+            root_key=ROOTS[tenant],
+            block_keys=keys,
             arrival=self.now,
             priority=priority,
             deadline=self.now + timeout,
@@ -333,7 +345,7 @@ class SchedulerLife(RuleBasedStateMachine):
         """Set the believed cost of a step. If tokens are slow, the answers of several tenants take turns."""
         cost, each = StepCost(), 0.02 if is_slow else 0.0001
         for counts in ({"a": 9}, {"a": 1}, {"a": 1, "b": 1, "c": 1}, {"a": 1, "b": 5}):
-            cost.note(SchedulerOutput(0, num_scheduled_tokens=counts), 0.001 + each * sum(counts.values()))
+            cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens=counts), 0.001 + each * sum(counts.values()))
         self.scheduler.step_time.cost = cost
 
     @rule(seconds=st.floats(0.0, 5.0))

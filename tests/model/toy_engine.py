@@ -146,20 +146,31 @@ class ToyEngine:
         window = POOL_BLOCKS * BLOCK
         processor = Processor(
             ModelLimits(VOCAB, window, window, BLOCK, (EOS,)),
-            KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b""),
+            KeyNamespace(
+                model_fingerprint="toy",
+                numerics="toy",
+                kv_dtype="toy",
+                block_size=BLOCK,
+                layout_version=1,
+                tp_rank=0,
+                tp_size=1,
+                tenant_salt=b"",
+            ),
             TenantSalts(b"secret"),
             prefix_cache=True,
             clock=time.monotonic,
             make_mask=lambda params, *_: ToyMask() if params.form is not None else None,
         )
-        outputs = OutputProcessor(AnswerFormat(lambda id_: f"{id_} ".encode()), clock=time.monotonic, block_nbytes=1)
+        outputs = OutputProcessor(
+            AnswerFormat(token_bytes=lambda id_: f"{id_} ".encode()), clock=time.monotonic, block_nbytes=1
+        )
         core = EngineCore(self._make_scheduler, self.executor)
         # Prompts arrive as tokens, so no tokenizer is needed.
         tokenizer, chat_format = cast("TextTokenizer", object()), cast("ChatFormat", object())
         grammars = cast("Grammars", _ToyGrammars())
         self.engine = AsyncLLMEngine(
             LLMEngine(processor, core, outputs, grammars),
-            config=EngineConfig(Path("toy"), "toy", None, b"secret"),
+            config=EngineConfig(model_path=Path("toy"), model_name="toy", tiers=None, secret=b"secret"),
             tokenizer=tokenizer,
             chat_format=chat_format,
             sampling_defaults={},
@@ -191,7 +202,7 @@ class ToyEngine:
             clock=clock,
             proposer=HalfRight(VOCAB) if self.speculation else None,
         )
-        scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.001)
+        scheduler.step_time.cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens={"any": 1}), 0.001)
         return scheduler
 
 

@@ -164,7 +164,7 @@ class ToyWorker:
         self._copy(output.stores, output)
         results, self.owed = self.owed, []
         self._told = output, results
-        return ModelRunnerOutput(output.step_id, sampled, tuple(results))
+        return ModelRunnerOutput(step_id=output.step_id, sampled_token_ids=sampled, transfers=tuple(results))
 
     def refuse(self, output: SchedulerOutput) -> None:
         """Know the requests of a step, then raise before anything is moved or computed."""
@@ -472,7 +472,7 @@ class ToyStore:
         return list(self.pending)
 
     def stats(self) -> StoreStats:
-        redis = LowerTierStats(REDIS, "ok" if self.has_redis else "off", pending_writes=self.pending_writes)
+        redis = LowerTierStats(tier=REDIS, state="ok" if self.has_redis else "off", pending_writes=self.pending_writes)
         return StoreStats(CPUTierStats(len(self.ready), self.capacity), {REDIS.id: redis})
 
     def check(self) -> None:

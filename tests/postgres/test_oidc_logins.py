@@ -32,8 +32,16 @@ async def urls(issuer: str, tmp_path: Path) -> AsyncIterator[tuple[str, str]]:
     """Start two servers with one database and one secret."""
 
     def accounts() -> Accounts:
-        client = OidcClient(issuer, "ebb", "s3cret", "openid profile email", "groups", f"{HOME}login/callback", HOME)
-        return Accounts(OidcProvider(client), rules=GroupRules({"staff": "user"}), secret=SECRET)
+        client = OidcClient(
+            issuer=issuer,
+            client_id="ebb",
+            secret="s3cret",
+            scopes="openid profile email",
+            groups_claim="groups",
+            redirect_uri=f"{HOME}login/callback",
+            home=HOME,
+        )
+        return Accounts(provider=OidcProvider(client), rules=GroupRules({"staff": "user"}), secret=SECRET)
 
     async with (
         running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts()) as first,

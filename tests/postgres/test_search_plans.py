@@ -18,11 +18,28 @@ MESSAGES: Final = 4
 def chat(number: int) -> Imported:
     conversation_id = new_id("conv")
     messages = [
-        Message(new_id("msg"), conversation_id, None, "user", f"tide {number} {place}", "complete", float(number))
+        Message(
+            id=new_id("msg"),
+            conversation_id=conversation_id,
+            parent_id=None,
+            role="user",
+            content=f"tide {number} {place}",
+            status="complete",
+            created_at=float(number),
+        )
         for place in range(MESSAGES)
     ]
     title = f"harbour {number}"
-    made = Conversation(conversation_id, title, messages[-1].id, None, {}, number, number, title_source="model")
+    made = Conversation(
+        id=conversation_id,
+        title=title,
+        head_id=messages[-1].id,
+        system_prompt=None,
+        params={},
+        created_at=number,
+        updated_at=number,
+        title_source="model",
+    )
     return Imported(conversation_id, made, messages)
 
 

@@ -72,7 +72,7 @@ async def test_client_of_another_server_sees_prompt_progress(first: Server, seco
     reports = copy.log.reports()
     [request] = first.engine.requests
     progress = PromptProgress(80, 60, Counter({"redis": 20}), "computing", 1.5, 2.5)
-    request.put(RequestOutput(request.request_id, "", (), progress=(progress,)))
+    request.put(RequestOutput(request_id=request.request_id, text="", token_ids=(), progress=(progress,)))
     async with asyncio.timeout(20):
         assert await anext(reports) == progress
     first.engine.allow(None)

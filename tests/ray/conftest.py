@@ -94,7 +94,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
     from tests.tiny_models import make_tiny_model
 
     model = make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", seed=3)
-    return EngineConfig(model, "tiny", None, b"a secret of the tests", dtype="float32", kv_memory=1 << 24)
+    return EngineConfig(
+        model_path=model,
+        model_name="tiny",
+        tiers=None,
+        secret=b"a secret of the tests",
+        dtype="float32",
+        kv_memory=1 << 24,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -39,7 +39,7 @@ async def expected(staged: EngineConfig) -> list[Told]:
 
 
 async def answered(engine: Backend, number: int, tenant: str = "local") -> RequestOutput:
-    request = GenerateRequest(PROMPTS[number], PARAMS[number % len(PARAMS)], tenant=tenant)
+    request = GenerateRequest(prompt_token_ids=PROMPTS[number], params=PARAMS[number % len(PARAMS)], tenant=tenant)
     [stream] = await engine.generate(request)
     return await Reading(stream).whole()
 

@@ -22,7 +22,7 @@ def one_thread() -> None:
 SHAPES = [(9, 3, 64), (4, 4, 64), (7, 1, 64), (8, 2, 128), (3, 1, 128), (2, 2, 16)]
 
 
-WINDOW = AttentionCall(6, 2, 16, 16, 0.3, window=21)
+WINDOW = AttentionCall(heads=6, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, window=21)
 CALLS = {
     "window": (WINDOW, replace(WINDOW, window=0)),
     "window of one": (replace(WINDOW, window=1),),
@@ -31,8 +31,14 @@ CALLS = {
     "softcap": (replace(WINDOW, softcap=2.0), replace(WINDOW, window=0, softcap=2.0)),
     "sinks": (replace(WINDOW, sinks=True), replace(WINDOW, window=0, sinks=True)),
     "everything": (replace(WINDOW, softcap=2.0, sinks=True),),
-    "K wider than V": (AttentionCall(4, 4, 24, 16, 0.2), AttentionCall(4, 2, 24, 16, 0.2, window=9)),
-    "other sizes by layer": (AttentionCall(4, 2, 16, 16, 0.3, window=18), AttentionCall(4, 1, 40, 40, 0.1)),
+    "K wider than V": (
+        AttentionCall(heads=4, kv_heads=4, k_dim=24, v_dim=16, scale=0.2),
+        AttentionCall(heads=4, kv_heads=2, k_dim=24, v_dim=16, scale=0.2, window=9),
+    ),
+    "other sizes by layer": (
+        AttentionCall(heads=4, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, window=18),
+        AttentionCall(heads=4, kv_heads=1, k_dim=40, v_dim=40, scale=0.1),
+    ),
 }
 
 

@@ -39,10 +39,10 @@ def test_stale_slots_of_a_recycled_block_never_show() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        AttentionCall(4, 2, 16, 16, 0.3, window=7),
-        AttentionCall(4, 2, 16, 16, 0.3, chunk=8),
-        AttentionCall(4, 2, 16, 16, 0.3, softcap=1.5),
-        AttentionCall(4, 2, 24, 16, 0.3, window=5, sinks=True),
+        AttentionCall(heads=4, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, window=7),
+        AttentionCall(heads=4, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, chunk=8),
+        AttentionCall(heads=4, kv_heads=2, k_dim=16, v_dim=16, scale=0.3, softcap=1.5),
+        AttentionCall(heads=4, kv_heads=2, k_dim=24, v_dim=16, scale=0.3, window=5, sinks=True),
     ],
     ids=str,
 )
@@ -53,5 +53,5 @@ def test_rules_of_a_call_equal_those_of_dense_attention(call: AttentionCall) -> 
 
 
 def test_window_counts_the_query_itself() -> None:
-    call = AttentionCall(1, 1, 4, 4, 1.0, window=3, chunk=4)
+    call = AttentionCall(heads=1, kv_heads=1, k_dim=4, v_dim=4, scale=1.0, window=3, chunk=4)
     assert [call.first_visible(position) for position in range(7)] == [0, 0, 0, 1, 4, 4, 4]

@@ -17,7 +17,7 @@ def new(
 
 def batch_with(*requests: NewRequestData) -> InputBatch:
     batch = InputBatch(4, 1000, torch.device("cpu"))
-    batch.update(SchedulerOutput(1, new_requests=requests))
+    batch.update(SchedulerOutput(step_id=1, new_requests=requests))
     return batch
 
 
@@ -48,7 +48,7 @@ def test_only_request_with_last_known_token_computed_samples() -> None:
 def test_next_step_builds_before_scheduler_sees_sample() -> None:
     batch = batch_with(new("a", range(4), (0,)))
     batch.expect(batch.build({"a": 4}).scheduled).fill([77])
-    batch.update(SchedulerOutput(2, cached_requests=(CachedRequestData("a", (1,), 4),)))
+    batch.update(SchedulerOutput(step_id=2, cached_requests=(CachedRequestData("a", (1,), 4),)))
     step = batch.build({"a": 1})
     assert step.input_ids.tolist() == [77]
     assert step.positions.tolist() == [4]
@@ -60,7 +60,7 @@ def test_next_step_builds_before_sample_is_computed() -> None:
     batch = batch_with(new("part", range(6), (0, 1)), new("a", range(4), (2, 4)), new("b", range(3), (3,)))
     expected = batch.expect(batch.select({"part": 5, "a": 4, "b": 3}))
     news = tuple(CachedRequestData(name, (), done) for name, done in (("a", 4), ("b", 3)))
-    batch.update(SchedulerOutput(2, cached_requests=news))
+    batch.update(SchedulerOutput(step_id=2, cached_requests=news))
     (late,) = batch.select({"b": 1})
     assert (late.token_ids, late.context_len) == ([~1], 3)
     assert expected.fill([70, 71]) == {"a": (70,), "b": (71,)}
@@ -86,7 +86,7 @@ def test_late_sample_keeps_placeholders_of_later_passes() -> None:
 
 def drafting(batch: InputBatch, request_id: str, computed: int, *draft: int) -> None:
     news = (CachedRequestData(request_id, (), computed),)
-    batch.update(SchedulerOutput(2, cached_requests=news, drafts={request_id: draft}))
+    batch.update(SchedulerOutput(step_id=2, cached_requests=news, drafts={request_id: draft}))
 
 
 def test_every_draft_token_samples_at_its_position() -> None:
@@ -132,7 +132,7 @@ def test_samples_of_dropped_request_do_not_change_successor() -> None:
     batch = batch_with(new("a", range(4), (0,)))
     expected = batch.expect(batch.select({"a": 4}))
     again = new("a", range(100, 104), (1,))
-    batch.update(SchedulerOutput(2, dropped_request_ids=("a",), new_requests=(again,)))
+    batch.update(SchedulerOutput(step_id=2, dropped_request_ids=("a",), new_requests=(again,)))
     assert expected.fill([70]) == {"a": (70,)}
     assert batch.select({"a": 4})[0].token_ids == [100, 101, 102, 103]
 
@@ -141,7 +141,7 @@ def test_preempted_request_resumes_under_its_id_in_one_step() -> None:
     batch = batch_with(new("a", range(4), (0,)))
     batch.expect(batch.select({"a": 4})).fill([77])
     again = new("a", range(50, 57), (3, 2), computed=4, prompt_len=5)
-    batch.update(SchedulerOutput(2, dropped_request_ids=("a",), new_requests=(again,)))
+    batch.update(SchedulerOutput(step_id=2, dropped_request_ids=("a",), new_requests=(again,)))
     step = batch.build({"a": 3})
     assert step.input_ids.tolist() == [54, 55, 56]
     assert step.attention.slot_mapping.tolist() == [8, 9, 10]
@@ -150,7 +150,7 @@ def test_preempted_request_resumes_under_its_id_in_one_step() -> None:
 
 def test_unknown_request_can_be_dropped() -> None:
     batch = batch_with(new("a", range(4), (0,)), new("b", range(4), (1,)))
-    batch.update(SchedulerOutput(2, dropped_request_ids=("a", "unknown")))
+    batch.update(SchedulerOutput(step_id=2, dropped_request_ids=("a", "unknown")))
     assert len(batch) == 1
     with pytest.raises(EngineError, match="request a "):
         batch.build({"a": 1})
@@ -164,4 +164,4 @@ def test_step_that_contradicts_batch_raises_with_request_id() -> None:
     with pytest.raises(EngineError, match="already"):
         batch_with(new("a", range(4), (0,)), new("a", range(4), (1,)))
     with pytest.raises(EngineError, match="request b "):
-        batch_with().update(SchedulerOutput(2, cached_requests=(CachedRequestData("b", (), 4),)))
+        batch_with().update(SchedulerOutput(step_id=2, cached_requests=(CachedRequestData("b", (), 4),)))

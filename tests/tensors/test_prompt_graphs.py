@@ -80,7 +80,15 @@ def step_of(
     rows = torch.arange(100, 100 + sum(query_lens))
     tables = tuple(tables or [[at, at + 1] for at in range(len(query_lens))])
     metadata = AttentionMetadata(tuple(query_lens), tuple(seq_lens), tables, rows + 2000)
-    return StepInput(rows, rows + 1000, metadata, (), (), (), ())
+    return StepInput(
+        input_ids=rows,
+        positions=rows + 1000,
+        attention=metadata,
+        logits_rows=(),
+        sampling_rows=(),
+        scored_rows=(),
+        scheduled=(),
+    )
 
 
 def test_step_runs_in_smallest_graph_that_holds_it() -> None:

@@ -97,6 +97,8 @@ def test_shards_of_a_family_equal_whole_tensors(tmp_path: Path, name: str) -> No
 
 def test_size_that_does_not_divide_heads_is_rejected_at_start(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path, heads=4, kv_heads=2)
-    config = EngineConfig(folder, "tiny", None, b"s", dtype="float32", tensor_parallel_size=4)
+    config = EngineConfig(
+        model_path=folder, model_name="tiny", tiers=None, secret=b"s", dtype="float32", tensor_parallel_size=4
+    )
     with pytest.raises(EngineError, match=r"--tensor-parallel-size 4: 2 num_kv_heads cannot be divided among 4 ranks"):
         MultiprocExecutor(config, print)

@@ -25,7 +25,16 @@ from tests.model.toys import ToyStore, ToyWorker, expected_output
 
 BLOCK = 4
 VOCAB = 50
-ROOT = KeyNamespace("toy", "toy", "toy", BLOCK, 1, 0, 1, b"salt").root()
+ROOT = KeyNamespace(
+    model_fingerprint="toy",
+    numerics="toy",
+    kv_dtype="toy",
+    block_size=BLOCK,
+    layout_version=1,
+    tp_rank=0,
+    tp_size=1,
+    tenant_salt=b"salt",
+).root()
 
 
 def bare_request(
@@ -33,7 +42,16 @@ def bare_request(
 ) -> Request:
     """Build a request as a queue sees it, in position `order` of arrival."""
     sampling = SamplingParams(max_tokens=4, seed=0)
-    request = Request(f"r{order}", tenant, (1,) * prompt_tokens, sampling, ROOT, [], arrival, priority)
+    request = Request(
+        request_id=f"r{order}",
+        tenant=tenant,
+        prompt_token_ids=(1,) * prompt_tokens,
+        sampling=sampling,
+        root_key=ROOT,
+        block_keys=[],
+        arrival=arrival,
+        priority=priority,
+    )
     request.order, request.wait_began = order, arrival
     return request
 
@@ -102,9 +120,22 @@ class Rig:
     ) -> Request:
         keys = extend_keys(ROOT, prompt, BLOCK) if self.prefix_cache else []
         sampling = SamplingParams(
-            0.0, max_tokens=max_tokens, seed=0, stop_token_ids=stop_token_ids, prompt_logprobs=prompt_logprobs
+            temperature=0.0,
+            max_tokens=max_tokens,
+            seed=0,
+            stop_token_ids=stop_token_ids,
+            prompt_logprobs=prompt_logprobs,
         )
-        request = Request(f"r{next(self.ids)}", tenant, tuple(prompt), sampling, ROOT, keys, self.now, priority)
+        request = Request(
+            request_id=f"r{next(self.ids)}",
+            tenant=tenant,
+            prompt_token_ids=tuple(prompt),
+            sampling=sampling,
+            root_key=ROOT,
+            block_keys=keys,
+            arrival=self.now,
+            priority=priority,
+        )
         request.deadline, request.start_by, request.keeps_kv = deadline, start_by, keep_kv
         request.output_token_ids.extend(produced)
         self.scheduler.add_request(request)

@@ -31,7 +31,7 @@ def message(conversation: Conversation, role: Role, content: str, parent: Messag
 def record(answer: Message) -> RunRecord:
     """Build the record of the run that writes `answer`."""
     assert answer.run_id is not None
-    return RunRecord(answer.run_id, answer.id, "kv", pack_ids([1, 2, 3]))
+    return RunRecord(id=answer.run_id, message_id=answer.id, kv_fingerprint="kv", prompt_ids=pack_ids([1, 2, 3]))
 
 
 async def turn(
@@ -49,7 +49,13 @@ async def answered(
 ) -> tuple[Message, Message]:
     """Store a question and its complete answer."""
     question, begun = await turn(store, conversation, content, parent)
-    end = MessageEnd(answer, "complete", "stop", pack_ids([7, 8, 9]), usage={"prompt_tokens": 3})
+    end = MessageEnd(
+        content=answer,
+        status="complete",
+        finish_reason="stop",
+        token_ids=pack_ids([7, 8, 9]),
+        usage={"prompt_tokens": 3},
+    )
     ended = end.of(begun)
     await store.runs.finish(ended)
     return question, ended
@@ -57,13 +63,24 @@ async def answered(
 
 def imported(source: str, contents: Sequence[str], *, title: str | None = None) -> Imported:
     """Build a conversation of alternating questions and answers, as an import stores it."""
-    made = Conversation(new_id("conv"), title, None, None, {}, 1.0, 1.0)
+    made = Conversation(
+        id=new_id("conv"), title=title, head_id=None, system_prompt=None, params={}, created_at=1.0, updated_at=1.0
+    )
     messages = list[Message]()
     for index, content in enumerate(contents):
         role: Role = "assistant" if index % 2 else "user"
         parent_id = messages[-1].id if messages else None
         messages.append(
-            Message(new_id("msg"), made.id, parent_id, role, content, "complete", float(index), float(index))
+            Message(
+                id=new_id("msg"),
+                conversation_id=made.id,
+                parent_id=parent_id,
+                role=role,
+                content=content,
+                status="complete",
+                created_at=float(index),
+                completed_at=float(index),
+            )
         )
     head_id = messages[-1].id if messages else None
     title_source: TitleSource | None = "user" if title is not None else None

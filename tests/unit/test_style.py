@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.style_rules import code_files, docs_files, in_page, in_source, violations_in
+from tests.style_rules import MAX_BY_PLACE, code_files, docs_files, in_page, in_source, violations_in, wide_calls
 
 
 def test_every_file_follows_the_style() -> None:
@@ -27,6 +27,28 @@ def test_each_rule_finds_what_it_forbids(source: str, found: str) -> None:
 
 def test_clean_source_has_no_violations() -> None:
     assert list(in_source('"""Block tables."""\n\n\nclass A:\n    """A table of blocks."""\n')) == []
+
+
+FIELDS = "".join(f"    f{number}: int\n" for number in range(MAX_BY_PLACE + 1))
+PARAMETERS = ", ".join(f"p{number}: int" for number in range(MAX_BY_PLACE + 1))
+
+
+@pytest.mark.parametrize(
+    ("source", "num_found"),
+    [
+        (f"@dataclass\nclass A:\n{FIELDS}", 1),
+        (f"@dataclass(frozen=True)\nclass A:\n{FIELDS}", 1),
+        (f"@dataclass(kw_only=True)\nclass A:\n{FIELDS}", 0),
+        (f"@dataclass\nclass A:\n{FIELDS.replace('f0: int', 'f0: int = field(init=False)')}", 0),
+        (f"@dataclass\nclass A:\n{FIELDS.replace('f0: int', 'f0: ClassVar[int] = 0')}", 0),
+        (f"class A:\n{FIELDS}", 0),
+        (f"def f({PARAMETERS}): ...\n", 1),
+        (f"class A:\n    def f(self, {PARAMETERS}): ...\n", 1),
+        (f"class A:\n    def f(self, *, {PARAMETERS}): ...\n", 0),
+    ],
+)
+def test_wide_calls_are_found(source: str, num_found: int) -> None:
+    assert len(list(wide_calls(source))) == num_found
 
 
 def test_page_of_long_sentences_is_found() -> None:

@@ -218,9 +218,9 @@ class SearchingStream:
                 thinking=fields.thinking_mode(asked.engine),
             )
             request = GenerateRequest(
-                self._prompt.ids,
-                params,
-                asked.request_id,
+                prompt_token_ids=self._prompt.ids,
+                params=params,
+                request_id=asked.request_id,
                 urgency=urgency,
                 num_marked=round(fields.marked_share * len(self._prompt.ids)),
             )

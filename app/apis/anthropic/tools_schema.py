@@ -118,13 +118,15 @@ def offer_of(
                 param="tool_choice.name",
             )
         case ChosenTool(name=name):
-            return ToolOffer(functions, NamedChoice(name, "tool_choice.name"), parallel=False, loaded=loaded)
+            return ToolOffer(
+                functions=functions, choice=NamedChoice(name, "tool_choice.name"), parallel=False, loaded=loaded
+            )
         case FreeChoice(type="none"):
-            return ToolOffer(functions, "none")
+            return ToolOffer(functions=functions, choice="none")
         case FreeChoice(type=word, disable_parallel_tool_use=alone):
             must: WordOfChoice = "required" if word == "any" else "auto"
-            return ToolOffer(functions, must, parallel=alone is not True, loaded=loaded)
-    return ToolOffer(functions, loaded=loaded)
+            return ToolOffer(functions=functions, choice=must, parallel=alone is not True, loaded=loaded)
+    return ToolOffer(functions=functions, loaded=loaded)
 
 
 class ToolUseBlock(Markable):

@@ -78,7 +78,7 @@ class OllamaChatRequest(OllamaRequest):
     @property
     def offer(self) -> ToolOffer:
         """The tools that the request offers."""
-        return ToolOffer([tool.function.model_dump(exclude_none=True) for tool in self.tools or ()])
+        return ToolOffer(functions=[tool.function.model_dump(exclude_none=True) for tool in self.tools or ()])
 
     def turns(self) -> list[Message]:
         """Return the messages for the chat template, with the tools first. The answer's beginning is not among them.

@@ -145,7 +145,7 @@ class OllamaToolShape(OllamaChatShape):
     def ending(self, last: RequestOutput) -> bytes:
         """Return the text that was held back, the calls, and the last line."""
         events = self._parser.finish(last.cut_before)
-        rest = RequestOutput(last.request_id, text_of(events), ())
+        rest = RequestOutput(request_id=last.request_id, text=text_of(events), token_ids=())
         return super().step(rest) + self._call_lines(events) + super().ending(last)
 
     def whole(self, answer: RequestOutput) -> dict[str, Any]:

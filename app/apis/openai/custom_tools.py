@@ -72,7 +72,7 @@ def offer_of_tools(tools: Mapping[str, OfferedTool], *, parallel: bool) -> ToolO
             raise InvalidRequestError(f"{path}: another tool has the name {name}", param=path)
         names.add(name)
     lark = {str(tool.function["name"]): f"{path}.{tool.lark}" for path, tool in tools.items() if tool.lark}
-    return ToolOffer([tool.function for tool in tools.values()], parallel=parallel, custom=custom, lark=lark)
+    return ToolOffer(functions=[tool.function for tool in tools.values()], parallel=parallel, custom=custom, lark=lark)
 
 
 def _function(name: str, said: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:

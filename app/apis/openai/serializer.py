@@ -21,7 +21,7 @@ from engine.errors import EbbError
 from engine.outputs import FinishReason, RequestOutput
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
     """Fields that begin every chunk of all answers to one request.
 
@@ -50,7 +50,15 @@ class Head:
         lines: TreatedLines = UNTREATED,
     ) -> "Head":
         """Make the fields for a new answer. `kind` is the prefix of its id."""
-        return cls(new_id(kind), int(time.time()), model, fingerprint, include_usage, num_drawn, lines)
+        return cls(
+            answer_id=new_id(kind),
+            created=int(time.time()),
+            model=model,
+            fingerprint=fingerprint,
+            include_usage=include_usage,
+            num_drawn=num_drawn,
+            lines=lines,
+        )
 
     def fields(self, object_name: str) -> dict[str, Any]:
         """Return the first fields of a chunk or a body."""

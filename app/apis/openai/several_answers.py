@@ -60,9 +60,9 @@ async def answer_several(
                 gate,
                 engine,
                 GenerateRequest(
-                    prompt,
-                    params,
-                    request_id,
+                    prompt_token_ids=prompt,
+                    params=params,
+                    request_id=request_id,
                     urgency=fields.urgency(),
                     num_answers=num_drawn,
                     num_marked=round(fields.marked_share * len(prompt)),

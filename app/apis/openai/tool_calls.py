@@ -47,7 +47,7 @@ class ToolCallShape(ChatShape):
     def reason(self, last: RequestOutput) -> bytes:
         """Return the text that was held back, the calls, and the finish reason."""
         events = self._parser.finish(last.cut_before)
-        rest = RequestOutput(last.request_id, text_of(events), ())
+        rest = RequestOutput(request_id=last.request_id, text=text_of(events), token_ids=())
         return super().step(rest) + self._call_chunks(events) + super().reason(last)
 
     def choice(self, answer: RequestOutput) -> dict[str, Any]:

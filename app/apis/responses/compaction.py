@@ -67,7 +67,16 @@ class Compaction:
             return []
         said = summary_item(summary)
         now = time.time()
-        answer = Message(new_id("msg"), "", None, said.stored_role, said.text, "complete", now, now)
+        answer = Message(
+            id=new_id("msg"),
+            conversation_id="",
+            parent_id=None,
+            role=said.stored_role,
+            content=said.text,
+            status="complete",
+            created_at=now,
+            completed_at=now,
+        )
         return await self.maker.next_prefix([*self.kept, answer])
 
     def body(self, summary: RequestOutput) -> dict[str, Any]:

@@ -82,7 +82,9 @@ class ResponsePrompts:
 
         Raises InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
-        making = _Making(self, engine, parent, fields, asked, lacking, stop)
+        making = _Making(
+            prompts=self, engine=engine, parent=parent, fields=fields, asked=asked, lacking=lacking, stop=stop
+        )
         if fields.truncation != "auto":
             return await making.from_all()
         window = _window(engine)
@@ -94,10 +96,10 @@ class ResponsePrompts:
         """Return the maker of prompts that continue stored token ids."""
         instructions = fields.instructions
         return PromptMaker(
-            self._gate,
-            engine,
-            self._host.prompt_identity,
-            parent.conversation.system_prompt if instructions is None else instructions,
+            gate=self._gate,
+            engine=engine,
+            prompt_identity=self._host.prompt_identity,
+            system_prompt=parent.conversation.system_prompt if instructions is None else instructions,
             param="input",
             tools=fields.offer.messages,
             rules=self._prompts.rules,
@@ -147,6 +149,7 @@ class _Making:
 
     def __init__(
         self,
+        *,
         prompts: ResponsePrompts,
         engine: Backend,
         parent: ResponseParent,

@@ -32,7 +32,8 @@ from app.apis.responses.schema import CompactRequest, InputTokensRequest, Prompt
 from app.apis.responses.serializer import call_ids, items_json
 from app.apis.responses.stored_prefix import StoredPrefix, names_of, stored_prefix
 from app.conversations.kv_erasure import KVErasure
-from app.conversations.turns import TurnDraft, Turns, with_seed
+from app.conversations.turn_draft import TurnDraft
+from app.conversations.turns import Turns, with_seed
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.response_record import (
@@ -92,6 +93,7 @@ class Responses:
 
     def __init__(
         self,
+        *,
         host: EngineHost,
         store: Store,
         runs: RunRegistry,
@@ -153,9 +155,9 @@ class Responses:
         names = await apart_if(_is_much(asked), lambda: names_of(asked)) if is_read else []
         record = replace(_record_of(engine, fields, names[-1] if names else None), diagnostics=told)
         draft = TurnDraft(
-            parent.conversation,
-            new[-1],
-            made.prompt,
+            conversation=parent.conversation,
+            question=new[-1],
+            prompt=made.prompt,
             sampling=with_seed(sampling),
             urgency=fields.urgency(),
             is_marked=fields.prompt_cache_key is not None,
@@ -353,7 +355,16 @@ class Responses:
         if fields.conversation_id is not None:
             return await self._in_conversation(fields.conversation_id)
         now = time.time()
-        conversation = Conversation(new_id("conv"), None, None, None, {}, now, now, source="response")
+        conversation = Conversation(
+            id=new_id("conv"),
+            title=None,
+            head_id=None,
+            system_prompt=None,
+            params={},
+            created_at=now,
+            updated_at=now,
+            source="response",
+        )
         return ResponseParent(conversation, [], is_new=True)
 
     async def _behind_response(self, response_id: str) -> ResponseParent:

@@ -48,24 +48,24 @@ def _node(chat: ForeignChat, given: Checked) -> Node:
     parent = given.text("parent") or None
     message = given.child("message")
     if not message.members:
-        return Node(parent)
+        return Node(parent=parent)
     role, content = message.child("author").text("role"), message.child("content")
     document = _document(message, content) if role == "assistant" else ""
     if not document and (kind := _left_out(message, role, content)) is not None:
         chat.left_out[kind] += _is_noticed(content, kind)
-        return Node(parent)
+        return Node(parent=parent)
     text, reasoning = (document, "") if document else _texts(chat, message, content)
     if not text and not reasoning:
-        return Node(parent)
+        return Node(parent=parent)
     status, reason = _ending(message) if role == "assistant" else ("complete", None)
     return Node(
-        parent,
-        "assistant" if role == "assistant" else "user",
-        text,
-        reasoning,
-        message.seconds("create_time"),
-        "incomplete" if status == "incomplete" else "complete",
-        reason,
+        parent=parent,
+        speaker="assistant" if role == "assistant" else "user",
+        text=text,
+        reasoning=reasoning,
+        created_at=message.seconds("create_time"),
+        status="incomplete" if status == "incomplete" else "complete",
+        finish_reason=reason,
     )
 
 

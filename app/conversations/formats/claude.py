@@ -44,15 +44,22 @@ def _node(chat: ForeignChat, message: Checked) -> Node:
     speaker = _SPEAKERS.get(message.text("sender"))
     if speaker is None:
         chat.left_out["other"] += 1
-        return Node(parent)
+        return Node(parent=parent)
     texts, thoughts = _texts(chat, message)
     texts += _files(chat, message)
     text, reasoning = joined(texts), "\n\n".join(part for part in thoughts if part)
     text = chat.text_or_mark(text, reasoning, attached)
     if not text and not reasoning:
-        return Node(parent)
+        return Node(parent=parent)
     reason = "stop" if speaker == "assistant" else None
-    return Node(parent, speaker, text, reasoning, message.seconds("created_at"), finish_reason=reason)
+    return Node(
+        parent=parent,
+        speaker=speaker,
+        text=text,
+        reasoning=reasoning,
+        created_at=message.seconds("created_at"),
+        finish_reason=reason,
+    )
 
 
 def _texts(chat: ForeignChat, message: Checked) -> tuple[list[str], list[str]]:

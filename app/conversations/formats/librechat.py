@@ -60,21 +60,25 @@ def _node(chat: ForeignChat, message: Checked, above: str | None) -> Node:
     chat.left_out["files"] += len(message.items("files"))
     if message.members.get("error"):
         message.leave_out("error", "failed")
-        return Node(parent)
+        return Node(parent=parent)
     text, reasoning = _texts(chat, message)
     text = chat.text_or_mark(text, reasoning, attached)
     if not text and not reasoning:
-        return Node(parent)
+        return Node(parent=parent)
     cut = message.flag("unfinished") or message.text("finish_reason") == "length"
+    rating, note = _rating(message.child("feedback") if not by_user else Checked({}))
     return Node(
-        parent,
-        "user" if by_user else "assistant",
-        text,
-        reasoning,
-        message.seconds("createdAt"),
-        "incomplete" if cut and not by_user else "complete",
-        None if by_user else "length" if message.text("finish_reason") == "length" else None if cut else "stop",
-        *_rating(message.child("feedback") if not by_user else Checked({})),
+        parent=parent,
+        speaker="user" if by_user else "assistant",
+        text=text,
+        reasoning=reasoning,
+        created_at=message.seconds("createdAt"),
+        status="incomplete" if cut and not by_user else "complete",
+        finish_reason=(
+            None if by_user else "length" if message.text("finish_reason") == "length" else None if cut else "stop"
+        ),
+        rating=rating,
+        rating_note=note,
     )
 
 

@@ -80,19 +80,19 @@ def _node(chat: ForeignChat, message: Checked) -> Node:
     parent, role, attached = message.text("parent") or None, message.text("role"), chat.num_attachments
     if role not in ("user", "assistant"):
         _keep_system_prompt(chat, message, role)
-        return Node(parent)
+        return Node(parent=parent)
     text = joined([message.text("content"), *_files(chat, message)])
     reasoning = (message.text("reasoningContent") or message.text("thinking")).strip()
     _count_calls(chat, message)
     text = chat.text_or_mark(text, reasoning, attached)
     if not text and not reasoning:
-        return Node(parent)
+        return Node(parent=parent)
     return Node(
-        parent,
-        "assistant" if role == "assistant" else "user",
-        text,
-        reasoning,
-        message.seconds("timestamp"),
+        parent=parent,
+        speaker="assistant" if role == "assistant" else "user",
+        text=text,
+        reasoning=reasoning,
+        created_at=message.seconds("timestamp"),
         finish_reason="stop" if role == "assistant" else None,
     )
 

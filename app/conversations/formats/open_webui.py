@@ -61,23 +61,25 @@ def _node(chat: ForeignChat, message: Checked) -> Node:
     role = message.text("role")
     if role not in ("user", "assistant"):
         _count(chat, message, role)
-        return Node(parent)
+        return Node(parent=parent)
     _count_files(chat, message)
     text, reasoning = _texts(chat, message, role)
     text = chat.text_or_mark(text, reasoning, attached)
     if not text and not reasoning:
         chat.left_out["failed"] += message.has("error")
-        return Node(parent)
+        return Node(parent=parent)
     stopped = role == "assistant" and message.members.get("done") is False
+    rating, note = _rating(message.child("annotation") if role == "assistant" else Checked({}))
     return Node(
-        parent,
-        "assistant" if role == "assistant" else "user",
-        text,
-        reasoning,
-        message.seconds("timestamp"),
-        "incomplete" if stopped else "complete",
-        "stop" if role == "assistant" and not stopped else None,
-        *_rating(message.child("annotation") if role == "assistant" else Checked({})),
+        parent=parent,
+        speaker="assistant" if role == "assistant" else "user",
+        text=text,
+        reasoning=reasoning,
+        created_at=message.seconds("timestamp"),
+        status="incomplete" if stopped else "complete",
+        finish_reason="stop" if role == "assistant" and not stopped else None,
+        rating=rating,
+        rating_note=note,
     )
 
 

@@ -24,7 +24,7 @@ NO_QUESTION: Final = "…"
 """Text of the question before an answer that had none: a greeting, or the answer of a scheduled task."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A message of the file.
 
@@ -42,7 +42,7 @@ class Node:
     rating_note: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ForeignChat:
     """A conversation of the file.
 
@@ -193,7 +193,9 @@ def _turns(chat: ForeignChat, on_message: Callable[[], None]) -> dict[str | None
         node, above = chat.nodes[name], turns[parent] if parent is not None else None
         if node.speaker == "assistant" and above is None:
             if None not in turns:
-                turns[None] = _turn(Node(None, "user", NO_QUESTION, created_at=node.created_at), None)
+                turns[None] = _turn(
+                    Node(parent=None, speaker="user", text=NO_QUESTION, created_at=node.created_at), None
+                )
             above = turns[None]
         turns[name] = above if node.speaker is None else _turn(node, above)
     return turns

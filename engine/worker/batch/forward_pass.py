@@ -122,11 +122,11 @@ def step_output(
     names = passes[0].sampled if passes else ()
     sampled = {name: tuple([token for each in passes for token in each.sampled[name]]) for name in names}
     return ModelRunnerOutput(
-        step.step_id,
-        sampled,
-        transfers,
-        passes[0].started if passes else 0.0,
-        passes[-1].ended if passes else 0.0,
+        step_id=step.step_id,
+        sampled_token_ids=sampled,
+        transfers=transfers,
+        started=passes[0].started if passes else 0.0,
+        ended=passes[-1].ended if passes else 0.0,
         received=received,
         prepared=prepared,
         sent=time.perf_counter(),

@@ -21,7 +21,7 @@ from engine.upload import upload
 from engine.worker.batch.embedding import HiddenSum
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RequestState:
     """The worker's state of one request.
 
@@ -40,7 +40,7 @@ class RequestState:
     expected_of: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledRequest:
     """One request's part of a step.
 
@@ -87,7 +87,7 @@ class ScheduledRequest:
         return self.token_ids[self.sampling_from + 1 :] if self.sampling else []
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepInput:
     """The T rows of all scheduled requests, in batch order.
 
@@ -172,7 +172,13 @@ class InputBatch:
         assert pooling != "auto", "the processor resolves it"
         hidden_sum = HiddenSum(pooling, prompt_len) if pooling is not None else None
         self._requests[new.request_id] = RequestState(
-            tokens, prompt_len, list(new.block_ids), new.num_computed_tokens, new.sampling, adjustments, hidden_sum
+            token_ids=tokens,
+            prompt_len=prompt_len,
+            block_ids=list(new.block_ids),
+            num_computed_tokens=new.num_computed_tokens,
+            sampling=new.sampling,
+            adjustments=adjustments,
+            hidden_sum=hidden_sum,
         )
 
     def _advance(self, cached: CachedRequestData) -> None:
@@ -201,7 +207,14 @@ class InputBatch:
             if end == len(state.token_ids) and state.hidden_sum is None:
                 rows = tuple([self._sampling_row(request_id, state, behind) for behind in range(len(draft) + 1)])
             token_ids = [*state.token_ids[start:end], *draft]
-            request = ScheduledRequest(request_id, token_ids, start, state.block_ids, rows, hidden_sum=state.hidden_sum)
+            request = ScheduledRequest(
+                request_id=request_id,
+                token_ids=token_ids,
+                context_len=start,
+                block_ids=state.block_ids,
+                sampling=rows,
+                hidden_sum=state.hidden_sum,
+            )
             if state.sampling.prompt_logprobs is not None:
                 targets = state.token_ids[start + 1 : min(end + 1, state.prompt_len)]
                 wanted = state.sampling.prompt_logprobs

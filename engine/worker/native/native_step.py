@@ -21,6 +21,7 @@ class NativeStep:
 
     def __init__(
         self,
+        *,
         step: SchedulerOutput,
         number: int,
         runner: NativeRunner,

@@ -52,7 +52,10 @@ def requests(llm: LLM, count: int) -> list[tuple[list[int], SamplingParams]]:
 
 def together(llm: LLM, asked: Sequence[tuple[list[int], SamplingParams]]) -> tuple[list[list[int]], int]:
     """Run requests together. Return the tokens of each, and the largest number that were running at once."""
-    ids = {llm.engine.add_request(GenerateRequest(prompt, params)).request_id: list[int]() for prompt, params in asked}
+    ids = {
+        llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params)).request_id: list[int]()
+        for prompt, params in asked
+    }
     most = 0
     while llm.engine.has_unfinished_requests():
         for output in llm.engine.step():

@@ -30,11 +30,15 @@ async def engine(shallow_model: Path, tmp_path: Path) -> AsyncIterator[AsyncLLME
 
 
 async def test_each_request_ends_when_its_own_time_is_over(engine: AsyncLLMEngine) -> None:
-    [running] = await engine.generate(GenerateRequest([5, 6, 7], LONG, urgency=Urgency(timeout=1.5)))
+    [running] = await engine.generate(
+        GenerateRequest(prompt_token_ids=[5, 6, 7], params=LONG, urgency=Urgency(timeout=1.5))
+    )
     first = await anext(running)
     assert first.token_ids
-    [impatient] = await engine.generate(GenerateRequest([5, 6, 7], LONG, urgency=Urgency(timeout=0.1)))
-    [patient] = await engine.generate(GenerateRequest([5, 6, 7], LONG))
+    [impatient] = await engine.generate(
+        GenerateRequest(prompt_token_ids=[5, 6, 7], params=LONG, urgency=Urgency(timeout=0.1))
+    )
+    [patient] = await engine.generate(GenerateRequest(prompt_token_ids=[5, 6, 7], params=LONG))
     async with asyncio.timeout(20):
         last = [output async for output in impatient][-1]
         assert (last.finish_reason, last.token_ids) == ("timeout", ())
@@ -52,7 +56,7 @@ async def test_each_request_ends_when_its_own_time_is_over(engine: AsyncLLMEngin
 
 async def test_a_priority_is_refused_where_it_would_mean_nothing(engine: AsyncLLMEngine) -> None:
     with pytest.raises(InvalidRequestError, match="order of arrival") as refused:
-        await engine.generate(GenerateRequest([5], LONG, urgency=Urgency(priority=1)))
+        await engine.generate(GenerateRequest(prompt_token_ids=[5], params=LONG, urgency=Urgency(priority=1)))
     assert refused.value.param == "priority"
     with pytest.raises(InvalidRequestError, match="above 0"):
-        await engine.generate(GenerateRequest([5], LONG, urgency=Urgency(timeout=0.0)))
+        await engine.generate(GenerateRequest(prompt_token_ids=[5], params=LONG, urgency=Urgency(timeout=0.0)))

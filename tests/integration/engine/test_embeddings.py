@@ -62,7 +62,9 @@ def llm(request: pytest.FixtureRequest, model: Path) -> Iterator[LLM]:
 def embed(llm: LLM, prompts: Sequence[Sequence[int]], pooling: Pooling | Literal["auto"]) -> list[RequestOutput]:
     """Embed all prompts together and return the last output of each."""
     params = SamplingParams(temperature=0.0, pooling=pooling)
-    ids = [llm.engine.add_request(GenerateRequest(prompt, params)).request_id for prompt in prompts]
+    ids = [
+        llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params)).request_id for prompt in prompts
+    ]
     last: dict[str, RequestOutput] = {}
     while llm.engine.has_unfinished_requests():
         last |= {output.request_id: output for output in llm.engine.step() if output.finished}

@@ -95,10 +95,12 @@ def test_prompt_logprobs_score_every_token_but_the_first(llm: LLM) -> None:
 
 def test_stop_reason_names_string_or_token(llm: LLM) -> None:
     whole = llm.generate([PROMPT], SHORT)[0].outputs[0]
-    by_token = llm.generate([PROMPT], SamplingParams(0.0, max_tokens=6, stop_token_ids=whole.token_ids[3:4]))
+    by_token = llm.generate(
+        [PROMPT], SamplingParams(temperature=0.0, max_tokens=6, stop_token_ids=whole.token_ids[3:4])
+    )
     assert (by_token[0].outputs[0].finish_reason, by_token[0].outputs[0].stop_reason) == ("stop", whole.token_ids[3])
     stop = whole.text[-1:]
-    by_text = llm.generate([PROMPT], SamplingParams(0.0, max_tokens=6, ignore_eos=True, stop=(stop,)))
+    by_text = llm.generate([PROMPT], SamplingParams(temperature=0.0, max_tokens=6, ignore_eos=True, stop=(stop,)))
     assert (by_text[0].outputs[0].finish_reason, by_text[0].outputs[0].stop_reason) == ("stop", stop)
 
 

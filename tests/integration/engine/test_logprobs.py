@@ -49,7 +49,7 @@ async def logprobs_of(
     engine: AsyncLLMEngine, prompt: Sequence[int], params: SamplingParams
 ) -> tuple[list[int], list[TokenLogprobs], list[TokenLogprobs]]:
     """Generate an answer, and return its tokens, its logprobs and the logprobs of the prompt."""
-    [asked] = await engine.generate(GenerateRequest(prompt, params))
+    [asked] = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params))
     async with asked as stream:
         outputs = [output async for output in stream]
     return (
@@ -92,7 +92,7 @@ async def test_request_for_prompt_logprobs_shares_no_blocks(engine: AsyncLLMEngi
     """Compute the whole prompt, since tokens restored from a block would have no logprobs."""
     asked = replace(DRAWN, prompt_logprobs=1, max_tokens=2)
     assert len((await logprobs_of(engine, PROMPT, asked))[2]) == len(PROMPT) - 1
-    [drawn] = await engine.generate(GenerateRequest(PROMPT, DRAWN))
+    [drawn] = await engine.generate(GenerateRequest(prompt_token_ids=PROMPT, params=DRAWN))
     async with drawn as stream:
         last = [output async for output in stream][-1]
     assert last.usage is not None

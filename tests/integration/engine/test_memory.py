@@ -18,7 +18,9 @@ TOKEN_BYTES = 2 * 2 * 2 * 16 * 4
 
 
 def config(model: Path, tiers: TierConfig | None, kv_memory: int = 0) -> EngineConfig:
-    return EngineConfig(model, "tiny", tiers, b"secret", dtype="float32", kv_memory=kv_memory)
+    return EngineConfig(
+        model_path=model, model_name="tiny", tiers=tiers, secret=b"secret", dtype="float32", kv_memory=kv_memory
+    )
 
 
 def test_default_pool_holds_three_windows_and_is_logged(tmp_path: Path) -> None:

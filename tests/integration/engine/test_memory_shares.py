@@ -46,7 +46,7 @@ def llm(tiny_model: Path, tmp_path: Path) -> Iterator[LLM]:
 def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
     """Generate one token and return the receipt, once both tiers hold the request's blocks as far as they fit."""
     request = llm.engine.add_request(
-        GenerateRequest(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
+        GenerateRequest(prompt_token_ids=prompt, params=SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
     )
     while llm.engine.has_unfinished_requests() or llm.engine.core.next_poll_seconds() is not None:
         llm.engine.step()

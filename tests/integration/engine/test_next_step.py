@@ -18,10 +18,10 @@ def test_next_step_starts_before_texts_of_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, fills: bool
 ) -> None:
     config = EngineConfig(
-        make_tiny_model(tmp_path),
-        "tiny",
-        None,
-        b"a secret of the tests",
+        model_path=make_tiny_model(tmp_path),
+        model_name="tiny",
+        tiers=None,
+        secret=b"a secret of the tests",
         cache_dir=default_cache_dir(),
         kv_memory=1 << 20,
     )
@@ -34,7 +34,9 @@ def test_next_step_starts_before_texts_of_the_last(
             return process(update)
 
         monkeypatch.setattr(outputs, "process", note)
-        llm.engine.add_request(GenerateRequest([5, 6, 7], SamplingParams(max_tokens=3, ignore_eos=True)))
+        llm.engine.add_request(
+            GenerateRequest(prompt_token_ids=[5, 6, 7], params=SamplingParams(max_tokens=3, ignore_eos=True))
+        )
         while llm.engine.has_unfinished_requests():
             core.fill()
             llm.engine.finish_step(core.in_flight[0], fills=fills)

@@ -49,12 +49,14 @@ def test_branch_in_a_refused_step_of_others_keeps_its_text(
     with LLM(engine_config(shallow_model, tmp_path / "state", blocks=64)) as llm:
         history = converse(llm, turns=1, user_tokens=BLOCK, answer_tokens=40)
         branch = [*history[: BLOCK + 30], 2222]
-        alone, _ = answer(llm, GenerateRequest(branch, PARAMS, keep_kv=False))
+        alone, _ = answer(llm, GenerateRequest(prompt_token_ids=branch, params=PARAMS, keep_kv=False))
         monkeypatch.setattr(NativeRunner, "start", refuse_copies)
         for token, priority in ((3000, 0), (4000, -1)):
-            llm.engine.add_request(GenerateRequest([token] * 1600, PARAMS, urgency=Urgency(priority)))
+            llm.engine.add_request(
+                GenerateRequest(prompt_token_ids=[token] * 1600, params=PARAMS, urgency=Urgency(priority))
+            )
         while llm.engine.core.scheduler.num_running < 2:
             llm.engine.step()
-        text, reasons = answer(llm, GenerateRequest(branch, PARAMS))
+        text, reasons = answer(llm, GenerateRequest(prompt_token_ids=branch, params=PARAMS))
     assert reasons == ["error", "error", "length"]
     assert text == alone

@@ -17,7 +17,7 @@ PROMPT = [1000 + at * 17 % 20000 for at in range(BLOCK + 20)]
 
 def run(llm: LLM, params: SamplingParams, produced: Sequence[int] = ()) -> tuple[str, list[int], RequestOutput]:
     """Resume an answer after the tokens `produced`. Return its whole text, all of its tokens and the last output."""
-    request = llm.engine.add_request(GenerateRequest(PROMPT, params, produced=produced))
+    request = llm.engine.add_request(GenerateRequest(prompt_token_ids=PROMPT, params=params, produced=produced))
     text, ids = llm.engine.text_before(request), list(produced)
     last = llm.engine.end_if_complete(request)
     while last is None:

@@ -46,7 +46,7 @@ def answers(
     llm: LLM, prompt: Sequence[int], params: SamplingParams, count: int, watch: Callable[[], None] = lambda: None
 ) -> list[RequestOutput]:
     """Generate `count` answers to one prompt and return them whole. watch: called after each step."""
-    order = [llm.engine.add_request(GenerateRequest(prompt, params)).request_id]
+    order = [llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params)).request_id]
     order += [llm.engine.add_fork(order[0], choice).request_id for choice in range(1, count)]
     told: dict[str, list[RequestOutput]] = {request_id: [] for request_id in order}
     while llm.engine.has_unfinished_requests():

@@ -49,7 +49,7 @@ async def until(is_so: Callable[[], bool]) -> None:
 
 async def compute(engine: AsyncLLMEngine, prompt: list[int], params: SamplingParams) -> int:
     """Generate an answer to a prompt, and return the number of its tokens."""
-    [stream] = await engine.generate(GenerateRequest(prompt, params))
+    [stream] = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params))
     return sum([len(output.token_ids) async for output in stream])
 
 

@@ -46,7 +46,7 @@ def llm(config: EngineConfig) -> Iterator[LLM]:
 def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:
     """Generate one token, wait until the blocks are stored in every tier, and return the receipt."""
     request = llm.engine.add_request(
-        GenerateRequest(prompt, SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
+        GenerateRequest(prompt_token_ids=prompt, params=SamplingParams(temperature=0.0, max_tokens=1), tenant=tenant)
     )
     while llm.engine.has_unfinished_requests():
         llm.engine.step()
@@ -96,7 +96,8 @@ def test_equal_prompts_of_two_tenants_in_a_batch_share_no_blocks(llm: LLM) -> No
     params = SamplingParams(temperature=0.0, max_tokens=1)
     prompt = [700 + at for at in range(10 * BLOCK + 17)]
     requests = [
-        llm.engine.add_request(GenerateRequest(prompt, params, tenant=tenant)) for tenant in ("one", "two", "one")
+        llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params, tenant=tenant))
+        for tenant in ("one", "two", "one")
     ]
     while llm.engine.has_unfinished_requests():
         llm.engine.step()
@@ -134,14 +135,14 @@ async def test_deleting_a_tenant_aborts_only_its_requests(config: EngineConfig) 
     long = SamplingParams(temperature=0.0, max_tokens=1000, ignore_eos=True)
     short = SamplingParams(temperature=0.0, max_tokens=8, ignore_eos=True)
     try:
-        [ours] = await engine.generate(GenerateRequest(PROMPT, long, tenant="one"))
-        [others] = await engine.generate(GenerateRequest(PROMPT, short, tenant="two"))
+        [ours] = await engine.generate(GenerateRequest(prompt_token_ids=PROMPT, params=long, tenant="one"))
+        [others] = await engine.generate(GenerateRequest(prompt_token_ids=PROMPT, params=short, tenant="two"))
         assert (await anext(ours)).token_ids
         await engine.delete_tenant("one")
         async with asyncio.timeout(20):
             assert [output async for output in ours][-1].finish_reason == "abort"
             assert [output async for output in others][-1].finish_reason == "length"
-            [stream] = await engine.generate(GenerateRequest(PROMPT, short, tenant="one"))
+            [stream] = await engine.generate(GenerateRequest(prompt_token_ids=PROMPT, params=short, tenant="one"))
             again = [output async for output in stream][-1]
         assert again.usage is not None
         assert again.usage.kv.cached == 0

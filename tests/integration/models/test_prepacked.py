@@ -61,7 +61,9 @@ def test_packed_and_plain_model_have_distinct_numerics_ids(tmp_path: Path) -> No
     folder = make_tiny_model(tmp_path / "model")
     names = []
     for kernels in ("onednn", "torch"):
-        worker = Worker(EngineConfig(folder, "tiny", None, b"secret", cpu_kernels=kernels))
+        worker = Worker(
+            EngineConfig(model_path=folder, model_name="tiny", tiers=None, secret=b"secret", cpu_kernels=kernels)
+        )
         worker.load()
         names.append(worker.numerics_id())
         worker.close()

@@ -26,7 +26,7 @@ def played(workload: Workload, policy: str, *, redis: bool = False) -> Outcome:
 
 
 def seats_of(router: Router, count: int) -> list[Seat]:
-    seats = [Seat(epoch) for epoch in range(count)]
+    seats = [Seat(epoch=epoch) for epoch in range(count)]
     for seat in seats:
         router.join(seat)
     return seats

@@ -2,7 +2,16 @@ from dataclasses import replace
 
 from cache_tiers.block_key import KeyNamespace, extend_keys
 
-SPACE = KeyNamespace("model", "cpu", "bfloat16", 4, 1, 0, 1, b"salt")
+SPACE = KeyNamespace(
+    model_fingerprint="model",
+    numerics="cpu",
+    kv_dtype="bfloat16",
+    block_size=4,
+    layout_version=1,
+    tp_rank=0,
+    tp_size=1,
+    tenant_salt=b"salt",
+)
 
 
 def test_keys_are_equal_up_to_first_differing_block() -> None:

@@ -202,9 +202,27 @@ def test_marks_reach_the_policy_of_their_own_blocks_only() -> None:
 
 
 def test_owner_is_same_in_every_block_of_a_salt() -> None:
-    space = KeyNamespace("model", "cpu", "bfloat16", 4, 1, 0, 1, b"salt")
+    space = KeyNamespace(
+        model_fingerprint="model",
+        numerics="cpu",
+        kv_dtype="bfloat16",
+        block_size=4,
+        layout_version=1,
+        tp_rank=0,
+        tp_size=1,
+        tenant_salt=b"salt",
+    )
     assert owner_of(space.root()) == space.owner
-    other = KeyNamespace("other", "cuda", "float32", 8, 1, 0, 1, b"salt")
+    other = KeyNamespace(
+        model_fingerprint="other",
+        numerics="cuda",
+        kv_dtype="float32",
+        block_size=8,
+        layout_version=1,
+        tp_rank=0,
+        tp_size=1,
+        tenant_salt=b"salt",
+    )
     assert other.owner == space.owner
 
 

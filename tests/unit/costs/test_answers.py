@@ -144,7 +144,7 @@ def push_of_custom(text: str) -> None:
 
 def find_calls(text: str) -> None:
     """Look for calls of a tool in an answer with a token for each byte."""
-    answers = AnswerFormat(lambda id_: bytes([id_]))
+    answers = AnswerFormat(token_bytes=lambda id_: bytes([id_]))
     openings = Openings.of(('<tool_call>\n{"name":"f","arguments":{',), answers)
     finder = CallFinder(answers.begin(()), openings, lambda begun: list(begun.encode()))
     for id_ in text.encode():

@@ -90,7 +90,17 @@ def apply_rules(groups: Sequence[str]) -> None:
 
 
 def read_id_token(token: str) -> object:
-    provider = OidcProvider(OidcClient("https://login.example", "ebb", "", "openid", "groups", "", ""))
+    provider = OidcProvider(
+        OidcClient(
+            issuer="https://login.example",
+            client_id="ebb",
+            secret="",
+            scopes="openid",
+            groups_claim="groups",
+            redirect_uri="",
+            home="",
+        )
+    )
     provider._keys = KeySet([oidc_key()])
     return asyncio.run(provider._verified({"id_token": token}, "nonce"))
 

@@ -25,7 +25,7 @@ def texts(answers: AnswerFormat, prompt: list[int], ids: list[int]) -> tuple[str
 
 
 def test_without_thinking_all_text_is_answer() -> None:
-    assert texts(AnswerFormat(PIECES.__getitem__), [1], [BEGIN, 1, 2, END, 3]) == ("", " ab c")
+    assert texts(AnswerFormat(token_bytes=PIECES.__getitem__), [1], [BEGIN, 1, 2, END, 3]) == ("", " ab c")
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,19 @@ def test_without_thinking_all_text_is_answer() -> None:
     ],
 )
 def test_space_after_control_token_is_dropped(prompt: list[int], ids: list[int], expected: tuple[str, str]) -> None:
-    assert texts(AnswerFormat(PIECES.__getitem__, drops_first_space=True, thinking=THINKING), prompt, ids) == expected
+    assert (
+        texts(AnswerFormat(token_bytes=PIECES.__getitem__, drops_first_space=True, thinking=THINKING), prompt, ids)
+        == expected
+    )
 
 
 def test_incomplete_character_of_reasoning_is_never_shown() -> None:
-    answers = AnswerFormat(PIECES.__getitem__, thinking=THINKING)
+    answers = AnswerFormat(token_bytes=PIECES.__getitem__, thinking=THINKING)
     assert texts(answers, [], [BEGIN, 4, END, 5, 2, 4, 5]) == ("", "�bé")
 
 
 def test_reasoning_tokens_are_counted_without_marks() -> None:
-    answer = AnswerFormat(PIECES.__getitem__, thinking=THINKING).begin([])
+    answer = AnswerFormat(token_bytes=PIECES.__getitem__, thinking=THINKING).begin([])
     for id_ in (BEGIN, 1, 2, END, 3):
         answer.push(id_)
     assert answer.num_thought == 2
@@ -61,7 +64,7 @@ GRANITE = WrittenThinking(GRANITE33, {"slow": ""}, lambda ids: bytes(ids).decode
 
 def written(text: str, thinking: WrittenThinking = GRANITE, prompt: str = "Q:") -> tuple[str, str]:
     """Return the reasoning and the answer in an answer of one token per byte, whichever way it is read."""
-    answer = AnswerFormat(lambda id_: bytes([id_]), thinking=thinking).begin(list(prompt.encode()))
+    answer = AnswerFormat(token_bytes=lambda id_: bytes([id_]), thinking=thinking).begin(list(prompt.encode()))
     said = [*map(answer.push, text.encode()), answer.finish()]
     ends = [answer.finish()]
     assert ends == [Said()]
@@ -106,7 +109,7 @@ def test_reasoning_that_the_prompt_opens_in_words_is_apart() -> None:
 
 def test_token_may_end_reasoning_and_begin_the_answer() -> None:
     pieces = {1: b"<think>so", 2: b"</think>Yes", 3: b"."}
-    answer = AnswerFormat(pieces.__getitem__, thinking=replace(GRANITE, marks=TAGS)).begin([])
+    answer = AnswerFormat(token_bytes=pieces.__getitem__, thinking=replace(GRANITE, marks=TAGS)).begin([])
     said = [*map(answer.push, (1, 2, 3)), answer.finish()]
     assert said == [Said("so", is_thought=True), Said("Yes"), Said("."), Said()]
     assert answer.num_thought == 1
@@ -118,7 +121,9 @@ QWEN = MarkedThinking(0, 1, {"slow": ""})
 def qwen(text: str, *, may_call: bool = True) -> tuple[str, str]:
     """Return the reasoning and the answer, of one token per byte, after a prompt that opens the reasoning."""
     answers = AnswerFormat(
-        lambda id_: bytes([id_]) if id_ > 1 else b"", thinking=QWEN, call_words=("<tool_call>", "{", '"name"')
+        token_bytes=lambda id_: bytes([id_]) if id_ > 1 else b"",
+        thinking=QWEN,
+        call_words=("<tool_call>", "{", '"name"'),
     )
     answer = answers.begin([9, 0], may_call=may_call)
     said = [*map(answer.push, text.encode()), answer.finish()]
@@ -152,7 +157,7 @@ def test_headers_of_channels_are_left_out() -> None:
     words = ("<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|call|>")
     library.add_special_tokens([AddedToken(word, special=True, normalized=False) for word in words])
     tokenizer = Tokenizer(json.loads(library.to_str()), bos_token_id=None, eos_token_ids=())
-    answers = AnswerFormat(tokenizer.token_bytes, thinking=find_harmony_thinking("<|channel|>", tokenizer))
+    answers = AnswerFormat(token_bytes=tokenizer.token_bytes, thinking=find_harmony_thinking("<|channel|>", tokenizer))
     answer = answers.begin(tokenizer.encode("<|start|>assistant", special=True))
     text = "<|channel|>analysis<|message|>so é<|end|><|start|>assistant<|channel|>final<|message|>Yes"
     said = [*map(answer.push, tokenizer.encode(text, special=True)), answer.finish()]
@@ -163,12 +168,18 @@ def test_headers_of_channels_are_left_out() -> None:
 
 def test_header_of_reasoning_is_left_out() -> None:
     header = replace(THINKING, header="bb")
-    assert texts(AnswerFormat(PIECES.__getitem__, thinking=header), [], [BEGIN, 2, 2, 2, 3, END, 2]) == ("b c", "b")
-    assert texts(AnswerFormat(PIECES.__getitem__, thinking=header), [], [BEGIN, 2, 3, END, BEGIN, 2]) == ("b c", "")
+    assert texts(AnswerFormat(token_bytes=PIECES.__getitem__, thinking=header), [], [BEGIN, 2, 2, 2, 3, END, 2]) == (
+        "b c",
+        "b",
+    )
+    assert texts(AnswerFormat(token_bytes=PIECES.__getitem__, thinking=header), [], [BEGIN, 2, 3, END, BEGIN, 2]) == (
+        "b c",
+        "",
+    )
 
 
 def test_control_tokens_are_shown_by_name_on_request() -> None:
-    answers = AnswerFormat(PIECES.__getitem__, thinking=THINKING, describe=lambda ids: f"<{ids[0]}>")
+    answers = AnswerFormat(token_bytes=PIECES.__getitem__, thinking=THINKING, describe=lambda ids: f"<{ids[0]}>")
     answer = answers.begin([1], skip_special=False)
     said = [answer.push(id_) for id_ in (BEGIN, 1, END, 3, OTHER, 2)]
     assert "".join(piece.text for piece in said if not piece.is_thought) == " c<102>b"

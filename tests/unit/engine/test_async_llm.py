@@ -12,9 +12,9 @@ from engine.outputs import RequestOutput, TokenLogprobs, joined
 from engine.request_stream import MAX_MERGED, MAX_MERGED_LOGPROBS, RequestStream
 from engine.sampling_params import SamplingParams
 
-FIRST = RequestOutput("r", "one ", (1,))
-SECOND = RequestOutput("r", "two ", (2,), reasoning="hm")
-LAST = RequestOutput("r", "three", (3,), "stop")
+FIRST = RequestOutput(request_id="r", text="one ", token_ids=(1,))
+SECOND = RequestOutput(request_id="r", text="two ", token_ids=(2,), reasoning="hm")
+LAST = RequestOutput(request_id="r", text="three", token_ids=(3,), finish_reason="stop")
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def stream() -> RequestStream:
 async def test_unread_outputs_are_merged(stream: RequestStream) -> None:
     stream.put(FIRST)
     stream.put(SECOND)
-    assert await anext(stream) == RequestOutput("r", "one two ", (1, 2), reasoning="hm")
+    assert await anext(stream) == RequestOutput(request_id="r", text="one two ", token_ids=(1, 2), reasoning="hm")
     stream.put(LAST)
     assert [output async for output in stream] == [LAST]
 
@@ -39,7 +39,7 @@ async def test_unread_output_is_not_merged_again(stream: RequestStream, monkeypa
 
     monkeypatch.setattr(request_stream, "joined", count)
     for number in range(1000):
-        stream.put(RequestOutput("r", f"{number} ", (number,)))
+        stream.put(RequestOutput(request_id="r", text=f"{number} ", token_ids=(number,)))
     assert merged == []
     stream.put(LAST)
     outputs = [output async for output in stream]
@@ -51,14 +51,14 @@ async def test_unread_output_is_not_merged_again(stream: RequestStream, monkeypa
 async def test_unread_logprobs_are_merged_in_small_pieces(stream: RequestStream) -> None:
     logprobs = (TokenLogprobs(1, -0.5, ((1, -0.5),)),)
     for number in range(20):
-        stream.put(RequestOutput("r", "", (number,), logprobs=logprobs))
+        stream.put(RequestOutput(request_id="r", text="", token_ids=(number,), logprobs=logprobs))
     stream.put(LAST)
     assert [len(output.token_ids) async for output in stream] == [MAX_MERGED_LOGPROBS] * 10 + [1]
 
 
 async def test_backlog_leaves_the_loop_to_others_between_pieces(stream: RequestStream) -> None:
     for number in range(3 * MAX_MERGED):
-        stream.put(RequestOutput("r", "", (number,)))
+        stream.put(RequestOutput(request_id="r", text="", token_ids=(number,)))
     stream.put(LAST)
     turns = 0
 
@@ -77,7 +77,7 @@ async def test_backlog_leaves_the_loop_to_others_between_pieces(stream: RequestS
 
 async def test_listener_receives_unread_output_in_pieces(stream: RequestStream) -> None:
     for number in range(200):
-        stream.put(RequestOutput("r", "", (number,)))
+        stream.put(RequestOutput(request_id="r", text="", token_ids=(number,)))
     heard = list[int]()
 
     def on_output(output: RequestOutput) -> bool:

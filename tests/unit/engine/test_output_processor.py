@@ -18,9 +18,17 @@ TAGGED = WrittenThinking(TAGS, {"slow": ""}, lambda ids: bytes(ids).decode(), la
 def outputs_of(text: str, stop: tuple[str, ...] = ()) -> list[RequestOutput]:
     """Return the outputs of an answer of one token per byte that a limit ends, unless a stop string does."""
     processor = OutputProcessor(
-        AnswerFormat(lambda id_: bytes([id_]), thinking=TAGGED), clock=lambda: 0.0, block_nbytes=1
+        AnswerFormat(token_bytes=lambda id_: bytes([id_]), thinking=TAGGED), clock=lambda: 0.0, block_nbytes=1
     )
-    request = Request("r", "t", (7,), SamplingParams(stop=stop), BlockKey(b"0" * 32), [], 0.0)
+    request = Request(
+        request_id="r",
+        tenant="t",
+        prompt_token_ids=(7,),
+        sampling=SamplingParams(stop=stop),
+        root_key=BlockKey(b"0" * 32),
+        block_keys=[],
+        arrival=0.0,
+    )
     processor.add_request(request)
     outputs = list[RequestOutput]()
     for count, id_ in enumerate(text.encode(), 1):
@@ -58,10 +66,18 @@ MARKS = {200: "<call>", 201: "</call>"}
 def said_of(ids: list[int], sampling: SamplingParams) -> tuple[str, str]:
     """Return the reasoning and the text of an answer in which the marks of calls are tokens."""
     answers = AnswerFormat(
-        lambda id_: MARKS[id_].encode() if id_ in MARKS else bytes([id_]), thinking=TAGGED, marks=MARKS
+        token_bytes=lambda id_: MARKS[id_].encode() if id_ in MARKS else bytes([id_]), thinking=TAGGED, marks=MARKS
     )
     processor = OutputProcessor(answers, clock=lambda: 0.0, block_nbytes=1)
-    request = Request("r", "t", (7,), sampling, BlockKey(b"0" * 32), [], 0.0)
+    request = Request(
+        request_id="r",
+        tenant="t",
+        prompt_token_ids=(7,),
+        sampling=sampling,
+        root_key=BlockKey(b"0" * 32),
+        block_keys=[],
+        arrival=0.0,
+    )
     processor.add_request(request)
     outputs = [processor.process(TokenUpdate(request, id_, None))[0] for id_ in ids]
     ended = processor.process(TokenUpdate(request, None, "length"))[0]

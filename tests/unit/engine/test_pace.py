@@ -5,7 +5,7 @@ from engine.scheduler_output import SchedulerOutput
 
 
 def step(**counts: int) -> SchedulerOutput:
-    return SchedulerOutput(0, num_scheduled_tokens=counts)
+    return SchedulerOutput(step_id=0, num_scheduled_tokens=counts)
 
 
 def test_step_like_the_last_is_expected_to_take_as_long() -> None:

@@ -16,7 +16,16 @@ from engine.trail import Trail
 from engine.urgency import Urgency
 
 LIMITS = ModelLimits(vocab_size=100, window=64, pool_tokens=48, block_size=4, eos_token_ids=(2, 3))
-SPACE = KeyNamespace("m", "n", "bfloat16", 4, 1, 0, 1, b"")
+SPACE = KeyNamespace(
+    model_fingerprint="m",
+    numerics="n",
+    kv_dtype="bfloat16",
+    block_size=4,
+    layout_version=1,
+    tp_rank=0,
+    tp_size=1,
+    tenant_salt=b"",
+)
 
 
 @pytest.fixture
@@ -56,7 +65,7 @@ def test_invalid_sampling_parameter_is_rejected_by_name(
     processor: Processor, params: SamplingParams, field: str
 ) -> None:
     with pytest.raises(InvalidRequestError) as caught:
-        processor.process("r", GenerateRequest([1, 2, 5], params, tenant="local"))
+        processor.process("r", GenerateRequest(prompt_token_ids=[1, 2, 5], params=params, tenant="local"))
     assert caught.value.param == field
     assert field in caught.value.message
 
@@ -73,13 +82,15 @@ def test_invalid_sampling_parameter_is_rejected_by_name(
 )
 def test_invalid_prompt_is_rejected_with_the_limits(processor: Processor, prompt: list[int], says: str) -> None:
     with pytest.raises(InvalidRequestError, match=says) as caught:
-        processor.process("r", GenerateRequest(prompt, SamplingParams(), tenant="local"))
+        processor.process("r", GenerateRequest(prompt_token_ids=prompt, params=SamplingParams(), tenant="local"))
     assert caught.value.param == "prompt"
 
 
 @pytest.mark.parametrize("limit", [38, 39, 54, 55, 1 << 31])
 def test_limit_beyond_the_room_is_the_room(processor: Processor, limit: int) -> None:
-    request = processor.process("r", GenerateRequest([1] * 10, SamplingParams(max_tokens=limit), tenant="local"))
+    request = processor.process(
+        "r", GenerateRequest(prompt_token_ids=[1] * 10, params=SamplingParams(max_tokens=limit), tenant="local")
+    )
     assert request.sampling.max_tokens == 38
 
 
@@ -87,23 +98,29 @@ def test_answer_without_a_limit_gets_the_servers(processor: Processor) -> None:
     processor.limits = replace(LIMITS, answer=20)
     given = {limit: SamplingParams(max_tokens=limit) for limit in (None, 30)}
     assert {
-        limit: processor.process("r", GenerateRequest([1] * 10, params, tenant="local")).sampling.max_tokens
+        limit: processor.process(
+            "r", GenerateRequest(prompt_token_ids=[1] * 10, params=params, tenant="local")
+        ).sampling.max_tokens
         for limit, params in given.items()
     } == {None: 20, 30: 30}
     processor.limits = replace(LIMITS, answer=50)
-    sampling = processor.process("r", GenerateRequest([1] * 10, SamplingParams(), tenant="local")).sampling
+    sampling = processor.process(
+        "r", GenerateRequest(prompt_token_ids=[1] * 10, params=SamplingParams(), tenant="local")
+    ).sampling
     assert sampling.max_tokens == 38
 
 
 def test_large_limit_fills_window_despite_servers_limit(processor: Processor) -> None:
     processor.limits = replace(LIMITS, answer=20)
     for limit, resolved in ((None, 20), (30, 30), (1000, 38)):
-        request = GenerateRequest([1] * 10, SamplingParams(max_tokens=limit))
+        request = GenerateRequest(prompt_token_ids=[1] * 10, params=SamplingParams(max_tokens=limit))
         assert processor.process("r", request).sampling.max_tokens == resolved
 
 
 def test_unset_parameters_are_resolved(processor: Processor) -> None:
-    sampling = processor.process("r", GenerateRequest([1] * 10, SamplingParams(), tenant="local")).sampling
+    sampling = processor.process(
+        "r", GenerateRequest(prompt_token_ids=[1] * 10, params=SamplingParams(), tenant="local")
+    ).sampling
     assert sampling.max_tokens == 38
     assert sampling.seed is not None
     assert sampling.ending_ids == (2, 3)
@@ -112,7 +129,7 @@ def test_unset_parameters_are_resolved(processor: Processor) -> None:
 def test_ignore_eos_leaves_no_stop_token(processor: Processor) -> None:
     assert (
         processor.process(
-            "r", GenerateRequest([1], SamplingParams(ignore_eos=True), tenant="local")
+            "r", GenerateRequest(prompt_token_ids=[1], params=SamplingParams(ignore_eos=True), tenant="local")
         ).sampling.ending_ids
         == ()
     )
@@ -123,10 +140,16 @@ def test_deadlines_count_from_arrival() -> None:
         LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=lambda: 100.0, queue_timeout=5.0
     )
     request = processor.process(
-        "r", GenerateRequest([1], SamplingParams(), tenant="local", urgency=Urgency(priority=-2, timeout=1.5))
+        "r",
+        GenerateRequest(
+            prompt_token_ids=[1], params=SamplingParams(), tenant="local", urgency=Urgency(priority=-2, timeout=1.5)
+        ),
     )
     assert (request.arrival, request.deadline, request.start_by, request.priority) == (100.0, 101.5, 105.0, -2)
-    assert processor.process("r", GenerateRequest([1], SamplingParams(), tenant="local")).deadline == inf
+    assert (
+        processor.process("r", GenerateRequest(prompt_token_ids=[1], params=SamplingParams(), tenant="local")).deadline
+        == inf
+    )
 
 
 @pytest.mark.parametrize(("urgency", "field"), [(Urgency(timeout=0.0), "timeout"), (Urgency(priority=1), "priority")])
@@ -135,13 +158,17 @@ def test_invalid_urgency_is_rejected_by_name(urgency: Urgency, field: str) -> No
         LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=True, clock=time.monotonic, queue_policy="fcfs"
     )
     with pytest.raises(InvalidRequestError) as caught:
-        in_order.process("r", GenerateRequest([1], SamplingParams(), tenant="local", urgency=urgency))
+        in_order.process(
+            "r", GenerateRequest(prompt_token_ids=[1], params=SamplingParams(), tenant="local", urgency=urgency)
+        )
     assert caught.value.param == field
 
 
 def test_tenants_share_no_key_and_keep_their_own(processor: Processor) -> None:
     one, other, again = (
-        processor.process("r", GenerateRequest(range(8), SamplingParams(), tenant=tenant)).block_keys
+        processor.process(
+            "r", GenerateRequest(prompt_token_ids=range(8), params=SamplingParams(), tenant=tenant)
+        ).block_keys
         for tenant in ("a", "b", "a")
     )
     assert not set(one) & set(other)
@@ -151,14 +178,18 @@ def test_tenants_share_no_key_and_keep_their_own(processor: Processor) -> None:
 def test_different_secret_gives_different_keys(processor: Processor) -> None:
     stranger = Processor(LIMITS, SPACE, TenantSalts(b"another"), prefix_cache=True, clock=time.monotonic)
     assert (
-        stranger.process("r", GenerateRequest(range(8), SamplingParams(), tenant="a")).block_keys
-        != processor.process("r", GenerateRequest(range(8), SamplingParams(), tenant="a")).block_keys
+        stranger.process(
+            "r", GenerateRequest(prompt_token_ids=range(8), params=SamplingParams(), tenant="a")
+        ).block_keys
+        != processor.process(
+            "r", GenerateRequest(prompt_token_ids=range(8), params=SamplingParams(), tenant="a")
+        ).block_keys
     )
 
 
 def test_keys_of_trail_start_after_its_shared_prefix(processor: Processor) -> None:
     ids = list(range(14))
-    request = processor.process("r", GenerateRequest(ids, SamplingParams(), tenant="a"))
+    request = processor.process("r", GenerateRequest(prompt_token_ids=ids, params=SamplingParams(), tenant="a"))
 
     def partial(end: int) -> BlockKey:
         return block_key(request.key_before(end // 4), ids[end // 4 * 4 : end])
@@ -181,7 +212,9 @@ def with_public() -> Processor:
 
 
 def keys_of(processor: Processor, ids: list[int], tenant: str) -> list[BlockKey]:
-    return processor.process("r", GenerateRequest(ids, SamplingParams(), tenant=tenant)).block_keys
+    return processor.process(
+        "r", GenerateRequest(prompt_token_ids=ids, params=SamplingParams(), tenant=tenant)
+    ).block_keys
 
 
 def test_tenants_share_only_full_blocks_of_public_prefix(with_public: Processor) -> None:
@@ -205,7 +238,8 @@ def test_part_of_public_prefix_is_not_shared(with_public: Processor, length: int
 def test_parent_key_after_public_prefix_belongs_to_tenant(with_public: Processor) -> None:
     ids = [*PUBLIC, *range(10)]
     one, other = (
-        with_public.process("r", GenerateRequest(ids, SamplingParams(), tenant=tenant)) for tenant in ("a", "b")
+        with_public.process("r", GenerateRequest(prompt_token_ids=ids, params=SamplingParams(), tenant=tenant))
+        for tenant in ("a", "b")
     )
     assert [one.key_before(index) == other.key_before(index) for index in range(6)] == [
         True,
@@ -233,7 +267,9 @@ def test_parent_key_after_public_prefix_belongs_to_tenant(with_public: Processor
 def test_marks_cover_own_blocks_and_answer_of_a_whole_prompt(
     with_public: Processor, ids: list[int], num_marked: int, marked: range
 ) -> None:
-    request = with_public.process("r", GenerateRequest(ids, SamplingParams(), num_marked=num_marked))
+    request = with_public.process(
+        "r", GenerateRequest(prompt_token_ids=ids, params=SamplingParams(), num_marked=num_marked)
+    )
     for token_id in (1, 2):
         request.append_token(token_id)
     assert request.marked_blocks(4) == with_public.renew(request, 2).marked_blocks(4) == marked
@@ -243,13 +279,13 @@ def test_marks_cover_own_blocks_and_answer_of_a_whole_prompt(
 def test_nothing_is_shared_without_public_prefix_or_reuse(processor: Processor) -> None:
     assert not set(keys_of(processor, PUBLIC, "a")) & set(keys_of(processor, PUBLIC, "b"))
     off = Processor(LIMITS, SPACE, TenantSalts(b"secret"), prefix_cache=False, clock=time.monotonic, public=PUBLIC)
-    request = off.process("r", GenerateRequest(PUBLIC, SamplingParams(), tenant="a"))
+    request = off.process("r", GenerateRequest(prompt_token_ids=PUBLIC, params=SamplingParams(), tenant="a"))
     assert (request.block_keys, request.public) == ([], None)
 
 
 def test_keys_of_trail_leave_out_public_prefix(with_public: Processor) -> None:
     ids = [*PUBLIC, *range(10)]
-    request = with_public.process("r", GenerateRequest(ids, SamplingParams(), tenant="a"))
+    request = with_public.process("r", GenerateRequest(prompt_token_ids=ids, params=SamplingParams(), tenant="a"))
 
     def partial(end: int) -> BlockKey:
         return block_key(request.key_before(end // 4), ids[end // 4 * 4 : end])
@@ -265,26 +301,32 @@ def test_prepared_prompt_is_not_hashed_again(
 ) -> None:
     made = with_public if has_public else processor
     prompt, produced = [*range(10, 10 + length)], [5, 6, 7, 8, 9]
-    expected = made.process("r", GenerateRequest(prompt, SamplingParams(max_tokens=9), tenant="a", produced=produced))
+    expected = made.process(
+        "r",
+        GenerateRequest(prompt_token_ids=prompt, params=SamplingParams(max_tokens=9), tenant="a", produced=produced),
+    )
     hashed = list[int]()
 
     def count(parent: BlockKey, token_ids: Sequence[int], block_size: int) -> list[BlockKey]:
         hashed.append(len(token_ids))
         return extend_keys(parent, token_ids, block_size)
 
-    made.prepare(GenerateRequest(prompt, SamplingParams(), tenant="a"))
+    made.prepare(GenerateRequest(prompt_token_ids=prompt, params=SamplingParams(), tenant="a"))
     monkeypatch.setattr(prefix_keys, "extend_keys", count)
-    request = made.process("r", GenerateRequest(prompt, SamplingParams(max_tokens=9), tenant="a", produced=produced))
+    request = made.process(
+        "r",
+        GenerateRequest(prompt_token_ids=prompt, params=SamplingParams(max_tokens=9), tenant="a", produced=produced),
+    )
     assert request.block_keys == expected.block_keys
     assert sum(hashed) < len(produced) + 2 * LIMITS.block_size
-    other = made.process("r", GenerateRequest(prompt, SamplingParams(max_tokens=9), tenant="b"))
+    other = made.process("r", GenerateRequest(prompt_token_ids=prompt, params=SamplingParams(max_tokens=9), tenant="b"))
     assert other.block_keys == made.keys_of_prefix(prompt, "b")
     assert not set(other.block_keys[len(made.keys.public.keys) if made.keys.public else 0 :]) & set(request.block_keys)
 
 
 def test_prepare_rejects_invalid_prompt(processor: Processor) -> None:
     with pytest.raises(InvalidRequestError, match="vocabulary"):
-        processor.prepare(GenerateRequest([1, 100], SamplingParams()))
+        processor.prepare(GenerateRequest(prompt_token_ids=[1, 100], params=SamplingParams()))
 
 
 def test_window_that_clients_see_fits_in_memory() -> None:

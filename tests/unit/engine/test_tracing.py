@@ -59,15 +59,15 @@ def test_null_trace_keeps_no_spans() -> None:
 
 
 STEP = SchedulerOutput(
-    3,
+    step_id=3,
     num_scheduled_tokens={"a": 1, "b": 5},
     loads=(TransferJob(1, Direction.LOAD, 0, 0), TransferJob(2, Direction.LOAD, 1, 0)),
     stores=(TransferJob(3, Direction.STORE, 2, 0),),
 )
 RESULT = ModelRunnerOutput(
-    3,
-    {},
-    (TransferResult(1, 0.5), TransferResult(2, 0.25), TransferResult(3, 1.0, "no room")),
+    step_id=3,
+    sampled_token_ids={},
+    transfers=(TransferResult(1, 0.5), TransferResult(2, 0.25), TransferResult(3, 1.0, "no room")),
     started=11.0,
     ended=15.0,
     received=10.0,
@@ -92,8 +92,12 @@ def test_step_has_spans_of_forward_pass_and_each_copy() -> None:
 
 def test_step_that_only_copies_blocks_has_no_forward_pass() -> None:
     recorder = Recorder()
-    moves = SchedulerOutput(4, loads=STEP.loads, stores=STEP.stores)
-    trace_step(recorder, moves, ModelRunnerOutput(4, {}, RESULT.transfers, received=10.0, sent=12.0))
+    moves = SchedulerOutput(step_id=4, loads=STEP.loads, stores=STEP.stores)
+    trace_step(
+        recorder,
+        moves,
+        ModelRunnerOutput(step_id=4, sampled_token_ids={}, transfers=RESULT.transfers, received=10.0, sent=12.0),
+    )
     spans = recorder.take()
     assert [span.name for span in spans] == ["prepare", "load", "load", "store"]
     assert (spans[-1].started, spans[-1].ended, spans[-1].facts) == (12.0, 13.0, {"error": "no room"})

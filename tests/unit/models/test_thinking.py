@@ -223,7 +223,7 @@ def test_channels_of_solar_and_muse_are_apart(begun: str, text: str, thought: st
     assert thinking is not None
     prompt = tokenizer.encode(begun, special=True)
     assert thinking.opens(prompt)
-    answer = AnswerFormat(tokenizer.token_bytes, thinking=thinking).begin(prompt)
+    answer = AnswerFormat(token_bytes=tokenizer.token_bytes, thinking=thinking).begin(prompt)
     said = [*map(answer.push, tokenizer.encode(text, special=True)), answer.finish()]
     assert "".join(piece.text for piece in said if piece.is_thought) == thought
     assert "".join(piece.text for piece in said if not piece.is_thought) == rest

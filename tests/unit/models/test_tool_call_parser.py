@@ -42,7 +42,7 @@ PIECES = (
 
 
 def json_parser(start: str, end: str, *, parallel: bool = True) -> ToolCallParser:
-    return ToolCallParser(CallMarks((start,), (end,)), lambda _: JsonCallReader(), parallel=parallel)
+    return ToolCallParser(CallMarks(starts=(start,), ends=(end,)), lambda _: JsonCallReader(), parallel=parallel)
 
 
 def events_of(
@@ -59,7 +59,7 @@ def parsed(*pieces: str, cut_before: str | None = None, marks: tuple[str, str] =
 @pytest.mark.parametrize("text", ANSWERS)
 def test_calls_that_are_not_complete_can_be_text(text: str) -> None:
     def read(size: int, end: int, cut_before: str | None) -> Parsed:
-        parser = ToolCallParser(CallMarks((START,), (END,)), lambda _: JsonCallReader(), only_complete=True)
+        parser = ToolCallParser(CallMarks(starts=(START,), ends=(END,)), lambda _: JsonCallReader(), only_complete=True)
         events = [event for at in range(0, end, size) for event in parser.push(text[at : min(at + size, end)])]
         return parsed_of([*events, *parser.finish(cut_before)])
 

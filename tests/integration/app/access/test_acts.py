@@ -9,12 +9,12 @@ from app.accounts.accounts import Accounts
 from app.accounts.passwords import Passwords
 from app.accounts.rules import GroupRules
 from app.routes import admin
+from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created
-from tests.unit.fake_engine import FakeEngine
 
 
-class DrainableEngine(FakeEngine):
+class DrainableEngine(ReplayEngine):
     """Engine whose replicas can be drained."""
 
     def drain_replica(self, index: int) -> None:
@@ -70,7 +70,7 @@ async def test_every_act_of_an_administrator_is_logged(tmp_path: Path, caplog: p
 
 
 async def test_log_names_who_took_over_former_chats(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async with running_server(tmp_path, FakeEngine()) as server:
+    async with running_server(tmp_path, ReplayEngine()) as server:
         async with api_client(server.url) as anybody:
             await created(anybody)
         key, secret = await server.services.administration.create_key("root", "root", "admin")

@@ -50,9 +50,15 @@ class Site:
 def accounts_at(provider: HostileProvider, rules: GroupRules | None = None) -> Accounts:
     home = "http://127.0.0.1:1"
     client = OidcClient(
-        provider.issuer, "ebb", "s3cret", "openid profile", "groups", f"{home}/login/callback", f"{home}/"
+        issuer=provider.issuer,
+        client_id="ebb",
+        secret="s3cret",
+        scopes="openid profile",
+        groups_claim="groups",
+        redirect_uri=f"{home}/login/callback",
+        home=f"{home}/",
     )
-    return Accounts(OidcProvider(client), rules=rules or GroupRules({"staff": "user", "ops": "admin"}))
+    return Accounts(provider=OidcProvider(client), rules=rules or GroupRules({"staff": "user", "ops": "admin"}))
 
 
 @pytest.fixture
@@ -249,7 +255,17 @@ async def test_provider_that_is_down_leaves_keys_working(site: Site) -> None:
     # Answers of a login that began before.
     site.provider.nonces.clear()
     await refused(site, site.provider.answer_to(url, "unknown") | {"code": "gone"}, "expired")
-    away = OidcProvider(OidcClient("http://127.0.0.1:1", "ebb", "", "openid", "groups", "", ""))
+    away = OidcProvider(
+        OidcClient(
+            issuer="http://127.0.0.1:1",
+            client_id="ebb",
+            secret="",
+            scopes="openid",
+            groups_claim="groups",
+            redirect_uri="",
+            home="",
+        )
+    )
     object.__setattr__(site.server.services.accounts, "provider", away)
     response = await site.page.post("/api/login/start", json={})
     error = await error_of(response, 503)

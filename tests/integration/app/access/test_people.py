@@ -46,8 +46,16 @@ def issuer() -> Iterator[str]:
 @pytest.fixture
 async def server(issuer: str, tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
     home = "http://127.0.0.1:1/"
-    client = OidcClient(issuer, "ebb", "s3cret", "openid profile email", "groups", f"{home}login/callback", home)
-    accounts = Accounts(OidcProvider(client), rules=RULES)
+    client = OidcClient(
+        issuer=issuer,
+        client_id="ebb",
+        secret="s3cret",
+        scopes="openid profile email",
+        groups_claim="groups",
+        redirect_uri=f"{home}login/callback",
+        home=home,
+    )
+    accounts = Accounts(provider=OidcProvider(client), rules=RULES)
     async with running_server(tmp_path, ReplayEngine(), auth_policy="always", accounts=accounts) as server:
         yield server
 

@@ -43,7 +43,7 @@ def test_refused_text_is_encoded_no_further_than_its_window(model_path: Path, mo
 
 def test_long_window_model_answers(model_path: Path, tmp_path: Path) -> None:
     folder = write_long_window_model(model_path, tmp_path / "long")
-    config = EngineConfig(folder, "long", None, b"secret", kv_memory=256 << 20)
+    config = EngineConfig(model_path=folder, model_name="long", tiers=None, secret=b"secret", kv_memory=256 << 20)
     with LLM(config) as llm:
         [answer] = llm.generate([" ".join(WORDS * 20)], SamplingParams(max_tokens=3, ignore_eos=True))
         assert answer.outputs[0].usage.completion_tokens == 3

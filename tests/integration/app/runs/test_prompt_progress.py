@@ -31,7 +31,7 @@ async def test_stream_of_a_chat_reports_progress_until_first_token(api: Api) -> 
             assert (await anext(received)).kind == "run"
             [asked] = api.engine.requests
             assert asked.progress_every == PROGRESS_SECONDS
-            asked.put(RequestOutput(asked.request_id, "", (), progress=(half(30), half(60))))
+            asked.put(RequestOutput(request_id=asked.request_id, text="", token_ids=(), progress=(half(30), half(60))))
             told = await anext(received)
             check_event("POST", response.url.path, told.kind, told.data)
             run_id = told.data.pop("run_id")

@@ -20,7 +20,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def config(model: Path, tmp_path: Path) -> EngineConfig:
-    return EngineConfig(model, "tiny", None, b"secret", device="cuda", cache_dir=tmp_path)
+    return EngineConfig(
+        model_path=model, model_name="tiny", tiers=None, secret=b"secret", device="cuda", cache_dir=tmp_path
+    )
 
 
 def check(config: EngineConfig, program: str, *, limit: float = 60.0) -> tuple[str, list[str]]:

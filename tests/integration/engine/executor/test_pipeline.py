@@ -53,7 +53,7 @@ def answers(llm: LLM, prompts: Sequence[Sequence[int]] = PROMPTS, ways: Sequence
     for prompt in prompts:
         for name in ways:
             params = replace(WAYS[name], max_tokens=ANSWER, ignore_eos=WAYS[name].form is None)
-            asked.append(llm.engine.add_request(GenerateRequest(list(prompt), params)))
+            asked.append(llm.engine.add_request(GenerateRequest(prompt_token_ids=list(prompt), params=params)))
     while llm.engine.has_unfinished_requests() or not core.is_quiet:
         core.fill()
         if not core.in_flight:
@@ -69,7 +69,13 @@ def answers(llm: LLM, prompts: Sequence[Sequence[int]] = PROMPTS, ways: Sequence
 
 def config_of(model: Path, folder: Path, *, blocks: int = 200) -> EngineConfig:
     tiers = TierConfig(64 * MIB, f"unix://{folder / 'test.sock'}", 64 * MIB, folder)
-    config = EngineConfig(model, "tiny", tiers, b"a secret of the tests", kv_memory=blocks * BLOCK_NBYTES)
+    config = EngineConfig(
+        model_path=model,
+        model_name="tiny",
+        tiers=tiers,
+        secret=b"a secret of the tests",
+        kv_memory=blocks * BLOCK_NBYTES,
+    )
     return replace(config, cache_dir=default_cache_dir(), speculation=False, max_num_batched_tokens=96)
 
 
@@ -132,7 +138,7 @@ def test_lost_stage_is_restarted_and_answers_are_the_same(
     params = SamplingParams(temperature=0.0, max_tokens=ANSWER, ignore_eos=True)
     told: dict[str, tuple[int, ...]] = {}
     for prompt in PROMPTS:
-        told[llm.engine.add_request(GenerateRequest(prompt, params)).request_id] = ()
+        told[llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params)).request_id] = ()
     killed = 0
     while llm.engine.has_unfinished_requests():
         for output in llm.engine.step():
@@ -171,7 +177,14 @@ def test_every_stage_restores_its_layers_from_redis(
 def test_stages_of_ranks_answer_as_ranks(tmp_path: Path) -> None:
     model = make_tiny_model(tmp_path / "model", architecture="PanguEmbeddedForCausalLM", bias=True, layers=3, seed=3)
     ranks = EngineConfig(
-        model, "tiny", None, b"secret", dtype="float32", kv_memory=8 * MIB, speculation=False, tensor_parallel_size=2
+        model_path=model,
+        model_name="tiny",
+        tiers=None,
+        secret=b"secret",
+        dtype="float32",
+        kv_memory=8 * MIB,
+        speculation=False,
+        tensor_parallel_size=2,
     )
     told = []
     for config in (ranks, replace(ranks, pipeline_parallel_size=2)):
@@ -181,6 +194,8 @@ def test_stages_of_ranks_answer_as_ranks(tmp_path: Path) -> None:
 
 
 def test_more_stages_than_layers_are_refused(tmp_path: Path) -> None:
-    config = EngineConfig(make_tiny_model(tmp_path), "tiny", None, b"secret", pipeline_parallel_size=3)
+    config = EngineConfig(
+        model_path=make_tiny_model(tmp_path), model_name="tiny", tiers=None, secret=b"secret", pipeline_parallel_size=3
+    )
     with pytest.raises(EngineError, match="--pipeline-parallel-size 3: 2 layers cannot be divided among 3 stages"):
         MultiprocExecutor(config, print)

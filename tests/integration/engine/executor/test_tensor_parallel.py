@@ -44,7 +44,14 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
     folder = tmp_path_factory.mktemp("tensor-parallel")
     model = make_tiny_model(folder / "model", architecture="PanguEmbeddedForCausalLM", bias=True, seed=3)
     tiers = TierConfig(64 * MIB, f"unix://{folder / 'test.sock'}", 64 * MIB, folder)
-    return EngineConfig(model, "tiny", tiers, b"a secret of the tests", dtype="float32", kv_memory=24 * 64 * 1024)
+    return EngineConfig(
+        model_path=model,
+        model_name="tiny",
+        tiers=tiers,
+        secret=b"a secret of the tests",
+        dtype="float32",
+        kv_memory=24 * 64 * 1024,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +89,7 @@ def test_two_ranks_answer_as_one_without_sharing_its_blocks(llm: LLM, alone: lis
 def test_several_answers_share_their_prompt_on_every_rank(llm: LLM) -> None:
     params = SamplingParams(seed=2, max_tokens=8, ignore_eos=True)
     prompt = [token + 1 for token in PROMPTS[0]]
-    first = llm.engine.add_request(GenerateRequest(prompt, params))
+    first = llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params))
     order = [first.request_id, *(llm.engine.add_fork(first.request_id, choice).request_id for choice in (1, 2))]
     told: dict[str, tuple[int, ...]] = dict.fromkeys(order, ())
     while llm.engine.has_unfinished_requests():
@@ -94,7 +101,7 @@ def test_several_answers_share_their_prompt_on_every_rank(llm: LLM) -> None:
 
 @pytest.mark.parametrize("pooling", ["mean", "last"])
 def test_two_ranks_embed_as_the_whole_model(llm: LLM, config: EngineConfig, pooling: Pooling) -> None:
-    request = GenerateRequest(PROMPTS[1], SamplingParams(temperature=0.0, pooling=pooling))
+    request = GenerateRequest(prompt_token_ids=PROMPTS[1], params=SamplingParams(temperature=0.0, pooling=pooling))
     llm.engine.add_request(request)
     [last] = [output for _ in iter(llm.engine.has_unfinished_requests, False) for output in llm.engine.step()]
     model = load_model(config.model_path, torch.float32, torch.device("cpu"))
@@ -138,7 +145,7 @@ def test_lost_rank_is_restarted_and_answers_are_the_same(
     params = SamplingParams(temperature=0.0, max_tokens=ANSWER, ignore_eos=True)
     told: dict[str, tuple[int, ...]] = {}
     for prompt in PROMPTS:
-        told[llm.engine.add_request(GenerateRequest(prompt, params)).request_id] = ()
+        told[llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params)).request_id] = ()
     news: list[RequestOutput] = []
     # The limit is short for the lost ranks alone: the first step of new ones may take long on a busy machine.
     with monkeypatch.context() as patch:
@@ -180,7 +187,9 @@ async def test_health_reports_why_repeated_rank_deaths_end_the_engine(
     async with serving(replace(pair, tiers=None), tmp_path) as (http, engine):
         workers = (await (await http.get("/health")).json())["workers"]
         assert [(rank["rank"], rank["state"]) for rank in workers["ranks"]] == [(0, "ok"), (1, "ok")]
-        [asked] = await engine.generate(GenerateRequest(PROMPTS[0], SamplingParams(max_tokens=500, ignore_eos=True)))
+        [asked] = await engine.generate(
+            GenerateRequest(prompt_token_ids=PROMPTS[0], params=SamplingParams(max_tokens=500, ignore_eos=True))
+        )
         async with asked as stream:
             await anext(stream)
             os.kill(workers["ranks"][1]["pid"], signal.SIGKILL)

@@ -76,7 +76,10 @@ def prompt_of(length: int, salt: int = 0) -> list[int]:
 
 async def reading(engine: Backend, prompt: Sequence[int], params: SamplingParams, count: int = 1) -> list[Reading]:
     """Begin `count` answers to a prompt, and read them on tasks."""
-    return [Reading(stream) for stream in await engine.generate(GenerateRequest(prompt, params, num_answers=count))]
+    return [
+        Reading(stream)
+        for stream in await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params, num_answers=count))
+    ]
 
 
 async def answers_of(

@@ -33,7 +33,9 @@ def environment_of(pid: int) -> dict[str, str]:
 
 
 def order(folder: Path, index: int, share: Share) -> ReplicaOrder:
-    config = EngineConfig(folder, "fake", None, b"a secret of the tests", device="cuda")
+    config = EngineConfig(
+        model_path=folder, model_name="fake", tiers=None, secret=b"a secret of the tests", device="cuda"
+    )
     return ReplicaOrder(
         config, index, index, new_token(), os.getpid(), share.cores.cpus, share.accelerator, 30, sys.getswitchinterval()
     )

@@ -48,7 +48,7 @@ async def test_requests_are_divided_among_idle_replicas(fleet: RemoteEngine) -> 
 
 async def test_abandoned_stream_frees_its_replica(fleet: RemoteEngine) -> None:
     await until_states(fleet, "ok", "ok")
-    [stream] = await fleet.generate(GenerateRequest(prompt_of(100, 210), LONG))
+    [stream] = await fleet.generate(GenerateRequest(prompt_token_ids=prompt_of(100, 210), params=LONG))
     async with asyncio.timeout(SECONDS), stream:
         await anext(stream)
     async with asyncio.timeout(SECONDS):
@@ -61,8 +61,8 @@ async def test_refusals_are_those_of_one_engine(fleet: RemoteEngine, alone: Asyn
     await until_states(fleet, "ok", "ok")
     wrong = SamplingParams(temperature=-1.0)
     for request, kind in (
-        (GenerateRequest(prompt_of(10_000), SHORT), PromptTooLongError),
-        (GenerateRequest(prompt_of(100), wrong), InvalidRequestError),
+        (GenerateRequest(prompt_token_ids=prompt_of(10_000), params=SHORT), PromptTooLongError),
+        (GenerateRequest(prompt_token_ids=prompt_of(100), params=wrong), InvalidRequestError),
     ):
         with pytest.raises(kind) as here:
             await fleet.generate(request)

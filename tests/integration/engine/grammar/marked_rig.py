@@ -37,7 +37,14 @@ def marked_model(path: Path, **shape: Any) -> Path:
 
 def config_of(model: Path, *, blocks: int = 60, **more: Any) -> EngineConfig:
     block_nbytes = 2 * 2 * 64 * 64 * 2
-    config = EngineConfig(model, "tiny", None, b"secret", kv_memory=blocks * block_nbytes, prefix_cache=False)
+    config = EngineConfig(
+        model_path=model,
+        model_name="tiny",
+        tiers=None,
+        secret=b"secret",
+        kv_memory=blocks * block_nbytes,
+        prefix_cache=False,
+    )
     return replace(config, **{"cache_dir": default_cache_dir(), "speculation": False, **more})
 
 
@@ -50,7 +57,9 @@ def ask(
 ) -> list[list[int]]:
     """Return the first `count` tokens of the answers to all prompts in all ways. They are computed together."""
     requests: list[Request] = [
-        llm.engine.add_request(GenerateRequest(prompt, replace(each, max_tokens=count), produced=produced))
+        llm.engine.add_request(
+            GenerateRequest(prompt_token_ids=prompt, params=replace(each, max_tokens=count), produced=produced)
+        )
         for prompt in prompts
         for each in ways
     ]

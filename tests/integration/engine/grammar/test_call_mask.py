@@ -54,7 +54,7 @@ def plain(model: Path) -> Iterator[LLM]:
 
 
 def offered(how: ToolFormat, ways: dict[str, SamplingParams], **more: Any) -> list[SamplingParams]:
-    return [ToolOffer(TOOLS).applied(replace(each, **more), how) for each in ways.values()]
+    return [ToolOffer(functions=TOOLS).applied(replace(each, **more), how) for each in ways.values()]
 
 
 def test_answers_without_calls_are_those_without_the_mask(plain: LLM, how: ToolFormat) -> None:

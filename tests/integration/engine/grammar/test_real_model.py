@@ -32,7 +32,9 @@ def llm(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def answers(llm: LLM, asked: list[SamplingParams]) -> list[tuple[str, list[int], FinishReason]]:
     """Generate all answers in one batch, and return text, tokens and finish reason of each."""
     prompt = llm.tokenizer.encode_prompt(f"<|im_start|>user\n{QUESTION}<|im_end|>\n<|im_start|>assistant\n")
-    order = [llm.engine.add_request(GenerateRequest(prompt, params)).request_id for params in asked]
+    order = [
+        llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params)).request_id for params in asked
+    ]
     texts = dict.fromkeys(order, "")
     ids: dict[str, list[int]] = {request_id: [] for request_id in order}
     ends: dict[str, FinishReason] = {}
@@ -82,7 +84,9 @@ def is_beginning(llm: LLM, params: SamplingParams, ids: list[int]) -> bool:
 def test_each_of_several_answers_has_the_form(llm: LLM) -> None:
     schema = {"type": "array", "items": {"type": "integer", "maximum": 9999}, "minItems": 3, "maxItems": 6}
     params = SamplingParams(temperature=1.5, seed=1, max_tokens=60, form=form_of(schema))
-    first = llm.engine.add_request(GenerateRequest(llm.tokenizer.encode_prompt("Numbers:"), params))
+    first = llm.engine.add_request(
+        GenerateRequest(prompt_token_ids=llm.tokenizer.encode_prompt("Numbers:"), params=params)
+    )
     order = [first.request_id, *(llm.engine.add_fork(first.request_id, choice).request_id for choice in (1, 2))]
     texts = dict.fromkeys(order, "")
     while llm.engine.has_unfinished_requests():
@@ -99,7 +103,7 @@ def test_answer_resumed_at_any_token_keeps_its_form(llm: LLM) -> None:
     [(_, ids, _)] = answers(llm, [params])
     for count in range(1, len(ids), 6):
         request = llm.engine.add_request(
-            GenerateRequest(llm.tokenizer.encode_prompt("x"), params, produced=ids[:count])
+            GenerateRequest(prompt_token_ids=llm.tokenizer.encode_prompt("x"), params=params, produced=ids[:count])
         )
         resumed, reason = llm.engine.text_before(request), None
         while reason is None:

@@ -50,9 +50,15 @@ def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(redis_server: RedisSer
         store = llm.tiers.store
         assert store is not None
         for number, prompt in enumerate(FLOOD):
-            flood.append(llm.engine.add_request(GenerateRequest(prompt, params, tenant="flood")))
+            flood.append(
+                llm.engine.add_request(GenerateRequest(prompt_token_ids=prompt, params=params, tenant="flood"))
+            )
             if number % 15 == 0:
-                chats.append(llm.engine.add_request(GenerateRequest(CHATS[number // 15], params, tenant="quiet")))
+                chats.append(
+                    llm.engine.add_request(
+                        GenerateRequest(prompt_token_ids=CHATS[number // 15], params=params, tenant="quiet")
+                    )
+                )
             while llm.engine.has_unfinished_requests():
                 llm.engine.step()
             until(lambda: not store.stats().pending_writes)

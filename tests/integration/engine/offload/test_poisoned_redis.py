@@ -58,7 +58,9 @@ def test_mutated_block_in_redis_never_changes_answer(
 
 def keys_of(llm: LLM, prompt: list[int]) -> list[bytes]:
     """Return the keys of the full blocks of `prompt`."""
-    request = llm.engine.processor.process("keys", GenerateRequest(prompt, GREEDY, tenant="local", urgency=NORMAL))
+    request = llm.engine.processor.process(
+        "keys", GenerateRequest(prompt_token_ids=prompt, params=GREEDY, tenant="local", urgency=NORMAL)
+    )
     return list(request.block_keys)
 
 

@@ -60,14 +60,15 @@ async def tokens_of(
     engine: AsyncLLMEngine, number: int, params: SamplingParams, produced: Sequence[int] = ()
 ) -> list[int]:
     prompt, seeded = asked(number, params)
-    [asked_again] = await engine.generate(GenerateRequest(prompt, seeded, produced=produced))
+    [asked_again] = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=seeded, produced=produced))
     async with asked_again as stream:
         return [*produced, *[token for output in [each async for each in stream] for token in output.token_ids]]
 
 
 async def answers_of(engine: AsyncLLMEngine, number: int, params: SamplingParams, count: int) -> list[list[int]]:
     """Generate `count` answers to one prompt."""
-    streams = await engine.generate(GenerateRequest(*asked(number, params), num_answers=count))
+    prompt, seeded = asked(number, params)
+    streams = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=seeded, num_answers=count))
 
     async def tokens(stream: RequestStream) -> list[int]:
         return [token async for output in stream for token in output.token_ids]

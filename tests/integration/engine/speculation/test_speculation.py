@@ -71,14 +71,22 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def config_of(model: Path, tmp_path: Path, *, blocks: int = 40, **more: Any) -> EngineConfig:
     tiers = TierConfig(16 * MIB, "off", 0, tmp_path)
-    config = EngineConfig(model, "tiny", tiers, b"a secret of the tests", kv_memory=blocks * BLOCK_NBYTES)
+    config = EngineConfig(
+        model_path=model,
+        model_name="tiny",
+        tiers=tiers,
+        secret=b"a secret of the tests",
+        kv_memory=blocks * BLOCK_NBYTES,
+    )
     return replace(config, cache_dir=default_cache_dir(), **more)
 
 
 def answers(llm: LLM, ways: Sequence[SamplingParams]) -> list[tuple[int, ...]]:
     """Answer all prompts with all settings at once. Where possible, schedule each step before its predecessor ends."""
     asked = [
-        llm.engine.add_request(GenerateRequest(prompt, replace(params, max_tokens=COUNT, ignore_eos=True)))
+        llm.engine.add_request(
+            GenerateRequest(prompt_token_ids=prompt, params=replace(params, max_tokens=COUNT, ignore_eos=True))
+        )
         for prompt in PROMPTS
         for params in ways
     ]

@@ -100,7 +100,7 @@ def test_worker_refuses_steps_before_model_and_cache_exist(model: Path) -> None:
         worker.kv_layout()
     worker.load()
     with pytest.raises(EngineError, match="not allocated"):
-        worker.execute(SchedulerOutput(1))
+        worker.execute(SchedulerOutput(step_id=1))
 
 
 def test_close_drains_the_queue_and_ends_the_model_thread(model: Path) -> None:

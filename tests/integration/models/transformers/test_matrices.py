@@ -117,7 +117,9 @@ def test_network_that_reads_a_freed_weight_is_refused(kernels: KernelsFor) -> No
 def config(tmp_path: Path, kernels: KernelsFor) -> EngineConfig:
     network_of("cohere2").save_pretrained(tmp_path / "model")
     cache_dir = kernels("auto").build.path.parent.parent
-    return EngineConfig(tmp_path / "model", "tiny", None, b"secret", cache_dir=cache_dir)
+    return EngineConfig(
+        model_path=tmp_path / "model", model_name="tiny", tiers=None, secret=b"secret", cache_dir=cache_dir
+    )
 
 
 def test_worker_tells_the_arithmetic_of_matrices_apart(config: EngineConfig) -> None:

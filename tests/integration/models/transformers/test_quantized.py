@@ -42,7 +42,7 @@ def install_stand_ins(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("method", sorted(PACKAGES))
 def test_quantized_folder_is_refused_on_a_cpu(tmp_path: Path, method: str) -> None:
     folder = described(tmp_path / "model", {"quant_method": method})
-    worker = Worker(EngineConfig(folder, "tiny", None, b"secret"))
+    worker = Worker(EngineConfig(model_path=folder, model_name="tiny", tiers=None, secret=b"secret"))
     with pytest.raises(
         UnsupportedModelError, match=f"quant_method '{method}', which is computed on CUDA only, not on cpu"
     ):
@@ -84,7 +84,9 @@ def test_accepted_quantizer_is_named_with_its_versions(tmp_path: Path, monkeypat
 def test_quantized_folder_cannot_be_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = described(tmp_path / "model", {"quant_method": "gptq"})
     install_stand_ins(tmp_path / "packages", monkeypatch)
-    config = EngineConfig(folder, "tiny", None, b"secret", device="cuda", tensor_parallel_size=2)
+    config = EngineConfig(
+        model_path=folder, model_name="tiny", tiers=None, secret=b"secret", device="cuda", tensor_parallel_size=2
+    )
     with pytest.raises(EngineError, match="a quantized folder cannot be divided"):
         MultiprocExecutor(config, print)
 

@@ -132,7 +132,9 @@ def test_network_that_cannot_be_divided_is_refused(
     tmp_path: Path, model_type: str, changes: dict[str, object], size: int, words: str
 ) -> None:
     tiny_config(model_type, **changes).save_pretrained(tmp_path)
-    config = EngineConfig(tmp_path, "tiny", None, b"secret", tensor_parallel_size=size)
+    config = EngineConfig(
+        model_path=tmp_path, model_name="tiny", tiers=None, secret=b"secret", tensor_parallel_size=size
+    )
     with pytest.raises(EngineError, match=f"--tensor-parallel-size {size}: .*{words}"):
         MultiprocExecutor(config, print)
 
@@ -148,7 +150,9 @@ def test_two_processes_give_the_tokens_of_one(tmp_path: Path) -> None:
     folder = saved(tmp_path / "model", "qwen3_moe", vocab_size=BYTE_VOCAB)
     byte_tokenizer().save(str(folder / "tokenizer.json"))
     (folder / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG))
-    alone = EngineConfig(folder, "tiny", None, b"secret", dtype="float32", kv_memory=1 << 21)
+    alone = EngineConfig(
+        model_path=folder, model_name="tiny", tiers=None, secret=b"secret", dtype="float32", kv_memory=1 << 21
+    )
     answers = []
     for config in (alone, replace(alone, tensor_parallel_size=2)):
         with LLM(config) as llm:

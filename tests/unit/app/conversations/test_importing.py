@@ -222,7 +222,16 @@ class Life:
         if kind in ("respond", "follow"):
             previous = response_id_of(parent.id) if kind == "follow" and parent is not None else None
             named = conversation_id if kind == "respond" else None
-            response = ResponseRecord("m", False, text, previous, named, 5, {"a": text}, tools=[{"type": "function"}])
+            response = ResponseRecord(
+                model="m",
+                background=False,
+                instructions=text,
+                previous_response_id=previous,
+                conversation_id=named,
+                max_output_tokens=5,
+                metadata={"a": text},
+                tools=[{"type": "function"}],
+            )
         new = replace(answer, tool_use=MayCall("hermes", True, namespaces=("n f",))) if kind == "retry" else answer
         await self.store.runs.begin(
             Turn(answer=new, run=record(new), questions=(question,), title=text or None, response=response)
@@ -231,7 +240,15 @@ class Life:
             return
         error = {"message": text, "type": "server_error", "param": None, "code": "x"} if kind == "fail" else None
         status, reason = ("failed", "error") if kind == "fail" else ("complete", "stop")
-        end = MessageEnd(text, status, reason, b"", usage={"n": 1}, error=error, reasoning=text or None)  # type: ignore[arg-type]
+        end = MessageEnd(
+            content=text,
+            status=status,  # type: ignore[arg-type]
+            finish_reason=reason,
+            token_ids=b"",
+            usage={"n": 1},
+            error=error,
+            reasoning=text or None,
+        )
         await self.store.runs.finish(end.of(new))
 
 

@@ -9,8 +9,25 @@ from app.domain.records import Message
 from app.domain.share import Share
 from app.tenants.tenant_threads import TenantThreads
 
-SHARE = Share("share_1", "alice", "conv_1", "msg_1", "Title", False, 1.0, 2.0)
-QUESTION = Message("msg_1", "conv_1", None, "user", "Why is the sea salty?", "complete", 1.0)
+SHARE = Share(
+    id="share_1",
+    tenant="alice",
+    conversation_id="conv_1",
+    message_id="msg_1",
+    title="Title",
+    shows_receipts=False,
+    created_at=1.0,
+    expires_at=2.0,
+)
+QUESTION = Message(
+    id="msg_1",
+    conversation_id="conv_1",
+    parent_id=None,
+    role="user",
+    content="Why is the sea salty?",
+    status="complete",
+    created_at=1.0,
+)
 
 
 async def test_readers_share_the_bytes_of_a_page() -> None:

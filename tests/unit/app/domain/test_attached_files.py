@@ -12,7 +12,16 @@ CONTENT = (
 
 
 def said(content: str) -> Message:
-    return Message("msg_1", "conv_1", None, "user", content, "complete", 0, 0)
+    return Message(
+        id="msg_1",
+        conversation_id="conv_1",
+        parent_id=None,
+        role="user",
+        content=content,
+        status="complete",
+        created_at=0,
+        completed_at=0,
+    )
 
 
 def test_message_is_split_into_typed_text_and_files() -> None:

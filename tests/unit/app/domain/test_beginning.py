@@ -8,7 +8,16 @@ from app.domain.records import Message, Role
 
 def path(*given: tuple[Role, int | None]) -> list[Message]:
     return [
-        Message(f"msg_{at}", "conv", f"msg_{at - 1}" if at else None, role, "", "complete", 0.0, left_out=left_out)
+        Message(
+            id=f"msg_{at}",
+            conversation_id="conv",
+            parent_id=f"msg_{at - 1}" if at else None,
+            role=role,
+            content="",
+            status="complete",
+            created_at=0.0,
+            left_out=left_out,
+        )
         for at, (role, left_out) in enumerate(given)
     ]
 

@@ -15,6 +15,8 @@ from engine.outputs import RequestOutput
     ],
 )
 def test_a_form_at_fault_is_the_clients_error(path: str | None, status: int, message: str) -> None:
-    failure = failure_of(RequestOutput("r", "", (), "error", error="no end", error_path=path))
+    failure = failure_of(
+        RequestOutput(request_id="r", text="", token_ids=(), finish_reason="error", error="no end", error_path=path)
+    )
     assert failure is not None
     assert (failure.status, failure.message, failure.param) == (status, message, path or None)

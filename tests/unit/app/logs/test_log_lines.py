@@ -23,7 +23,7 @@ def record_of(message: str, *arguments: object, **more: object) -> logging.LogRe
 
 @pytest.fixture
 def in_request() -> Iterator[RequestRecord]:
-    record = RequestRecord("req_1", "POST", "/v1/completions", 200)
+    record = RequestRecord(request_id="req_1", method="POST", route="/v1/completions", status=200)
     token = CURRENT_REQUEST.set(record)
     yield record
     CURRENT_REQUEST.reset(token)
@@ -107,8 +107,15 @@ def test_address_without_password_stays_readable() -> None:
 
 
 def output(name: str) -> RequestOutput:
-    usage = Usage(8, 3, KVReceipt(Counter(cpu=5), computed=3), 1.0, 2.0, 10.0)
-    return RequestOutput(name, "", (), "stop", usage)
+    usage = Usage(
+        prompt_tokens=8,
+        completion_tokens=3,
+        kv=KVReceipt(reused=Counter(cpu=5), computed=3),
+        queue_ms=1.0,
+        ttft_ms=2.0,
+        total_ms=10.0,
+    )
+    return RequestOutput(request_id=name, text="", token_ids=(), finish_reason="stop", usage=usage)
 
 
 def test_generation_is_in_request_line_and_run_in_its_own(
@@ -126,7 +133,7 @@ def test_generation_is_in_request_line_and_run_in_its_own(
 
 
 def test_logged_body_is_bounded() -> None:
-    record = RequestRecord("req_1", "POST", body=bytearray())
+    record = RequestRecord(request_id="req_1", method="POST", body=bytearray())
     record.keep_body(bytes(MAX_LOGGED_BODY - 1))
     record.keep_body(b"abc")
     assert record.body is not None
@@ -140,5 +147,5 @@ def test_successful_requests_are_logged_at_debug_level(
     caplog: pytest.LogCaptureFixture, route: str, status: int, level: str
 ) -> None:
     caplog.set_level("DEBUG", logger="ebb.requests")
-    RequestRecord("req_1", "GET", route, status).end()
+    RequestRecord(request_id="req_1", method="GET", route=route, status=status).end()
     assert [record.levelname for record in caplog.records] == [level]

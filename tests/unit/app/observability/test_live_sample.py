@@ -15,7 +15,7 @@ from engine.stats import EngineStats, ReplicaState, RouteStats
 from engine.testing.replay_engine import ReplayEngine
 
 CPU_STATS = CPUTierStats(used_bytes=10, capacity_bytes=100)
-REDIS_STATS = LowerTierStats(REDIS, "ok", used_bytes=5, capacity_bytes=50, stored_blocks=4, loaded_blocks=2)
+REDIS_STATS = LowerTierStats(tier=REDIS, state="ok", used_bytes=5, capacity_bytes=50, stored_blocks=4, loaded_blocks=2)
 
 
 def tiers_of(redis: LowerTierStats = REDIS_STATS, cpu: CPUTierStats = CPU_STATS) -> StoreStats:
@@ -131,7 +131,9 @@ def test_replicas_and_routes_are_those_of_the_fleet(engine: ReplayEngine) -> Non
         for wait in waits:
             predicted.observe(wait / 2)
             seen.observe(wait)
-        state = ReplicaState(0, "ok", 3, "here", 7, 2, 1, "it died")
+        state = ReplicaState(
+            index=0, state="ok", epoch=3, machine="here", pid=7, answers=2, restarts=1, last_loss="it died"
+        )
         return replace(stats_of(engine), replicas=(state,), routes=RouteStats(reasons, 4, predicted, seen))
 
     first = Reading.of(fleet({"prefix": 2}, 9.0), 10.0)

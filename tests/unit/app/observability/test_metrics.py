@@ -39,8 +39,8 @@ class EngineWithEverything(ReplayEngine):
             CPUTierStats(used_bytes=1, capacity_bytes=2),
             {
                 REDIS.id: LowerTierStats(
-                    REDIS,
-                    "ok",
+                    tier=REDIS,
+                    state="ok",
                     used_bytes=1,
                     capacity_bytes=2,
                     stored_blocks=1,
@@ -59,7 +59,9 @@ class EngineWithEverything(ReplayEngine):
             device_tenants={"local": 1},
             reuse_ends={"evicted": 1},
             workers=WorkersState("ok", (1, 2), restarts=1, last_loss="rank 1 died"),
-            replicas=(ReplicaState(0, "ok", 1, "here", 7, 1, 0, ""),),
+            replicas=(
+                ReplicaState(index=0, state="ok", epoch=1, machine="here", pid=7, answers=1, restarts=0, last_loss=""),
+            ),
             routes=RouteStats({"prefix": 1}, 1, seconds, seconds),
         )
 

@@ -41,7 +41,7 @@ async def diagnostics(tmp_path: Path) -> AsyncIterator[CacheDiagnostics]:
 
 
 def offer(names: Sequence[str]) -> ToolOffer:
-    return ToolOffer([{"name": name} for name in names])
+    return ToolOffer(functions=[{"name": name} for name in names])
 
 
 async def digest(

@@ -141,22 +141,22 @@ def test_expression_stands_in_for_a_call_unless_it_begins_alike(name: str, expre
 )
 async def test_schemas_of_tools_refuse_no_answer_that_may_be_one(functions: list[dict[str, Any]]) -> None:
     forced = Forced("hermes", with_control_tokens=True)
-    params = ToolOffer(functions).applied(SamplingParams(form=FORM), forced.how)
+    params = ToolOffer(functions=functions).applied(SamplingParams(form=FORM), forced.how)
     await forced.grammars.prepare(params, "local")
 
 
 def test_form_of_a_required_call_and_of_no_tools_is_as_it_was() -> None:
     how = find_tool_format({}, "")
     asked = SamplingParams(form=FORM)
-    assert ToolOffer(TOOLS, "none").applied(asked, how).form == FORM
+    assert ToolOffer(functions=TOOLS, choice="none").applied(asked, how).form == FORM
     assert ToolOffer().applied(asked, how).form == FORM
-    required = ToolOffer(TOOLS, "required").applied(asked, how).form
+    required = ToolOffer(functions=TOOLS, choice="required").applied(asked, how).form
     assert required == StructuredOutput("calls", how.grammar(TOOLS, parallel=True))
 
 
 def test_grammar_of_a_client_stays_the_only_form() -> None:
     asked = SamplingParams(form=StructuredOutput("lark", 'start: "a"'))
-    assert ToolOffer(TOOLS).applied(asked, find_tool_format({}, "")).form == asked.form
+    assert ToolOffer(functions=TOOLS).applied(asked, find_tool_format({}, "")).form == asked.form
 
 
 def test_answer_with_a_call_has_no_verdict() -> None:

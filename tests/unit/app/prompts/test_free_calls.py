@@ -25,7 +25,9 @@ SCHEMA: dict[str, Any] = {
 
 def enforced(parameters: dict[str, Any], *, strict: bool) -> Any:
     """Return the schema of a tool's arguments that its calls must conform to."""
-    params = ToolOffer([{"name": "look", "parameters": parameters, "strict": strict}]).applied(SamplingParams(), HOW)
+    params = ToolOffer(functions=[{"name": "look", "parameters": parameters, "strict": strict}]).applied(
+        SamplingParams(), HOW
+    )
     assert params.call_form is not None
     [schema] = [each.schema for each in embedded(params.call_form.text) if isinstance(each, EmbeddedSchema)]
     assert isinstance(schema, dict)
@@ -50,9 +52,9 @@ def test_other_schema_has_names_and_types_alone(added: dict[str, Any]) -> None:
 def test_text_is_free_only_where_no_call_or_form_is_required() -> None:
     tools = [{"name": "look", "parameters": SCHEMA}]
     form = StructuredOutput("json", '{"type": "integer"}')
-    assert ToolOffer(tools, "required").applied(SamplingParams(), HOW).call_form is None
-    assert ToolOffer(tools, "none").applied(SamplingParams(), HOW).call_form is None
-    assert ToolOffer(tools).applied(SamplingParams(form=form), HOW).call_form is None
-    assert ToolOffer(tools).applied(SamplingParams(), HOW).call_openings == (
+    assert ToolOffer(functions=tools, choice="required").applied(SamplingParams(), HOW).call_form is None
+    assert ToolOffer(functions=tools, choice="none").applied(SamplingParams(), HOW).call_form is None
+    assert ToolOffer(functions=tools).applied(SamplingParams(form=form), HOW).call_form is None
+    assert ToolOffer(functions=tools).applied(SamplingParams(), HOW).call_openings == (
         '<tool_call>\n{"name":"look","arguments":{',
     )

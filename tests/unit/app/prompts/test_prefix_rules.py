@@ -34,27 +34,27 @@ def names_in(message: Message) -> list[str]:
 
 
 def test_equal_tools_have_equal_text_in_any_order() -> None:
-    offers = [ToolOffer(order).messages for order in permutations(FUNCTIONS)]
+    offers = [ToolOffer(functions=order).messages for order in permutations(FUNCTIONS)]
     applied = [STABLE.apply([*offer, user()]).messages for offer in offers]
     assert all(messages == applied[0] for messages in applied)
     assert names_in(applied[0][0]) == ["Now", "now", "weather"]
 
 
 def test_tools_keep_their_contents_and_the_order_of_keys() -> None:
-    [tools] = STABLE.apply(ToolOffer(FUNCTIONS).messages).messages
+    [tools] = STABLE.apply(ToolOffer(functions=FUNCTIONS).messages).messages
     assert [tool["function"] for tool in json.loads(tools.content)] == sorted(FUNCTIONS, key=lambda each: each["name"])
     assert json.dumps(SCHEMA) in tools.content
 
 
 def test_tools_of_one_name_keep_their_order() -> None:
     twice = [{"name": "now", "description": text} for text in ("first", "second")]
-    [tools] = STABLE.apply(ToolOffer(twice).messages).messages
+    [tools] = STABLE.apply(ToolOffer(functions=twice).messages).messages
     assert [tool["function"]["description"] for tool in json.loads(tools.content)] == ["first", "second"]
 
 
 def test_required_calls_do_not_depend_on_the_order_of_the_prompt() -> None:
     how = find_tool_format({}, "")
-    offer = ToolOffer(FUNCTIONS, NamedChoice("now", "tool_choice"), parallel=False)
+    offer = ToolOffer(functions=FUNCTIONS, choice=NamedChoice("now", "tool_choice"), parallel=False)
     before = offer.applied(SamplingParams(), how)
     STABLE.apply(offer.messages)
     assert offer.applied(SamplingParams(), how) == before
@@ -93,7 +93,7 @@ def test_lines_of_the_operator_come_before_the_known_ones() -> None:
 
 def test_prompts_as_sent_keep_lines_and_order_of_tools() -> None:
     rules = PrefixRules.chosen(removed=("Turn * of *",), moved=(), as_sent=True)
-    sent = [*ToolOffer(FUNCTIONS).messages, system(f"Turn 3 of 9\n{HEADER}\n{DATE}"), user()]
+    sent = [*ToolOffer(functions=FUNCTIONS).messages, system(f"Turn 3 of 9\n{HEADER}\n{DATE}"), user()]
     assert rules.apply(sent).messages == sent
     assert names_in(sent[0]) == ["weather", "Now", "now"]
 

@@ -10,7 +10,15 @@ from models.tool_calls import ToolCall
 
 
 def message(role: Role, content: str) -> Message:
-    return Message("msg_1", "conv_1", None, role, content, "complete", 1.0)
+    return Message(
+        id="msg_1",
+        conversation_id="conv_1",
+        parent_id=None,
+        role=role,
+        content=content,
+        status="complete",
+        created_at=1.0,
+    )
 
 
 ONE, TWO = ToolCall("one", "{}"), ToolCall("two", '{"a": "b')

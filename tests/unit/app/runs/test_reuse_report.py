@@ -19,7 +19,17 @@ def answer(reuse: dict[str, Any] | None, *, completion_tokens: int = 3) -> Messa
     """Build an answer to a prompt of 200 tokens."""
     kv = {"device": 0, "cpu": 0, "redis": 0, "computed": 200} | {"reuse": reuse}
     usage = {"prompt_tokens": 200, "completion_tokens": completion_tokens, "kv": kv}
-    return Message("m", "c", "q", "assistant", "", "complete", NOW, usage=usage, run_id="run")
+    return Message(
+        id="m",
+        conversation_id="c",
+        parent_id="q",
+        role="assistant",
+        content="",
+        status="complete",
+        created_at=NOW,
+        usage=usage,
+        run_id="run",
+    )
 
 
 def cause(message: Message, known: Known) -> str | None:
@@ -78,7 +88,16 @@ def test_answer_that_never_ran_has_no_cause() -> None:
 
 
 def test_running_answer_has_no_receipt_yet() -> None:
-    running = Message("m", "c", "q", "assistant", "", "in_progress", NOW, run_id="run")
+    running = Message(
+        id="m",
+        conversation_id="c",
+        parent_id="q",
+        role="assistant",
+        content="",
+        status="in_progress",
+        created_at=NOW,
+        run_id="run",
+    )
     report = reuse_report(running, Earlier(None, Known(), False), None, ByteTokenizer(), block_size=64)
     assert (report["receipt"], report["cause"]) == (None, None)
     assert "not ended" in report["explanation"]

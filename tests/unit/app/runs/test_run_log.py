@@ -10,7 +10,16 @@ from app.runs.run_log import RunLog
 from app.transport.sse import farewell_frame
 from engine.outputs import PromptProgress
 
-ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
+ANSWER = Message(
+    id="msg_1",
+    conversation_id="conv_1",
+    parent_id=None,
+    role="assistant",
+    content="",
+    status="in_progress",
+    created_at=1.0,
+    run_id="run_1",
+)
 
 
 def new_log(epoch: int = 0, deltas: Sequence[Delta] = ()) -> RunLog:

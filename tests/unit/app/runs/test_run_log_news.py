@@ -6,7 +6,16 @@ from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.runs.run_log import RunLog
 
-ANSWER = Message("msg_1", "conv_1", None, "assistant", "", "in_progress", created_at=1.0, run_id="run_1")
+ANSWER = Message(
+    id="msg_1",
+    conversation_id="conv_1",
+    parent_id=None,
+    role="assistant",
+    content="",
+    status="in_progress",
+    created_at=1.0,
+    run_id="run_1",
+)
 
 
 def new_log(*deltas: tuple[str, int]) -> RunLog:

@@ -52,6 +52,6 @@ def test_format_of_ollama_is_named_and_that_of_a_lax_tool_not() -> None:
 
 def test_required_custom_tool_needs_an_enforceable_expression() -> None:
     held = {"name": "f", "parameters": parameters("(?=a)b"), "strict": True}
-    offer = ToolOffer([held], "required", custom=frozenset({"f"}))
+    offer = ToolOffer(functions=[held], choice="required", custom=frozenset({"f"}))
     with pytest.raises(InvalidRequestError, match="pattern of the input of f cannot be enforced"):
         offer.applied(SamplingParams(), find_tool_format({}, ""))

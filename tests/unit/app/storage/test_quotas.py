@@ -67,7 +67,9 @@ async def test_stored_bytes_follow_every_change(store: Store) -> None:
     await store.runs.begin(Turn(answer=again, run=record(again), own_prompt=b"\0" * 400))
     assert await check(store) == before + 2 * with_path + 256 + 400
     for each in (merging, again):
-        await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(each))
+        await store.runs.finish(
+            MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=b"").of(each)
+        )
     await store.tree.fork(conversation.id, again.id)
     await check(store)
     await store.deletions.hide_message(again.id)
@@ -81,10 +83,23 @@ async def test_stored_bytes_follow_every_change(store: Store) -> None:
     assert await check(store) < before
     responded = message(fork, "assistant", "", None)
     asked = message(fork, "user", "three")
-    told = ResponseRecord("m", False, "instructions", None, None, None, {}, tools=[{"name": "f"}])
+    told = ResponseRecord(
+        model="m",
+        background=False,
+        instructions="instructions",
+        previous_response_id=None,
+        conversation_id=None,
+        max_output_tokens=None,
+        metadata={},
+        tools=[{"name": "f"}],
+    )
     responded = replace(responded, parent_id=asked.id)
     await store.runs.begin(Turn(answer=responded, run=record(responded), questions=(asked,), response=told))
-    await store.runs.finish(MessageEnd("ø", "complete", "stop", b"1234", reasoning="hm").of(responded))
+    await store.runs.finish(
+        MessageEnd(content="ø", status="complete", finish_reason="stop", token_ids=b"1234", reasoning="hm").of(
+            responded
+        )
+    )
     await check(store)
     await store.deletions.remove_conversation(fork.id)
     await check(store)
@@ -142,7 +157,9 @@ async def test_answer_that_has_begun_may_exceed_the_limit(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     await store.limits.set(store.tenant, TenantLimits(stored_bytes=1))
-    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
+    await store.runs.finish(
+        MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=b"").of(answer)
+    )
     assert (await store.messages.get(answer.id)).content == "Yes."
 
 

@@ -26,7 +26,18 @@ HEAD: dict[str, Any] = {
 
 
 def told(**fields: Any) -> ResponseRecord:
-    return replace(ResponseRecord("m", False, None, None, None, None, {}), **(HEAD | fields))
+    return replace(
+        ResponseRecord(
+            model="m",
+            background=False,
+            instructions=None,
+            previous_response_id=None,
+            conversation_id=None,
+            max_output_tokens=None,
+            metadata={},
+        ),
+        **(HEAD | fields),
+    )
 
 
 async def responded(store: Store, response: ResponseRecord, chat: Conversation | None = None) -> str:
@@ -35,7 +46,9 @@ async def responded(store: Store, response: ResponseRecord, chat: Conversation |
     question = message(made, "user", "one")
     answer = message(made, "assistant", "", question)
     await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,), response=response))
-    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", pack_ids([4])).of(answer))
+    await store.runs.finish(
+        MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=pack_ids([4])).of(answer)
+    )
     return response_id_of(answer.id)
 
 
@@ -101,7 +114,16 @@ async def test_equal_texts_of_two_fields_are_counted_apart(store: Store) -> None
 
 
 async def test_short_texts_are_stored_with_their_response(store: Store) -> None:
-    short = ResponseRecord("m", False, "Be brief.", None, None, None, {}, tools=[{"name": "f"}])
+    short = ResponseRecord(
+        model="m",
+        background=False,
+        instructions="Be brief.",
+        previous_response_id=None,
+        conversation_id=None,
+        max_output_tokens=None,
+        metadata={},
+        tools=[{"name": "f"}],
+    )
     assert await store.responses.get(await responded(store, short)) == short
     assert await shared(store) == 0
 

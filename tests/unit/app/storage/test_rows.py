@@ -73,7 +73,9 @@ async def test_form_of_calls_is_stored_until_the_end_alone(store: Store) -> None
     answer = replace(message(conversation, "assistant", "", question), params=params)
     await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))
     assert (await store.messages.get(answer.id)).params == params
-    await store.runs.finish(MessageEnd("Salty.", "complete", "stop", pack_ids([7])).of(answer))
+    await store.runs.finish(
+        MessageEnd(content="Salty.", status="complete", finish_reason="stop", token_ids=pack_ids([7])).of(answer)
+    )
     assert (await store.messages.get(answer.id)).params == {"seed": 1}
 
 
@@ -82,7 +84,15 @@ async def test_every_field_of_an_answers_end_is_stored(store: Store) -> None:
     question = message(conversation, "user", "Sea?")
     answer = message(conversation, "assistant", "", question)
     await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))
-    end = MessageEnd("Salty.", "failed", "error", pack_ids([7, 8]), {"prompt_tokens": 3}, {"message": "full"}, "Hm.")
+    end = MessageEnd(
+        content="Salty.",
+        status="failed",
+        finish_reason="error",
+        token_ids=pack_ids([7, 8]),
+        usage={"prompt_tokens": 3},
+        error={"message": "full"},
+        reasoning="Hm.",
+    )
     assert_all_set(end)
     ended = end.of(answer)
     await store.runs.finish(ended)

@@ -90,7 +90,14 @@ async def test_finished_answer_keeps_text_usage_and_exact_tokens(store: Store) -
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     ids = pack_ids([7, 8, 49151])
-    end = MessageEnd("text ぷ", "complete", "stop", ids, usage={"prompt_tokens": 3}, error=None)
+    end = MessageEnd(
+        content="text ぷ",
+        status="complete",
+        finish_reason="stop",
+        token_ids=ids,
+        usage={"prompt_tokens": 3},
+        error=None,
+    )
     finished = end.of(answer)
     await store.runs.finish(finished)
     stored = await store.messages.get(answer.id)
@@ -180,7 +187,9 @@ async def test_ended_run_leaves_no_progress(store: Store) -> None:
     _, answer = await turn(store, conversation, "one")
     progress = RunProgress(answer.run_id or "", 0, pack_ids([5]), [Delta(2, "half")])
     await store.runs.save_progress([progress])
-    await store.runs.finish(MessageEnd("whole", "complete", "stop", pack_ids([5, 6])).of(answer))
+    await store.runs.finish(
+        MessageEnd(content="whole", status="complete", finish_reason="stop", token_ids=pack_ids([5, 6])).of(answer)
+    )
     await store.runs.save_progress([progress])
     assert await store.runs.find(answer.run_id or "") is None
     assert await store.database.read("SELECT * FROM run_event") == []
@@ -243,7 +252,9 @@ async def test_deleted_conversation_has_no_messages_and_gets_no_more(store: Stor
             await store.messages.get(gone.id)
     with pytest.raises(NotFoundError):
         await turn(store, conversation, "two", answer)
-    await store.runs.finish(MessageEnd("late", "complete", "stop", b"").of(answer))
+    await store.runs.finish(
+        MessageEnd(content="late", status="complete", finish_reason="stop", token_ids=b"").of(answer)
+    )
     with pytest.raises(NotFoundError):
         await store.messages.get(answer.id)
 
@@ -349,7 +360,15 @@ async def test_deleting_response_of_hidden_message_removes_no_message(store: Sto
         run=record(answer),
         questions=(question,),
         title="one",
-        response=ResponseRecord("model", False, None, None, None, None, {}),
+        response=ResponseRecord(
+            model="model",
+            background=False,
+            instructions=None,
+            previous_response_id=None,
+            conversation_id=None,
+            max_output_tokens=None,
+            metadata={},
+        ),
     )
     await store.runs.begin(begun)
     await store.deletions.hide_message(question.id)
@@ -374,5 +393,7 @@ async def test_newest_conversation_is_first_after_clock_is_set_back(
     new = await store.conversations.create({"title": "new"})
     listed = (await store.conversations.page()).conversations
     assert [each.id for each in listed] == [new.id, earlier.id, later.id]
-    ended = MessageEnd("Yes.", "complete", "stop", b"").of(replace(answer, created_at=yesterday + 86_400))
+    ended = MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=b"").of(
+        replace(answer, created_at=yesterday + 86_400)
+    )
     assert ended.completed_at == yesterday + 86_400

@@ -101,7 +101,9 @@ async def test_answer_is_found_once_it_has_ended(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
     assert await found(store, "tide") == []
-    await store.runs.finish(MessageEnd("a whole tide", "complete", "stop", b"").of(answer))
+    await store.runs.finish(
+        MessageEnd(content="a whole tide", status="complete", finish_reason="stop", token_ids=b"").of(answer)
+    )
     assert await found(store, "tide") == ["a whole tide"]
 
 

@@ -159,7 +159,9 @@ async def test_user_changes_raise_version_and_server_changes_do_not(store: Store
 
     question, answer = await turn(store, conversation, "one")
     assert await raised()
-    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
+    await store.runs.finish(
+        MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=b"").of(answer)
+    )
     assert not await raised()
     assert await store.conversations.name_by_model(conversation.id, "A title")
     assert not await raised()
@@ -185,7 +187,7 @@ async def test_change_with_stale_version_is_rejected(store: Store, conversation:
     old = frozenset({conversation.version})
     question = message(conversation, "user", "two", answer)
     refused = message(conversation, "assistant", "", question)
-    late = Turn(refused, record(refused), (question,), expected=old)
+    late = Turn(answer=refused, run=record(refused), questions=(question,), expected=old)
     for attempt in (
         store.conversations.change(conversation.id, {"title": "x"}, old),
         store.tree.show(conversation.id, answer.id, old),
@@ -350,7 +352,9 @@ async def test_removed_answer_is_returned_with_its_own_prompt(store: Store, conv
     question, other = await answered(store, conversation, "one")
     answer = message(conversation, "assistant", "", question)
     await store.runs.begin(Turn(answer=answer, run=record(answer), own_prompt=pack_ids([5, 6])))
-    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", pack_ids([7, 8])).of(answer))
+    await store.runs.finish(
+        MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=pack_ids([7, 8])).of(answer)
+    )
     assert await store.messages.own_prompt(answer.id) == pack_ids([5, 6])
     assert await store.messages.own_prompt(other.id) is None
     fork = await store.tree.fork(conversation.id, answer.id)
@@ -396,7 +400,7 @@ async def hidden(store: Store, *messages: Message) -> bool:
 async def test_deleted_answer_is_not_reopened(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, begun = await turn(store, conversation, "one")
-    cut = MessageEnd("Y", "cancelled", "cancelled", b"").of(begun)
+    cut = MessageEnd(content="Y", status="cancelled", finish_reason="cancelled", token_ids=b"").of(begun)
     await store.runs.finish(cut)
     await store.deletions.hide_message(cut.id)
     again = replace(cut, run_id=new_id("run"))

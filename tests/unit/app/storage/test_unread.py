@@ -22,7 +22,9 @@ async def test_ended_answer_is_unread_until_it_is_seen(path: Path) -> None:
     tides, gulls = [await store.conversations.create({"title": title}) for title in ("Tides", "Gulls")]
     _, answer = await turn(store, tides, "one")
     assert await unread(store) == []
-    await store.runs.finish(MessageEnd("Yes.", "cancelled", "abort", pack_ids([7])).of(answer))
+    await store.runs.finish(
+        MessageEnd(content="Yes.", status="cancelled", finish_reason="abort", token_ids=pack_ids([7])).of(answer)
+    )
     await answered(store, gulls, "two")
     await store.close()
     store = await Store.open(path)
@@ -41,7 +43,9 @@ async def test_ended_answer_is_unread_until_it_is_seen(path: Path) -> None:
 async def test_end_of_a_run_that_is_elsewhere_marks_nothing(store: Store) -> None:
     conversation = await store.conversations.create({})
     _, answer = await turn(store, conversation, "one")
-    assert not await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer), epoch=1)
+    assert not await store.runs.finish(
+        MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=b"").of(answer), epoch=1
+    )
     assert await unread(store) == []
 
 

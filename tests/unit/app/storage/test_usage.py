@@ -39,7 +39,16 @@ async def answered(store: Store, title: str, usages: Sequence[Any], *, at: float
 
     def insert(connection: Connection) -> None:
         for each in usages:
-            message = Message(new_id("msg"), conversation.id, None, "assistant", "", "complete", at, at)
+            message = Message(
+                id=new_id("msg"),
+                conversation_id=conversation.id,
+                parent_id=None,
+                role="assistant",
+                content="",
+                status="complete",
+                created_at=at,
+                completed_at=at,
+            )
             insert_message(connection, message)
             connection.execute("UPDATE message SET usage = ? WHERE id = ?", (json.dumps(each), message.id))
 

@@ -34,7 +34,7 @@ class SayingRanks:
         self.sent: SimpleQueue[int] = SimpleQueue()
 
     def call(self, _call: Call) -> list[LoadedModel | None]:
-        return [LoadedModel(10, 10, 1, 1, "toy")] * 2
+        return [LoadedModel(vocab_size=10, max_position_embeddings=10, block_nbytes=1, free=1, numerics="toy")] * 2
 
     def steps(self) -> Iterator[list[StepEnded]]:
         while (said := self.said.get()) is not None:
@@ -57,7 +57,7 @@ def ended(step_id: int, rank: int, said: Said) -> StepEnded:
     if isinstance(said, str):
         return StepEnded(step_id, error=said)
     results = tuple(TransferResult(job_id, 1.0 + rank, None if job_id else "no room") for job_id in said)
-    return StepEnded(step_id, ModelRunnerOutput(step_id, {}, results))
+    return StepEnded(step_id, ModelRunnerOutput(step_id=step_id, sampled_token_ids={}, transfers=results))
 
 
 class Ranks:
@@ -70,7 +70,9 @@ class Ranks:
 
     def execute(self, *, tokens: bool = True) -> Future[ModelRunnerOutput]:
         self.num_steps += 1
-        return self.executor.execute(SchedulerOutput(self.num_steps, num_scheduled_tokens={"r": 1} if tokens else {}))
+        return self.executor.execute(
+            SchedulerOutput(step_id=self.num_steps, num_scheduled_tokens={"r": 1} if tokens else {})
+        )
 
     def step(self, first: Said, second: Said, *, tokens: bool = True) -> list[int]:
         """Make a step of which the ranks say this, and return the jobs that have ended."""
@@ -83,7 +85,14 @@ class Ranks:
 def ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ranks]:
     saying = SayingRanks()
     monkeypatch.setattr(multiproc, "RankProcesses", lambda *_: saying)
-    config = EngineConfig(make_tiny_model(tmp_path), "tiny", None, b"s", dtype="float32", tensor_parallel_size=2)
+    config = EngineConfig(
+        model_path=make_tiny_model(tmp_path),
+        model_name="tiny",
+        tiers=None,
+        secret=b"s",
+        dtype="float32",
+        tensor_parallel_size=2,
+    )
     executor = MultiprocExecutor(config, print)
     executor.load()
     executor.begin()

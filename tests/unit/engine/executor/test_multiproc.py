@@ -31,7 +31,14 @@ def executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Multip
     """Build an executor whose ranks fail to start."""
     monkeypatch.setattr(multiproc, "RankProcesses", never_up)
     monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", (0.0,) * MAX_RESTARTS)
-    config = EngineConfig(make_tiny_model(tmp_path), "tiny", None, b"s", dtype="float32", tensor_parallel_size=2)
+    config = EngineConfig(
+        model_path=make_tiny_model(tmp_path),
+        model_name="tiny",
+        tiers=None,
+        secret=b"s",
+        dtype="float32",
+        tensor_parallel_size=2,
+    )
     executor = MultiprocExecutor(config, print)
     yield executor
     executor.close()
@@ -40,7 +47,7 @@ def executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Multip
 def lose(executor: MultiprocExecutor, number: int) -> None:
     """Restart the ranks, and wait until the restart has failed, too."""
     executor.restart()
-    step = executor.execute(SchedulerOutput(number))
+    step = executor.execute(SchedulerOutput(step_id=number))
     with pytest.raises(WorkersLostError, match="the workers could not be restarted: the device is on fire"):
         step.result(10.0)
 
@@ -65,7 +72,7 @@ class DyingRanks:
         self.may_close = threading.Event()
 
     def call(self, _call: Call) -> list[LoadedModel | None]:
-        return [LoadedModel(10, 10, 1, 1, "toy")] * 2
+        return [LoadedModel(vocab_size=10, max_position_embeddings=10, block_nbytes=1, free=1, numerics="toy")] * 2
 
     def steps(self) -> Iterator[list[StepEnded]]:
         raise RankDiedError("a rank died")
@@ -87,7 +94,7 @@ def test_step_during_loss_fails_with_the_others(executor: MultiprocExecutor, mon
     executor.load()
     executor.begin()
     assert ranks.is_closing.wait(10.0)
-    step = executor.execute(SchedulerOutput(1))
+    step = executor.execute(SchedulerOutput(step_id=1))
     assert not step.done()
     ranks.may_close.set()
     with pytest.raises(WorkersLostError, match="a rank died"):
@@ -103,7 +110,14 @@ def test_old_restarts_do_not_count(executor: MultiprocExecutor, monkeypatch: pyt
 
 def test_full_folder_for_temporary_files_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
-    config = EngineConfig(make_tiny_model(tmp_path), "tiny", None, b"s", dtype="float32", tensor_parallel_size=2)
+    config = EngineConfig(
+        model_path=make_tiny_model(tmp_path),
+        model_name="tiny",
+        tiers=None,
+        secret=b"s",
+        dtype="float32",
+        tensor_parallel_size=2,
+    )
     executor = MultiprocExecutor(config, print)
     with pytest.raises(EngineError, match=r"no folder to meet in .*: free some space, or set TMPDIR to a folder"):
         executor.load()

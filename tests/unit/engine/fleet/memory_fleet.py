@@ -24,9 +24,26 @@ from engine.request_stream import RequestStream
 from engine.sampling_params import SamplingParams
 from tests.unit.engine.test_stats_log import STATS
 
-ASKED = GenerateRequest([1, 2, 3], SamplingParams(max_tokens=10, seed=1))
-CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests", prefix_cache=False)
-FACTS = ReplicaFacts("same", 64, {}, KeyNamespace("model", "same", "bfloat16", 64, 1, 0, 1, b""), 64)
+ASKED = GenerateRequest(prompt_token_ids=[1, 2, 3], params=SamplingParams(max_tokens=10, seed=1))
+CONFIG = EngineConfig(
+    model_path=Path("model"), model_name="fake", tiers=None, secret=b"a secret of the tests", prefix_cache=False
+)
+FACTS = ReplicaFacts(
+    "same",
+    64,
+    {},
+    KeyNamespace(
+        model_fingerprint="model",
+        numerics="same",
+        kv_dtype="bfloat16",
+        block_size=64,
+        layout_version=1,
+        tp_rank=0,
+        tp_size=1,
+        tenant_salt=b"",
+    ),
+    64,
+)
 TURNS = 100
 
 
@@ -39,7 +56,15 @@ async def settled() -> None:
 def asked(moved: list[RemoteAnswer] | None = None) -> RemoteAnswer:
     """Make an answer to ASKED, which joins `moved` when a replica hands it over."""
     on_moved = (moved if moved is not None else []).append
-    return RemoteAnswer("a", ASKED, 0, lambda _: None, lambda _: None, lambda *_: None, on_moved)
+    return RemoteAnswer(
+        request_id="a",
+        request=ASKED,
+        choice=0,
+        abort=lambda _: None,
+        on_end=lambda _: None,
+        on_first=lambda *_: None,
+        on_moved=on_moved,
+    )
 
 
 class Wire(asyncio.Transport):
@@ -103,7 +128,14 @@ class ScriptedEngine:
     def produce(self, *ids: int, end: Any = None) -> None:
         """Deliver tokens of the newest request."""
         stream = self.streams[-1]
-        stream.put(RequestOutput(stream.request_id, "".join(f" w{each}" for each in ids), ids, end))
+        stream.put(
+            RequestOutput(
+                request_id=stream.request_id,
+                text="".join(f" w{each}" for each in ids),
+                token_ids=ids,
+                finish_reason=end,
+            )
+        )
 
     async def _call(self, *_: object, **__: object) -> None:
         if self.failure is not None:

@@ -13,12 +13,14 @@ from engine.sampling_params import SamplingParams
 from engine.urgency import Urgency
 
 BEGUN = Begun(SamplingParams(seed=5, max_tokens=10, prompt_logprobs=1), "", "")
-ASKED = GenerateRequest([1, 2, 3], SamplingParams(max_tokens=10, prompt_logprobs=1), urgency=Urgency(timeout=60.0))
+ASKED = GenerateRequest(
+    prompt_token_ids=[1, 2, 3], params=SamplingParams(max_tokens=10, prompt_logprobs=1), urgency=Urgency(timeout=60.0)
+)
 STOP = End("stop", None, None, None, None, None)
 
 
 def accepted(request: GenerateRequest = ASKED) -> RemoteAnswer:
-    answer = RemoteAnswer("a", request, 0, lambda _: None, lambda _: None)
+    answer = RemoteAnswer(request_id="a", request=request, choice=0, abort=lambda _: None, on_end=lambda _: None)
     answer.accept(BEGUN)
     return answer
 
@@ -108,7 +110,9 @@ def test_answer_with_progress_is_never_given_up() -> None:
 
 def test_queue_timeout_holds_until_the_first_place() -> None:
     request = replace(ASKED, urgency=Urgency())
-    answer = RemoteAnswer("a", request, 0, lambda _: None, lambda _: None, queue_timeout=5.0)
+    answer = RemoteAnswer(
+        request_id="a", request=request, choice=0, abort=lambda _: None, on_end=lambda _: None, queue_timeout=5.0
+    )
     assert answer.seconds_left is not None
     assert 0.0 < answer.seconds_left <= 5.0
     answer.accept(BEGUN)
@@ -137,7 +141,7 @@ def test_context_of_an_answer_ends_with_its_last_token() -> None:
 
 async def test_answer_ends_once() -> None:
     ended: list[str] = []
-    answer = RemoteAnswer("a", ASKED, 0, lambda _: None, ended.append)
+    answer = RemoteAnswer(request_id="a", request=ASKED, choice=0, abort=lambda _: None, on_end=ended.append)
     answer.accept(BEGUN)
     answer.abort_here()
     answer.fail("too late")

@@ -24,7 +24,7 @@ from engine.testing.replay_engine import ReplayEngine
 from tests.unit.engine.fleet.memory_fleet import SilentReplica
 from tests.unit.engine.fleet.test_answer import STOP, accepted, output
 
-CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests")
+CONFIG = EngineConfig(model_path=Path("model"), model_name="fake", tiers=None, secret=b"a secret of the tests")
 
 
 class FakePlacement:

@@ -42,15 +42,23 @@ def test_request_arrives_as_it_was_sent() -> None:
 
 
 def test_order_keeps_paths_that_are_no_text() -> None:
-    config = EngineConfig(Path(os.fsdecode(b"/models/\xff")), "fake", None, b"", cache_dir=Path("/cache/\u00e4"))
+    config = EngineConfig(
+        model_path=Path(os.fsdecode(b"/models/\xff")),
+        model_name="fake",
+        tiers=None,
+        secret=b"",
+        cache_dir=Path("/cache/\u00e4"),
+    )
     order = ReplicaOrder(config, 0, 1, b"", 0, (), "", 0, 0.005)
     assert decode_order(encode_order(order)) == order
 
 
 def test_outputs_arrive_as_they_were_sent() -> None:
-    receipt = KVReceipt(Counter({"device": 64, "redis": 3}), computed=2, prefetched=Counter({"redis": 3}))
+    receipt = KVReceipt(reused=Counter({"device": 64, "redis": 3}), computed=2, prefetched=Counter({"redis": 3}))
     reuse = Reuse(64, KnownPrefix(66, (1, 2)), MissReason("evicted", "they are gone", ("device",)))
-    usage = Usage(69, 2, receipt, 0.5, 1.5, 2.5, reuse)
+    usage = Usage(
+        prompt_tokens=69, completion_tokens=2, kv=receipt, queue_ms=0.5, ttft_ms=1.5, total_ms=2.5, reuse=reuse
+    )
     probabilities = (TokenLogprobs(7, -0.5, ((7, -0.5), (8, -1.0))),)
     step = Step(
         [

@@ -13,8 +13,13 @@ from engine.generate_request import GenerateRequest
 from engine.role import Role
 from engine.sampling_params import SamplingParams
 
-CONFIG = EngineConfig(Path("model"), "model", TierConfig(None, "auto", 1 << 30, Path("state")), b"secret")
-REQUEST = GenerateRequest([1, 2], SamplingParams())
+CONFIG = EngineConfig(
+    model_path=Path("model"),
+    model_name="model",
+    tiers=TierConfig(None, "auto", 1 << 30, Path("state")),
+    secret=b"secret",
+)
+REQUEST = GenerateRequest(prompt_token_ids=[1, 2], params=SamplingParams())
 
 
 @pytest.mark.parametrize(

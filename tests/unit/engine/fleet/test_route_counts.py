@@ -10,15 +10,17 @@ from engine.sampling_params import SamplingParams
 
 def test_first_token_is_recorded_with_its_prediction() -> None:
     router, counts, first = PredictingRouter(64), RouteCounts(), list[Ticket]()
-    router.join(Seat(1))
-    router.join(Seat(2))
+    router.join(Seat(epoch=1))
+    router.join(Seat(epoch=2))
 
     def on_first(ticket: Ticket, seconds: float) -> None:
         first.append(ticket)
         counts.on_first_token(ticket, seconds)
 
-    request = GenerateRequest([1, 2, 3], SamplingParams(max_tokens=9))
-    answer = RemoteAnswer("a", request, 0, lambda _: None, lambda _: None, on_first)
+    request = GenerateRequest(prompt_token_ids=[1, 2, 3], params=SamplingParams(max_tokens=9))
+    answer = RemoteAnswer(
+        request_id="a", request=request, choice=0, abort=lambda _: None, on_end=lambda _: None, on_first=on_first
+    )
     answer.accept(Begun(SamplingParams(seed=1, max_tokens=9), "", ""))
     for at in (0, 2):
         [ticket] = router.route(RoutedPrompt([], 3 + at))

@@ -20,7 +20,7 @@ class Fleet:
     def __init__(self, count: int, limits: StepLimits = StepLimits()) -> None:  # noqa: B008
         self.now = 100.0
         self.router = PredictingRouter(BLOCK, limits, clock=lambda: self.now)
-        self.seats = [Seat(epoch) for epoch in range(count)]
+        self.seats = [Seat(epoch=epoch) for epoch in range(count)]
         for seat in self.seats:
             self.router.join(seat)
             self.report(seat)
@@ -192,7 +192,7 @@ def test_epoch_that_ended_is_forgotten() -> None:
     assert fleet.router.num_names == 0
     # Reports on their way change nothing, and the row of the old epoch is used again.
     fleet.report(old, gained=Tips(device=[1008]))
-    fleet.seats = [Seat(7)]
+    fleet.seats = [Seat(epoch=7)]
     fleet.router.join(fleet.seats[0])
     fleet.router.take(fleet.seats[0], Report(6, 0, ReplicaWork(), COST, gained=Tips(device=[1008])))
     assert fleet.router.num_names == 0
@@ -205,7 +205,7 @@ def test_replica_without_measured_costs_gets_its_share() -> None:
     fleet = Fleet(1)
     slow = ReplicaCost(step=0.1, decode=0.01, token=0.05)
     fleet.report(fleet.seats[0], cost=slow)
-    fleet.seats.append(Seat(1))
+    fleet.seats.append(Seat(epoch=1))
     fleet.router.join(fleet.seats[1])
     chosen = [fleet.seats.index(fleet.router.route(prompt(salt, 1))[0].seat) for salt in range(10)]
     assert sorted(chosen) == [0] * 5 + [1] * 5

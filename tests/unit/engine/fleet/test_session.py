@@ -85,12 +85,12 @@ async def test_abort_right_after_admission_ends_the_answer() -> None:
 async def test_progress_of_a_prompt_reaches_the_gateway() -> None:
     link, replica, _ = await joined()
     request = replace(ASKED, progress_every=0.25)
-    answer = RemoteAnswer("a", request, 0, lambda _: None, lambda _: None)
+    answer = RemoteAnswer(request_id="a", request=request, choice=0, abort=lambda _: None, on_end=lambda _: None)
     await link.begin(request, [answer])
     assert replica.scripted.requests[0].progress_every == 0.25
     reports = [PromptProgress(3, done, Counter({"redis": done}), "computing", 1.5, 2.5) for done in (1, 2)]
     for report in reports:
-        replica.scripted.streams[0].put(RequestOutput("r0", "", (), progress=(report,)))
+        replica.scripted.streams[0].put(RequestOutput(request_id="r0", text="", token_ids=(), progress=(report,)))
     await settled()
     replica.scripted.produce(7)
     await settled()

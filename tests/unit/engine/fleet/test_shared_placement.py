@@ -22,7 +22,7 @@ from engine.listening_socket import listen_on
 from tests.shelf import Card, Shelf
 
 REPLICA = Identity.new()
-CONFIG = EngineConfig(Path("model"), "fake", None, b"a secret of the tests")
+CONFIG = EngineConfig(model_path=Path("model"), model_name="fake", tiers=None, secret=b"a secret of the tests")
 
 
 def order_of(index: int) -> ReplicaOrder:

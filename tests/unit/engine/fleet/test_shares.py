@@ -13,7 +13,9 @@ from engine.fleet.shares import check_divisible, shares_of
 
 def config_in(folder: Path) -> EngineConfig:
     tiers = TierConfig(64 << 20, "off", 0, folder)
-    return EngineConfig(folder, "fake", tiers, b"a secret of the tests", kv_memory=1 << 30)
+    return EngineConfig(
+        model_path=folder, model_name="fake", tiers=tiers, secret=b"a secret of the tests", kv_memory=1 << 30
+    )
 
 
 def test_accelerators_keep_their_whole_memory(tmp_path: Path) -> None:

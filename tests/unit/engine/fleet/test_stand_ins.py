@@ -9,7 +9,7 @@ from engine.fleet.stand_ins import StandIns
 from engine.role import Role
 from engine.stats import ReplicaState
 
-STATE = ReplicaState(0, "ok", 1, "here", 7, 0, 0, "")
+STATE = ReplicaState(index=0, state="ok", epoch=1, machine="here", pid=7, answers=0, restarts=0, last_loss="")
 
 
 def served(stand_ins: StandIns, *roles: Role) -> list[Role]:

@@ -15,7 +15,9 @@ ONE = replace(ReplayEngine().stats(), running=2, blocks_total=10, blocks_used=4,
 
 def with_redis(**changes: Any) -> EngineStats:
     cpu = CPUTierStats(used_bytes=10, capacity_bytes=20)
-    redis = replace(LowerTierStats(REDIS, "ok", used_bytes=40, capacity_bytes=100, stored_blocks=7), **changes)
+    redis = replace(
+        LowerTierStats(tier=REDIS, state="ok", used_bytes=40, capacity_bytes=100, stored_blocks=7), **changes
+    )
     return replace(ONE, tiers=StoreStats(cpu, {REDIS.id: redis}))
 
 

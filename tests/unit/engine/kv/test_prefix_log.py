@@ -17,7 +17,15 @@ def request(prompt: str, *, root: BlockKey = ROOT, computed: int | None = None) 
     `computed` is the number of computed tokens; None means all of them.
     """
     ids = tuple(prompt.encode())
-    made = Request("r", "local", ids, SamplingParams(), root, extend_keys(root, ids, BLOCK), 0.0)
+    made = Request(
+        request_id="r",
+        tenant="local",
+        prompt_token_ids=ids,
+        sampling=SamplingParams(),
+        root_key=root,
+        block_keys=extend_keys(root, ids, BLOCK),
+        arrival=0.0,
+    )
     made.num_confirmed_tokens = len(ids) if computed is None else computed
     return made
 
@@ -98,7 +106,17 @@ def test_a_known_token_takes_at_most_twenty_bytes() -> None:
     requests = []
     for first in range(1000, 9000, 8 * block):
         ids = tuple(range(first, first + 8 * block))
-        requests.append(Request("r", "local", ids, SamplingParams(), ROOT, extend_keys(ROOT, ids, block), 0.0))
+        requests.append(
+            Request(
+                request_id="r",
+                tenant="local",
+                prompt_token_ids=ids,
+                sampling=SamplingParams(),
+                root_key=ROOT,
+                block_keys=extend_keys(ROOT, ids, block),
+                arrival=0.0,
+            )
+        )
         requests[-1].num_confirmed_tokens = len(ids)
     tracemalloc.start()
     before, _ = tracemalloc.get_traced_memory()

@@ -137,7 +137,7 @@ def step_of(start: int, count: int, *, new: bool = True) -> SchedulerOutput:
     request = bare_request(1)
     first = NewRequestData("r1", (), 0, (), start, request.sampling)
     return SchedulerOutput(
-        0,
+        step_id=0,
         new_requests=(first,) if new else (),
         cached_requests=() if new else (CachedRequestData("r1", (), start),),
         num_scheduled_tokens={"r1": count},

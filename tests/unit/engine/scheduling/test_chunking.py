@@ -23,7 +23,7 @@ def test_a_chunk_is_shorter_later_in_a_prompt() -> None:
             counts = {**{f"d{index}": 1 for index in range(decodes)}, "p": tokens}
             seconds = 0.002 + 0.001 * decodes + tokens * (0.0001 + 0.0002 * (context + tokens / 2) / 1000)
             after = (CachedRequestData("p", (), context),)
-            cost.note(SchedulerOutput(0, num_scheduled_tokens=counts, cached_requests=after), seconds)
+            cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens=counts, cached_requests=after), seconds)
     assert prompt_tokens_alongside(cost, 8, 0.030, 512, 0) == pytest.approx(170, rel=0.15)
     assert prompt_tokens_alongside(cost, 8, 0.030, 512, 2000) == pytest.approx(39, rel=0.15)
 

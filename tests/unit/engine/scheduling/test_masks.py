@@ -87,7 +87,7 @@ def test_request_without_mask_is_scheduled_ahead() -> None:
 
 def test_masked_request_prevents_several_passes() -> None:
     rig = Rig(decode_passes=4)
-    rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 1e-9)
+    rig.scheduler.step_time.cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens={"any": 1}), 1e-9)
     rig.add([1, 2], 40)
     add_masked(rig, [3, 4], 8)
     assert [rig.step()[0].passes for _ in range(8)] == [1] * 8

@@ -16,7 +16,7 @@ def test_passes_fit_longest_step_and_are_one_until_known(pass_seconds: float | N
 
 def knowing(rig: Rig, pass_seconds: float = 1e-9) -> Rig:
     """Teach the rig's scheduler the duration of a pass."""
-    rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), pass_seconds)
+    rig.scheduler.step_time.cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens={"any": 1}), pass_seconds)
     return rig
 
 

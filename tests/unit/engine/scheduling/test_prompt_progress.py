@@ -25,14 +25,22 @@ class Prompt:
     reports: ProgressReports = field(init=False)
 
     def __post_init__(self) -> None:
-        self.request = Request("r", "t", (7,) * 1000, SamplingParams(), BlockKey(b"0" * 32), [], 0.0)
+        self.request = Request(
+            request_id="r",
+            tenant="t",
+            prompt_token_ids=(7,) * 1000,
+            sampling=SamplingParams(),
+            root_key=BlockKey(b"0" * 32),
+            block_keys=[],
+            arrival=0.0,
+        )
         self.request.output_token_ids = list(self.produced)
         self.reports = ProgressReports({"r": self.request}.get, lambda: self.now)
         self.reports.follow(self.request, self.every)
 
     def start(self, **reused: int) -> None:
         self.request.status = RequestStatus.RUNNING
-        self.request.receipt = KVReceipt(Counter(reused), 1000 - sum(reused.values()))
+        self.request.receipt = KVReceipt(reused=Counter(reused), computed=1000 - sum(reused.values()))
         self.request.restore_to(sum(reused.values()))
         self.request.started = self.request.started or self.now
 
@@ -131,7 +139,7 @@ def test_time_left_is_measured_without_tokens_loaded_later() -> None:
     prompt.compute(100, seconds=1.0)
     prompt.report()
     prompt.start(redis=600)
-    prompt.request.receipt = KVReceipt(Counter(redis=500), 500)
+    prompt.request.receipt = KVReceipt(reused=Counter(redis=500), computed=500)
     loaded = prompt.news()
     assert loaded.seconds_left is None
     prompt.compute(100, seconds=1.0)

@@ -46,8 +46,8 @@ def test_flood_gets_whole_steps_while_others_are_idle() -> None:
 def test_steps_stay_short_while_other_tenant_is_recent() -> None:
     rig = Rig(pool_blocks=2000, max_num_seqs=32, max_tokens_per_step=512)
     for _ in range(20):
-        rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1}), 0.005)
-        rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"d": 1, "p": 100}), 0.055)
+        rig.scheduler.step_time.cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens={"d": 1}), 0.005)
+        rig.scheduler.step_time.cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens={"d": 1, "p": 100}), 0.055)
     visitor = rig.add(prompt(99, 4), max_tokens=1, tenant="calm")
     steps_to_first_token(rig, visitor)
     flood = [rig.add(prompt(number, 900), max_tokens=1, tenant="flood") for number in range(4)]
@@ -201,7 +201,9 @@ BEGUN = (("old", 300), ("mid", 200))
 
 
 def claim(name: str, tokens: int, *, tenant: str = "", left: int = 0, urgency: float = 0.0, order: int = 0) -> Claim:
-    return Claim(name, tenant, tokens, 0, left or tokens, urgency, order)
+    return Claim(
+        request_id=name, tenant=tenant, tokens=tokens, context=0, left=left or tokens, urgency=urgency, order=order
+    )
 
 
 def test_divide_gives_half_to_oldest_and_rest_to_shortest() -> None:

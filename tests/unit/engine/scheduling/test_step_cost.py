@@ -13,7 +13,7 @@ def step(decodes: int, prompt_tokens: int) -> SchedulerOutput:
     counts = {f"d{index}": 1 for index in range(decodes)}
     if prompt_tokens:
         counts["p"] = prompt_tokens
-    return SchedulerOutput(0, num_scheduled_tokens=counts)
+    return SchedulerOutput(step_id=0, num_scheduled_tokens=counts)
 
 
 def learned(own: float, decode: float, token: float, steps: list[tuple[int, int]], noise: float = 0.0) -> StepCost:
@@ -90,7 +90,7 @@ def test_prompts_alongside_drafts_are_learned_from() -> None:
         drafts = {"d0": (1,) * drafted}
         counts = {**step(decodes, tokens).num_scheduled_tokens, "d0": 1 + drafted}
         seconds = 0.010 + 0.001 * decodes + 0.0002 * (tokens + drafted)
-        cost.note(SchedulerOutput(0, num_scheduled_tokens=counts, drafts=drafts), seconds)
+        cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens=counts, drafts=drafts), seconds)
     assert cost.expected_seconds(step(3, 150)) == pytest.approx(0.043, rel=0.1)
 
 
@@ -127,6 +127,6 @@ def test_uninformative_steps_are_ignored() -> None:
     cost = StepCost()
     cost.note(step(0, 0), 0.1)
     cost.note(step(3, 0), 0.0)
-    cost.note(SchedulerOutput(0, num_scheduled_tokens={"d0": 3, "d1": 1}, drafts={"d0": (1, 2)}), 0.1)
+    cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens={"d0": 3, "d1": 1}, drafts={"d0": (1, 2)}), 0.1)
     assert cost.decode_seconds(3) is None
     assert cost.step_seconds == 0

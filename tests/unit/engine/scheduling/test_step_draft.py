@@ -15,5 +15,5 @@ def test_a_scheduled_prompt_leaves_no_tuple_behind(capfd: pytest.CaptureFixture[
     for order in range(500):
         request = bare_request(order)
         request.blocks.extend(blocks)
-        StepDraft(0.0, SchedulingBudget(8, 8, 8), 1, order).add_new(request, 1)
+        StepDraft(now=0.0, budget=SchedulingBudget(8, 8, 8), passes=1, step_id=order).add_new(request, 1)
     assert free_tuples(len(blocks), capfd) < before + 50

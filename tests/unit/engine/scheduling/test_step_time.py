@@ -61,7 +61,10 @@ def test_decodes_of_others_leave_room_for_a_returning_tenant() -> None:
     counts = []
     for _ in range(6):
         counts.append(len(time.choose_decodes(many, [asked], SHARED_STEP_SECONDS)))
-        claims = [Claim("long", "alice", 9, 0, 9, 0.0, 1), Claim("short", "bob", 4, 0, 4, 0.0, 2)]
+        claims = [
+            Claim(request_id="long", tenant="alice", tokens=9, context=0, left=9, urgency=0.0, order=1),
+            Claim(request_id="short", tenant="bob", tokens=4, context=0, left=4, urgency=0.0, order=2),
+        ]
         time.divide_prompts(claims, 9, 1, SHARED_STEP_SECONDS)
     # Two steps belong to the tenants that were idle, and the third is shared.
     assert counts[0] == counts[1] < counts[2] / 2
@@ -72,7 +75,12 @@ def test_prompts_late_in_their_text_get_fewer_tokens() -> None:
     for context in [0, 1000, 2000] * 20:
         time.cost.note(after(context, 20), 0.005 + 20 * (0.0001 + 0.0002 * context / 1000))
     early, late = (
-        time.divide_prompts([Claim("a", "alice", 500, context, 500, 0.0, 1)], 150, 0, SHARED_STEP_SECONDS)["a"]
+        time.divide_prompts(
+            [Claim(request_id="a", tenant="alice", tokens=500, context=context, left=500, urgency=0.0, order=1)],
+            150,
+            0,
+            SHARED_STEP_SECONDS,
+        )["a"]
         for context in (0, 4000)
     )
     assert early == 150

@@ -18,7 +18,7 @@ ALL_RIGHT = 1 << 30
 def guessing(period: int = 4, **more: object) -> Rig:
     """Build a rig that knows the duration of a step, and whose proposer gets one token in `period` wrong."""
     rig = Rig(proposer=HalfRight(VOCAB, period), **{"max_tokens_per_step": 64, "pool_blocks": 64, **more})  # type: ignore[arg-type]
-    rig.scheduler.step_time.cost.note(SchedulerOutput(0, num_scheduled_tokens={"any": 1}), 0.01)
+    rig.scheduler.step_time.cost.note(SchedulerOutput(step_id=0, num_scheduled_tokens={"any": 1}), 0.01)
     return rig
 
 
@@ -93,7 +93,7 @@ def ended_with(rig: Rig, request: Request) -> list[TokenUpdate]:
 
 
 def test_tokens_after_stop_within_draft_are_discarded() -> None:
-    whole = expected_output([1, 2, 3], SamplingParams(0.0, max_tokens=30, seed=0), VOCAB)
+    whole = expected_output([1, 2, 3], SamplingParams(temperature=0.0, max_tokens=30, seed=0), VOCAB)
     rig = guessing(ALL_RIGHT)
     end = next(token for at, token in enumerate(whole) if at > 6 and token not in whole[:at])
     request = rig.add([1, 2, 3], 30, stop_token_ids=(end,))

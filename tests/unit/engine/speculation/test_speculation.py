@@ -57,8 +57,16 @@ def test_index_of_long_text_is_bounded_and_finds_its_end() -> None:
 
 
 def asking(prompt: list[int], max_tokens: int = 100, name: str = "r") -> Request:
-    sampling = SamplingParams(0.0, max_tokens=max_tokens, seed=0)
-    return Request(name, "local", tuple(prompt), sampling, ROOT, [], 0.0)
+    sampling = SamplingParams(temperature=0.0, max_tokens=max_tokens, seed=0)
+    return Request(
+        request_id=name,
+        tenant="local",
+        prompt_token_ids=tuple(prompt),
+        sampling=sampling,
+        root_key=ROOT,
+        block_keys=[],
+        arrival=0.0,
+    )
 
 
 def say(request: Request, *tokens: int) -> None:
@@ -149,8 +157,8 @@ def test_rows_cost_more_with_more_streams() -> None:
 def compute(costs: Speculation, now: float, seconds: float, *, streams: int, length: int) -> float:
     """Note a step that begins at `now`, with a draft of `length` rows for each stream. Return when the step ends."""
     drafts = {f"r{at}": (1,) * length for at in range(streams)}
-    step = SchedulerOutput(0, num_scheduled_tokens=dict.fromkeys(drafts, 1 + length), drafts=drafts)
-    costs.on_computed(step, ModelRunnerOutput(0, {}, started=now, ended=now + seconds), PLAIN)
+    step = SchedulerOutput(step_id=0, num_scheduled_tokens=dict.fromkeys(drafts, 1 + length), drafts=drafts)
+    costs.on_computed(step, ModelRunnerOutput(step_id=0, sampled_token_ids={}, started=now, ended=now + seconds), PLAIN)
     return now + seconds
 
 

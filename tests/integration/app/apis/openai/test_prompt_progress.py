@@ -37,7 +37,7 @@ def report(stream: ReplayedAnswer) -> None:
     """Have the engine report the progress of a held request, as for a prompt of four steps."""
     assert stream.progress_every == 0.0
     for progress in REPORTS:
-        stream.put(RequestOutput(stream.request_id, "", (), progress=(progress,)))
+        stream.put(RequestOutput(request_id=stream.request_id, text="", token_ids=(), progress=(progress,)))
 
 
 async def chunks_of(api: Api, asked: Any) -> list[Any]:
@@ -133,7 +133,7 @@ async def test_reports_of_others_are_no_part_of_a_response(client: AsyncOpenAI, 
     api.engine.hold()
     stream = await client.responses.create(model="fake-1", input="hi", stream=True)
     [asked] = api.engine.requests
-    asked.put(RequestOutput(asked.request_id, "", (), progress=(REPORTS[1],)))
+    asked.put(RequestOutput(request_id=asked.request_id, text="", token_ids=(), progress=(REPORTS[1],)))
     api.engine.allow(None)
     async with asyncio.timeout(20):
         events = [event.to_dict() async for event in stream]

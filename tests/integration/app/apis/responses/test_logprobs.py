@@ -66,7 +66,11 @@ async def test_thoughts_and_end_of_answer_have_no_logprobs(client: AsyncOpenAI, 
 
     def output(text: str, *ids: int, **fields: Any) -> RequestOutput:
         return RequestOutput(
-            request.request_id, text, ids, logprobs=tuple(replayed_logprobs(id_, 0) for id_ in ids), **fields
+            request_id=request.request_id,
+            text=text,
+            token_ids=ids,
+            logprobs=tuple(replayed_logprobs(id_, 0) for id_ in ids),
+            **fields,
         )
 
     request.put(output("", WORDS + 7, reasoning=" w7"))

@@ -68,7 +68,7 @@ async def test_reasoning_and_text_of_one_step_are_numbered_apart(client: AsyncOp
     api.engine.hold()
     stream = await client.responses.create(model="fake-1", input="hi", stream=True)
     [request] = api.engine.requests
-    request.put(RequestOutput(request.request_id, " w0", (1, 2, 3), reasoning="hm"))
+    request.put(RequestOutput(request_id=request.request_id, text=" w0", token_ids=(1, 2, 3), reasoning="hm"))
     events = await until_text(aiter(stream), " w0")
     deltas = [(event.type, event.sequence_number) for event in events if event.type.endswith("text.delta")]
     assert deltas == [("response.reasoning_text.delta", 3 + 2), ("response.output_text.delta", 8 + 3)]

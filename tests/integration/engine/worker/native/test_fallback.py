@@ -18,7 +18,9 @@ PROMPT = tuple(range(20, 60))
 
 
 def config(model: Path, cache_dir: Path | None, cpu_kernels: str = "auto") -> EngineConfig:
-    return EngineConfig(model, "tiny", None, b"secret", cache_dir=cache_dir, cpu_kernels=cpu_kernels)
+    return EngineConfig(
+        model_path=model, model_name="tiny", tiers=None, secret=b"secret", cache_dir=cache_dir, cpu_kernels=cpu_kernels
+    )
 
 
 def test_missing_compiler_is_logged_with_its_cost(
@@ -38,7 +40,11 @@ def test_missing_compiler_is_logged_with_its_cost(
 
 def test_onednn_kernels_are_refused_for_float32(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path / "model")
-    worker = Worker(EngineConfig(folder, "tiny", None, b"secret", dtype="float32", cpu_kernels="onednn"))
+    worker = Worker(
+        EngineConfig(
+            model_path=folder, model_name="tiny", tiers=None, secret=b"secret", dtype="float32", cpu_kernels="onednn"
+        )
+    )
     with pytest.raises(EngineError, match=r"--cpu-kernels onednn is not possible here: .* float32"):
         worker.load()
 

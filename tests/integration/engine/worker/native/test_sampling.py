@@ -60,7 +60,15 @@ def requests(rig: NativeRig, params: SamplingParams, seeds: range, mask: Words |
         token = 11 + 37 * seed % (VOCAB - 11)
         adjustments = Adjustments.of(with_seed, [token, 2000, 2000, seed], 2, VOCAB)
         row = SamplingRow(with_seed, position=3 + seed, produced=0, mask=mask, adjustments=adjustments)
-        made.append(ScheduledRequest(str(seed), [token], 0, rig.start([token]).blocks, (row,)))
+        made.append(
+            ScheduledRequest(
+                request_id=str(seed),
+                token_ids=[token],
+                context_len=0,
+                block_ids=rig.start([token]).blocks,
+                sampling=(row,),
+            )
+        )
     return made
 
 

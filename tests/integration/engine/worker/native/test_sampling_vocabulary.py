@@ -50,7 +50,16 @@ def rig_of(kernels: KernelsFor, model: Model, spread: float, blocks: int) -> Nat
 
 
 def scheduled(rig: NativeRig, rows: list[SamplingRow]) -> list[ScheduledRequest]:
-    return [ScheduledRequest(str(at), [11 + at], 0, rig.start([11 + at]).blocks, (row,)) for at, row in enumerate(rows)]
+    return [
+        ScheduledRequest(
+            request_id=str(at),
+            token_ids=[11 + at],
+            context_len=0,
+            block_ids=rig.start([11 + at]).blocks,
+            sampling=(row,),
+        )
+        for at, row in enumerate(rows)
+    ]
 
 
 def row_of(params: SamplingParams, at: int) -> SamplingRow:

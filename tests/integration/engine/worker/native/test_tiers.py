@@ -210,10 +210,12 @@ def test_logits_of_the_real_model_are_exact_in_every_way(
     model_path: Path, tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, quantization: str, size: Size
 ) -> None:
     config = EngineConfig(
-        model_path,
-        "smollm2",
-        TierConfig(size.pick(small=128, full=2560) << 20, "auto", size.pick(small=256, full=4096) << 20, tmp_path),
-        b"a secret of the tests",
+        model_path=model_path,
+        model_name="smollm2",
+        tiers=TierConfig(
+            size.pick(small=128, full=2560) << 20, "auto", size.pick(small=256, full=4096) << 20, tmp_path
+        ),
+        secret=b"a secret of the tests",
         kv_memory=size.pick(small=10, full=160) * block_nbytes(model_path),
         quantization=quantization,
         cache_dir=kernels("auto").build.path.parent.parent,
@@ -234,10 +236,10 @@ def test_logits_are_exact_with_every_format_of_weights(
     model = save_with_weights(tmp_path / "tiny", weights)
     (tmp_path / "state").mkdir()
     config = EngineConfig(
-        model,
-        "tiny",
-        TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
-        b"a secret of the tests",
+        model_path=model,
+        model_name="tiny",
+        tiers=TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
+        secret=b"a secret of the tests",
         kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
         cpu_kernels=instruction_set,
         quantization=weights if weights in QUANTIZATIONS else "none",
@@ -275,10 +277,10 @@ def test_logits_of_a_family_are_exact_in_every_way(
     model = save_family(tmp_path / "model", name)
     (tmp_path / "state").mkdir()
     config = EngineConfig(
-        model,
-        "tiny",
-        TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
-        b"a secret of the tests",
+        model_path=model,
+        model_name="tiny",
+        tiers=TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
+        secret=b"a secret of the tests",
         kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
         cache_dir=kernels("auto").build.path.parent.parent,
     )

@@ -32,7 +32,9 @@ MOST = 1.03
 @pytest.fixture
 def config(tmp_path: Path, kernels: KernelsFor) -> EngineConfig:
     cache_dir = kernels("auto").build.path.parent.parent
-    return EngineConfig(tmp_path / "model", "tiny", None, b"secret", cache_dir=cache_dir)
+    return EngineConfig(
+        model_path=tmp_path / "model", model_name="tiny", tiers=None, secret=b"secret", cache_dir=cache_dir
+    )
 
 
 def estimated(config: EngineConfig) -> WeightMemory:

@@ -40,7 +40,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def config(model: Path, kernels: KernelsFor) -> EngineConfig:
     return EngineConfig(
-        model, "tiny", None, b"secret", cache_dir=kernels("auto").build.path.parent.parent, cpu_kernels="auto"
+        model_path=model,
+        model_name="tiny",
+        tiers=None,
+        secret=b"secret",
+        cache_dir=kernels("auto").build.path.parent.parent,
+        cpu_kernels="auto",
     )
 
 
@@ -284,7 +289,14 @@ def test_two_threads_can_wait_for_two_steps(kernels: KernelsFor, model: Path) ->
     for _ in range(20):
         streams = [rig.start(PROMPT) for _ in range(4)]
         long, short = [
-            runner.start([ScheduledRequest(str(i), s.tokens, 0, s.blocks, (ROW,)) for i, s in enumerate(part)])
+            runner.start(
+                [
+                    ScheduledRequest(
+                        request_id=str(i), token_ids=s.tokens, context_len=0, block_ids=s.blocks, sampling=(ROW,)
+                    )
+                    for i, s in enumerate(part)
+                ]
+            )
             for part in (streams[:3], streams[3:])
         ]
         # Each thread starts to wait while the first step is still being computed.

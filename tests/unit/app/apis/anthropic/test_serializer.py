@@ -21,7 +21,7 @@ ANSWER = (
 CALLS: list[object] = [("weather", json.loads(INPUT)), ("now", {})]
 BROKEN = '<tool_call>\n{"name": "t", "arguments": {"a": 1, "p": "\\ud83d"}}\n</tool_call>'
 CUT = ANSWER[: ANSWER.index(", null")]
-USAGE = Usage(1, 1, KVReceipt(computed=1), 0.0, 0.0, 0.0)
+USAGE = Usage(prompt_tokens=1, completion_tokens=1, kv=KVReceipt(computed=1), queue_ms=0.0, ttft_ms=0.0, total_ms=0.0)
 EVENTS: TypeAdapter[RawMessageStreamEvent] = TypeAdapter(RawMessageStreamEvent)
 
 
@@ -39,7 +39,9 @@ def shape() -> ToolUseShape:
 
 
 def last_of(text: str, reason: FinishReason, stop_string: str | None = None) -> RequestOutput:
-    return RequestOutput("r", text, (), reason, USAGE, stop_string=stop_string)
+    return RequestOutput(
+        request_id="r", text=text, token_ids=(), finish_reason=reason, usage=USAGE, stop_string=stop_string
+    )
 
 
 def events_of(text: str, reason: FinishReason, size: int = 1, stop_string: str | None = None) -> list[dict[str, Any]]:
@@ -47,7 +49,7 @@ def events_of(text: str, reason: FinishReason, size: int = 1, stop_string: str |
     stream = shape()
     frames = stream.opening()
     for begin in range(0, len(text), size):
-        frames += stream.step(RequestOutput("r", text[begin : begin + size], (1,)))
+        frames += stream.step(RequestOutput(request_id="r", text=text[begin : begin + size], token_ids=(1,)))
     last = last_of("", reason, stop_string)
     lines = (frames + stream.step(last) + stream.ending(last)).decode().splitlines()
     return [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data: ")]

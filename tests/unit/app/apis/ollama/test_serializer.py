@@ -19,7 +19,14 @@ BROKEN = (
     '<tool_call>\n{"name": "f", "arguments": "{\\"a\\": 1, \\"b\\": x}"}\n</tool_call>',
 )
 CALL = '<tool_call>\n{"name": "f", "arguments": {"city": "Zürich"}}\n</tool_call>'
-USAGE = Usage(5, 3, KVReceipt(phases=Phases(1.0, 2.0, 3.0, 4.0)), 1.0, 10.0, 30.5)
+USAGE = Usage(
+    prompt_tokens=5,
+    completion_tokens=3,
+    kv=KVReceipt(phases=Phases(1.0, 2.0, 3.0, 4.0)),
+    queue_ms=1.0,
+    ttft_ms=10.0,
+    total_ms=30.5,
+)
 
 
 def lines_of(frames: bytes) -> list[dict[str, Any]]:
@@ -28,7 +35,14 @@ def lines_of(frames: bytes) -> list[dict[str, Any]]:
 
 
 def output(text: str = "", reason: FinishReason | None = None, **fields: Any) -> RequestOutput:
-    return RequestOutput("r", text, (), reason, USAGE if reason is not None else None, **fields)
+    return RequestOutput(
+        request_id="r",
+        text=text,
+        token_ids=(),
+        finish_reason=reason,
+        usage=USAGE if reason is not None else None,
+        **fields,
+    )
 
 
 def tool_shape() -> OllamaToolShape:
@@ -144,12 +158,21 @@ def test_held_back_text_precedes_the_last_line() -> None:
 
 def test_logprobs_are_next_to_the_text() -> None:
     shape = OllamaChatShape("m", logprobs=ChatLogprobs(TokenNames(ByteTokenizer())))
-    word = RequestOutput("r", " w1", (WORDS + 1,), logprobs=(replayed_logprobs(WORDS + 1, 1),))
+    word = RequestOutput(
+        request_id="r", text=" w1", token_ids=(WORDS + 1,), logprobs=(replayed_logprobs(WORDS + 1, 1),)
+    )
     [line] = lines_of(shape.step(word))
     named = {"token": " w1", "logprob": -0.5, "bytes": list(b" w1")}
     assert line["logprobs"] == [{**named, "top_logprobs": [named]}]
     assert line["message"]["content"] == " w1"
-    end = RequestOutput("r", "", (257,), "stop", USAGE, logprobs=(replayed_logprobs(257, 1),))
+    end = RequestOutput(
+        request_id="r",
+        text="",
+        token_ids=(257,),
+        finish_reason="stop",
+        usage=USAGE,
+        logprobs=(replayed_logprobs(257, 1),),
+    )
     assert shape.step(end) == b""
     assert "logprobs" not in shape.whole(end)
 

@@ -21,7 +21,7 @@ ANSWER = (
 )
 CUT = ANSWER[: ANSWER.index("öln")]
 BROKEN = '<tool_call>\n{"name": "t", "arguments": {"p": "\\ud83d"}}\n</tool_call>'
-USAGE = Usage(1, 1, KVReceipt(computed=1), 0.0, 0.0, 0.0)
+USAGE = Usage(prompt_tokens=1, completion_tokens=1, kv=KVReceipt(computed=1), queue_ms=0.0, ttft_ms=0.0, total_ms=0.0)
 
 
 def shape(index: int = 0, offer: ToolOffer | None = None) -> ToolCallShape:
@@ -40,7 +40,9 @@ def content_of(frames: bytes) -> list[tuple[int, str, str | None]]:
 
 
 def last_of(text: str, reason: FinishReason, stop_string: str | None = None) -> RequestOutput:
-    return RequestOutput("r", text, (), reason, USAGE, stop_string=stop_string)
+    return RequestOutput(
+        request_id="r", text=text, token_ids=(), finish_reason=reason, usage=USAGE, stop_string=stop_string
+    )
 
 
 def streamed(text: str, reason: FinishReason, size: int = 1, stop_string: str | None = None) -> ChatCompletion:
@@ -48,7 +50,7 @@ def streamed(text: str, reason: FinishReason, size: int = 1, stop_string: str | 
     stream, state = shape(), ChatCompletionStreamState()
     frames = stream.opening()
     for begin in range(0, len(text), size):
-        frames += stream.step(RequestOutput("r", text[begin : begin + size], (1,)))
+        frames += stream.step(RequestOutput(request_id="r", text=text[begin : begin + size], token_ids=(1,)))
     for chunk in chunks_of(frames + stream.reason(last_of("", reason, stop_string))):
         state.handle_chunk(ChatCompletionChunk.model_validate(chunk))
     # The final completion of a cut answer is an exception.
@@ -70,16 +72,16 @@ def whole(text: str, reason: FinishReason, stop_string: str | None = None) -> Ch
 def test_held_back_text_precedes_finish_reason_of_its_answer() -> None:
     stream = shape(index=1)
     # The held-back text could have been the start of a call.
-    shown = content_of(stream.step(RequestOutput("r", "if a <tool", ())))
+    shown = content_of(stream.step(RequestOutput(request_id="r", text="if a <tool", token_ids=())))
     assert shown == [(1, "if a ", None)]
-    ended = content_of(stream.reason(RequestOutput("r", "", (7,), "stop")))
+    ended = content_of(stream.reason(RequestOutput(request_id="r", text="", token_ids=(7,), finish_reason="stop")))
     assert ended == [(1, "<tool", None), (1, "", "stop")]
 
 
 def test_first_chunk_of_a_call_has_its_id_and_name() -> None:
     stream = shape()
     pieces = (CUT, ANSWER[len(CUT) : len(CUT) + 9], ANSWER[len(CUT) + 9 :])
-    frames = b"".join(stream.step(RequestOutput("r", piece, (1,))) for piece in pieces)
+    frames = b"".join(stream.step(RequestOutput(request_id="r", text=piece, token_ids=(1,))) for piece in pieces)
     deltas = [delta for chunk in chunks_of(frames) for delta in chunk["choices"][0]["delta"].get("tool_calls", [])]
     firsts = [delta for delta in deltas if "id" in delta]
     assert [(delta["index"], delta["type"], delta["function"]) for delta in firsts] == [
@@ -116,7 +118,7 @@ def test_reason_asks_for_calls_only_if_all_are_complete() -> None:
     assert said(whole(ANSWER, "stop", stop_string="x"))[2] == "tool_calls"
     assert said(whole(CUT, "stop", stop_string="ö"))[2] == "stop"
     assert said(whole(BROKEN, "stop")) == ('\\ud83d"}}\n', [("t", '{"p": "')], "stop")
-    named = ToolOffer([{"name": "now"}], NamedChoice("now", "tool_choice"))
+    named = ToolOffer(functions=[{"name": "now"}], choice=NamedChoice("now", "tool_choice"))
     assert shape(offer=named).whole(last_of(ANSWER, "stop"))["choices"][0]["finish_reason"] == "stop"
 
 

@@ -19,7 +19,15 @@ from engine.testing.byte_tokenizer import END, START
 from engine.testing.replay_engine import ReplayEngine
 from models.thinking import MarkedThinking
 
-RECORD = ResponseRecord("m", True, None, None, None, None, {})
+RECORD = ResponseRecord(
+    model="m",
+    background=True,
+    instructions=None,
+    previous_response_id=None,
+    conversation_id=None,
+    max_output_tokens=None,
+    metadata={},
+)
 SMALL = 'Hi<tool_call>{"name":"f","arguments":{"b":"c"}}</tool_call>'
 CALLS = (
     '<tool_call>\n{"name": "weather", "arguments": {"city": "Rome", "days": 12}}\n</tool_call>\n'

@@ -18,7 +18,17 @@ PATH: tuple[tuple[Role, list[int], bool], ...] = (
 
 def message(number: int, role: Role, tokens: MessageTokens, run: str | None = None) -> Message:
     before = f"msg_{number - 1}" if number else None
-    return Message(f"msg_{number}", "conv_1", before, role, f"{number}", "complete", 0.0, run_id=run, tokens=tokens)
+    return Message(
+        id=f"msg_{number}",
+        conversation_id="conv_1",
+        parent_id=before,
+        role=role,
+        content=f"{number}",
+        status="complete",
+        created_at=0.0,
+        run_id=run,
+        tokens=tokens,
+    )
 
 
 def stored(key: str = KEY) -> list[Message]:
@@ -30,7 +40,13 @@ def stored(key: str = KEY) -> list[Message]:
 
 def rest(path: Sequence[Message], ids: Sequence[int]) -> list[Message]:
     prompt = Prompt(list(ids), MessageTokens(pack_ids(ids), KEY, starts_prompt=True))
-    prefix = StoredPrefix(Conversation("conv_2", None, None, None, {}, 0.0, 0.0), path, [1, 2, 3, 4])
+    prefix = StoredPrefix(
+        Conversation(
+            id="conv_2", title=None, head_id=None, system_prompt=None, params={}, created_at=0.0, updated_at=0.0
+        ),
+        path,
+        [1, 2, 3, 4],
+    )
     asked = [message(number, "user", MessageTokens()) for number in range(10, 15)]
     made = prefix.rest_of(asked, prompt)
     assert {each.conversation_id for each in made} == {"conv_2"}

@@ -11,7 +11,16 @@ MAY_CALL = MayCall("hermes", parallel=True)
 
 
 def message(role: Role, content: str, tool_use: ToolUse | None = None, name: str = "1") -> Message:
-    return Message(f"msg_{name}", "conv_1", None, role, content, "complete", 1.0, tool_use=tool_use)
+    return Message(
+        id=f"msg_{name}",
+        conversation_id="conv_1",
+        parent_id=None,
+        role=role,
+        content=content,
+        status="complete",
+        created_at=1.0,
+        tool_use=tool_use,
+    )
 
 
 def exchange(number: int) -> list[Message]:

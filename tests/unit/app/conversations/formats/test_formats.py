@@ -159,9 +159,12 @@ def test_one_broken_chat_does_not_stop_the_others() -> None:
 
 
 def test_branches_that_repeat_too_much_are_refused() -> None:
-    nodes = {"q": Node(None, "user", "x"), "0": Node("q", "assistant", "a" * 1000)}
-    nodes |= {str(index): Node("0", "assistant", "b") for index in range(1, 50)}
-    chat = ForeignChat("s", "t", 1.0, 1.0, nodes=nodes)
+    nodes = {
+        "q": Node(parent=None, speaker="user", text="x"),
+        "0": Node(parent="q", speaker="assistant", text="a" * 1000),
+    }
+    nodes |= {str(index): Node(parent="0", speaker="assistant", text="b") for index in range(1, 50)}
+    chat = ForeignChat(source="s", title="t", created_at=1.0, updated_at=1.0, nodes=nodes)
     assert len(imported_from(chat, "chats[0]", room=60_000).messages) == 50
     with pytest.raises(InvalidRequestError, match="more than 10000 characters together"):
         imported_from(chat, "chats[0]", room=10_000)
@@ -169,14 +172,14 @@ def test_branches_that_repeat_too_much_are_refused() -> None:
 
 def test_answer_with_a_reply_and_a_continuation_keeps_both() -> None:
     nodes = {
-        "greeting": Node(None, "assistant", "Hello!", created_at=5.0),
-        "q": Node("greeting", "user", "x"),
-        "a": Node("q", "assistant", "a"),
-        "q2": Node("a", "user", "y"),
-        "more": Node("a", "assistant", "b"),
-        "again": Node(None, "assistant", "Hi!"),
+        "greeting": Node(parent=None, speaker="assistant", text="Hello!", created_at=5.0),
+        "q": Node(parent="greeting", speaker="user", text="x"),
+        "a": Node(parent="q", speaker="assistant", text="a"),
+        "q2": Node(parent="a", speaker="user", text="y"),
+        "more": Node(parent="a", speaker="assistant", text="b"),
+        "again": Node(parent=None, speaker="assistant", text="Hi!"),
     }
-    chat = ForeignChat("s", "t", 1.0, 1.0, nodes=nodes, head="a")
+    chat = ForeignChat(source="s", title="t", created_at=1.0, updated_at=1.0, nodes=nodes, head="a")
     imported = imported_from(chat, "chats[0]", room=1000)
     assert [(each.role, each.content) for each in imported.messages] == [
         ("user", "…"),
@@ -304,8 +307,11 @@ def test_open_webui_keeps_branches_and_reasoning() -> None:
 
 
 def test_answers_of_one_time_keep_the_order_of_the_file() -> None:
-    nodes = {"0": Node(None, "user", "When?", created_at=1.0)}
-    nodes |= {str(number): Node("0", "assistant", f"answer {number}", created_at=1.0) for number in range(1, 9)}
+    nodes = {"0": Node(parent=None, speaker="user", text="When?", created_at=1.0)}
+    nodes |= {
+        str(number): Node(parent="0", speaker="assistant", text=f"answer {number}", created_at=1.0)
+        for number in range(1, 9)
+    }
     chat = ForeignChat(nodes=nodes, head="8", title="Tides", source="a", created_at=1.0, updated_at=1.0)
     messages = sorted(imported_from(chat, "", 1_000).messages, key=lambda each: (each.created_at, each.id))
     assert [each.content for each in messages] == ["When?", *(f"answer {number}" for number in range(1, 9))]

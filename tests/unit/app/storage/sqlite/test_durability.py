@@ -50,7 +50,9 @@ async def test_keys_deletions_and_begins_survive_a_power_cut(store: Store) -> No
     levels["conversation"] = await last_synchronous(store)
     question, answer = await turn(store, conversation, "one")
     levels["begin"] = await last_synchronous(store)
-    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
+    await store.runs.finish(
+        MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=b"").of(answer)
+    )
     await store.deletions.hide_message(question.id)
     levels["message hidden"] = await last_synchronous(store)
     await store.keys.mark_used([key.id], 1.0)
@@ -64,7 +66,9 @@ async def test_progress_and_uses_do_not_wait_for_the_disk(store: Store) -> None:
     _, answer = await turn(store, conversation, "one")
     await store.runs.save_progress([RunProgress(answer.run_id or "", 0, pack_ids([1]), [])])
     assert await last_synchronous(store) == NORMAL
-    await store.runs.finish(MessageEnd("Yes.", "complete", "stop", b"").of(answer))
+    await store.runs.finish(
+        MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=b"").of(answer)
+    )
     assert await last_synchronous(store) == NORMAL
     await store.keys.mark_used(["key"], 1.0)
     assert await last_synchronous(store) == NORMAL

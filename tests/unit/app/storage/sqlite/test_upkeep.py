@@ -198,7 +198,16 @@ async def test_unfinished_run_of_earlier_version_can_be_resumed(tmp_path: Path, 
     store = await Store.open(path)
     assert await store.runs.close_unfinished() == 0
     [left] = await store.runs.unfinished()
-    assert left.record == RunRecord("run_4", "msg_4", "kv", pack_ids([5, 6]), 2, None, 1, 0)
+    assert left.record == RunRecord(
+        id="run_4",
+        message_id="msg_4",
+        kv_fingerprint="kv",
+        prompt_ids=pack_ids([5, 6]),
+        priority=2,
+        deadline=None,
+        epoch=1,
+        fruitless=0,
+    )
     assert (left.tenant, left.answer.id) == (store.tenant, "msg_4")
     assert left.token_ids == pack_ids([7, 8])
     assert left.deltas == [Delta(3, "The"), Delta(4, " sea")]

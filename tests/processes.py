@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
 
-ONE_SERVER = "tests/e2e/"
+ONE_SERVER = "tests/e2e/model/"
 # Tests of these files are scheduled one by one: at full size each takes minutes, and they share little that takes time.
 APART = ("tests/integration/engine/worker/native/test_exact.py", "tests/integration/engine/worker/native/test_tiers.py")
 
@@ -20,7 +20,7 @@ APART = ("tests/integration/engine/worker/native/test_exact.py", "tests/integrat
 def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> "LoadFileScheduling":
     """Schedule whole files, because their tests share fixtures.
 
-    All files of e2e go to one worker, because they share a server and a browser.
+    All files of ONE_SERVER go to one worker, because they share a server with the default model.
     """
     # Imported here because xdist is optional for runs in a single process.
     from xdist.scheduler import LoadFileScheduling

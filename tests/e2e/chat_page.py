@@ -129,15 +129,6 @@ class ChatPage:
         await self.page.goto(f"/c/{conversation_id}")
         return conversation_id
 
-    async def lengthen_answers(self, conversation_id: str, *, seconds: float) -> int:
-        """Make later answers take about `seconds`, at the speed of the last one. Return their length in tokens."""
-        usage = (await self.stored(conversation_id))["messages"][-1]["usage"]
-        tokens = int(min(1_500, max(40, seconds * usage["tokens_per_second"])))
-        changes = {"params": answers_of(tokens)}
-        response = await self.page.request.patch(f"/api/conversations/{conversation_id}", data=changes)
-        assert response.status == 200, await response.text()
-        return tokens
-
     async def stored(self, conversation_id: str) -> dict[str, Any]:
         """Return the conversation as the server stores it."""
         response = await self.page.request.get(f"/api/conversations/{conversation_id}")

@@ -1,17 +1,20 @@
-"""Fixtures: a real server with the real model, and Chromium pages that must stay free of errors."""
+"""Fixtures: a server of its own for each test, whose engine needs no model, and pages that must stay free of errors."""
 
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import APIRequestContext, Browser, ConsoleMessage, Request, async_playwright, expect
+from playwright.async_api import Browser, ConsoleMessage, Request, async_playwright, expect
 
-from tests.conftest import default_cache_dir
+from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.redis.block_client import REDIS
+from cache_tiers.store import CPUTierStats, StoreStats
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
-from tests.e2e.server_process import ServerProcess, ebb_process
+from tests.integration.api_server import running_server
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STATIC = Path(__file__).parents[2] / "app" / "static"
@@ -19,13 +22,17 @@ STATIC = Path(__file__).parents[2] / "app" / "static"
 # A deadline, not an estimate: the page always shares the machine with other work.
 DEADLINE_MS = 20_000
 
+WORD_SECONDS = 0.02
+WINDOW = 20_000
+DELETED_DAYS = 30
+
 NewPage = Callable[..., Awaitable[ChatPage]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run this package's tests on one event loop, because they share a browser."""
+    """Run the tests of this folder on one event loop, because they share a browser."""
     for item in items:
-        if item.path.parent == Path(__file__).parent:
+        if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
@@ -39,32 +46,30 @@ def chromium_path() -> str:
 
 
 @pytest.fixture(scope="package")
-def server_process(
-    chromium_path: str, model_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[ServerProcess]:
-    """Run `ebb serve` with the default model for all tests of the package.
-
-    A test that kills the server must start it again. The memory holds 5,824 of the 8,192 tokens of the model's window.
-    """
+def page_files(chromium_path: str) -> Path:
+    """Return the folder of the built page."""
     if not (STATIC / "index.html").is_file():
         pytest.skip("The page is not built; run make setup")
-    flags = (
-        "--cache-dir",
-        str(default_cache_dir()),
-        "--kv-memory",
-        "128MiB",
-        "--redis-memory",
-        "256MiB",
-        "--share-links",
-    )
-    with ebb_process(tmp_path_factory.mktemp("e2e"), *flags) as process:
-        yield process
+    return STATIC
 
 
-@pytest.fixture(scope="package")
-def server(server_process: ServerProcess) -> str:
-    """Return the server's base URL."""
-    return server_process.url
+@pytest.fixture
+def engine() -> ReplayEngine:
+    """Provide the engine of `server`, which says a numbered word every WORD_SECONDS unless a test holds it."""
+    engine = ReplayEngine(pace=WORD_SECONDS, window=WINDOW)
+    engine.tier_notes = {REDIS.id: ""}
+    engine.tiers = StoreStats(CPUTierStats(1 << 20, 1 << 24), {REDIS.id: LowerTierStats(REDIS, "ok")})
+    return engine
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def server(
+    engine: ReplayEngine, page_files: Path, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[str]:
+    """Serve one test, without anything that another test has left. Give the base URL."""
+    state_dir = tmp_path_factory.mktemp("server")
+    async with running_server(state_dir, engine, static=page_files, deleted_days=DELETED_DAYS) as running:
+        yield running.url
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="session")
@@ -99,8 +104,6 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
         # A service worker would load the page's files in place of the page, out of sight of the tests' routes.
         kept = {"base_url": server, "viewport": {"width": 1200, "height": 800}, "service_workers": "block"}
         context = await browser.new_context(**{**kept, **options})
-        if len(browser.contexts) == 1:
-            await _clear_leftovers(context.request)
         page = await context.new_page()
         page.on("request", on_request)
         page.on("console", on_console)
@@ -114,13 +117,6 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
             await page.unroute_all(behavior="ignoreErrors")
         await context.close()
     assert faults == []
-
-
-async def _clear_leftovers(request: APIRequestContext) -> None:
-    """Remove what an earlier test has left outside of its own chats: the empty page's draft, and the folders."""
-    await request.put("/api/draft", data={"text": ""})
-    for folder in (await (await request.get("/api/folders")).json())["data"]:
-        await request.delete(f"/api/folders/{folder['id']}")
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from playwright.async_api import expect
 
+from cache_tiers.tier import DEVICE
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import one_turn, showcase
@@ -55,9 +57,10 @@ async def violations_in_both(chat: ChatPage) -> list[Any]:
     return found
 
 
-async def test_no_view_has_violations_in_light_or_dark(new_page: NewPage) -> None:
+async def test_no_view_has_violations_in_light_or_dark(new_page: NewPage, engine: ReplayEngine) -> None:
     if not AXE.is_file():
         pytest.skip("axe-core is not installed; run scripts/npm ci")
+    engine.prefixes.place = DEVICE.id
     chat = await new_page(reduced_motion="reduce")
     for title, archived in (("Tides and tables", False), ("A chat of last year", True)):
         await chat.page.request.post("/api/import", data=showcase(title, archived))

@@ -69,6 +69,7 @@ async def test_phone_on_its_side_gives_the_chat_all_its_width(new_page: NewPage)
 
 async def test_full_window_is_a_number_on_a_phone(new_page: NewPage) -> None:
     chat = await new_page(**PHONE)
+    await chat.new_chat(tokens=1, title="Another chat on the phone")
     await chat.open_new_chat(tokens=1, title="A chat with a title that takes all the room that there is")
     meter = chat.page.get_by_title("How much of the model's window").locator(".short")
     log: FilePayload = {"name": "log.txt", "mimeType": "text/plain", "buffer": b"The tide is out.\n" * 12_000}

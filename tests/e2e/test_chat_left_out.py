@@ -7,9 +7,9 @@ from playwright.async_api import expect
 from tests.e2e.chat_page import ChatPage, answers_of
 
 LINE = "The tide is out.\n"
-# Lines of each turn, of five tokens each. All do not fit into the window of 5,824 tokens, and the long turn leaves no
-# room for the next ones. The last turn is short, since the model computes it.
-LINES = (400, 900, 2)
+# Lines of each turn, of 17 tokens each. All do not fit into the window of 20,000 tokens, and the long turn leaves no
+# room for the next ones.
+LINES = (400, 1_000, 2)
 TURNS = len(LINES)
 
 

@@ -5,6 +5,8 @@ import re
 
 from playwright.async_api import Route, expect
 
+from engine.testing.replay_engine import ReplayEngine
+from engine.testing.script import Pieces
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
 from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import ANSWER, QUESTION, showcase
@@ -22,8 +24,8 @@ WAIT_FOR_FORMATTED = """async () => {
     }
 }"""
 
-# Asks for short paragraphs. The answer is the same each time.
-ESSAY = "Write an essay about the history of ships, in ten short paragraphs."
+# Tokens of an answer in paragraphs.
+ESSAY = [word for year in range(1800, 1810) for word in (" Ships", " of", f" {year}", " had", " sails.", "\n\n")]
 
 
 async def test_tables_tasks_code_and_formulas_are_rendered(chat: ChatPage) -> None:
@@ -91,9 +93,10 @@ async def test_long_question_is_folded_until_shown_whole(chat: ChatPage) -> None
     await expect(chat.button("Show all")).to_have_count(1)
 
 
-async def test_selection_survives_while_answer_continues(chat: ChatPage) -> None:
+async def test_selection_survives_while_answer_continues(chat: ChatPage, engine: ReplayEngine) -> None:
+    engine.script = Pieces(ESSAY)
     await chat.open_new_chat(tokens=2_000)
-    await chat.send(ESSAY)
+    await chat.send("Write an essay about ships.")
     paragraphs = chat.answers.last.locator(".markdown p")
     await expect(paragraphs.nth(1)).to_be_visible(timeout=ANSWER_MS)
     selected = await paragraphs.first.evaluate(
@@ -109,46 +112,11 @@ async def test_selection_survives_while_answer_continues(chat: ChatPage) -> None
     await chat.expect_status("cancelled")
 
 
-async def test_receipt_shows_where_prompt_of_version_diverges(chat: ChatPage) -> None:
-    await chat.open_new_chat(tokens=1)
-    shore = "All along the shore there are nets, ropes, barrels and boats that wait for the tide to come in again. " * 3
-    await chat.send(f"{shore}What are the gulls doing?")
-    await chat.expect_status("incomplete")
-    await chat.questions.first.hover()
-    await chat.button("Edit question").click()
-    await chat.page.get_by_label("Edited question").fill(f"{shore}What are the sailors doing?")
-    await chat.button("Send").first.click()
-    await expect(chat.page.get_by_role("group", name="Version 2 of 2")).to_be_visible()
-    await chat.expect_status("incomplete")
-
-    await chat.page.get_by_test_id("receipt").last.get_by_role("button").click()
-
-    why = chat.page.get_by_test_id("why")
-    await why.get_by_text("Advanced").click()
-    await expect(why).to_contain_text(re.compile(r"At token \d+ this prompt diverges"))
-    await expect(why.locator("div").filter(has=chat.page.get_by_text("here", exact=True)).last).to_contain_text("sail")
-    await expect(why.locator("div").filter(has=chat.page.get_by_text("before", exact=True)).last).to_contain_text("g")
-
-
-async def test_chat_list_marks_tier_that_holds_kv_of_chat(chat: ChatPage) -> None:
-    await chat.open_new_chat(tokens=1, title="Marked")
-    row = (
-        chat.page.get_by_role("navigation", name="Chats", exact=True).get_by_role("listitem").filter(has_text="Marked")
-    )
-    await expect(row).to_be_visible()
-    await expect(row.get_by_role("img")).to_have_count(0)
-
-    await chat.send("Count the boats in the harbour, one by one, and tell me about each of them. " * 3)
-    await chat.expect_status("incomplete")
-
-    await expect(row.get_by_role("img", name="Hot: kept in device memory")).to_be_visible()
-
-
 async def test_settings_apply_to_next_answer_of_that_chat_only(chat: ChatPage) -> None:
     conversation = await chat.open_new_chat(tokens=1)
     dialog = chat.page.get_by_role("dialog")
     await chat.button("Chat settings").click()
-    await expect(dialog).to_contain_text(re.compile(r"\S+ runs on .*\s+Context window: 5,824 tokens"))
+    await expect(dialog).to_contain_text(re.compile(r"\S+ runs on .*\s+Context window: 20,000 tokens"))
     await dialog.get_by_label("System prompt").fill("You speak like a captain.")
     await dialog.get_by_text("Advanced sampling").click()
     await expect(dialog.get_by_label("Repetition penalty")).to_have_attribute("placeholder", "1")

@@ -133,6 +133,7 @@ async def running_server(
     prefix_rules: PrefixRules = STABLE,
     accounts: Accounts | None = None,
     share_links: bool = True,
+    deleted_days: int = 0,
     token_prices: TokenPrices | None = None,
 ) -> AsyncIterator[RunningServer[E]]:
     """Serve until the block ends, then stop `engine`.
@@ -145,6 +146,7 @@ async def running_server(
     prefix_rules: rules for the beginning of the prompts of API clients.
     accounts: logins of people.
     share_links: whether links to chats can be made and read.
+    deleted_days: time for which deleted chats can be restored; 0 means ten minutes.
     token_prices: None if the server charges nothing.
     """
     host = EngineHost(aliases=aliases or ModelAliases())
@@ -156,6 +158,7 @@ async def running_server(
         prefix_rules=prefix_rules,
         accounts=accounts,
         share_links=share_links,
+        deleted_days=deleted_days,
         token_prices=token_prices,
     )
     await engine.start()

@@ -1,13 +1,13 @@
 """Fixtures: a server of its own for each test, whose engine needs no model, and pages that must stay free of errors."""
 
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Request, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Request, async_playwright, expect
 
 from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
@@ -17,6 +17,7 @@ from tests.e2e.chat_page import ChatPage
 from tests.integration.api_server import running_server
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+TRACES = Path(__file__).parents[2] / ".make" / "traces"
 STATIC = Path(__file__).parents[2] / "app" / "static"
 
 # A deadline, not an estimate: the page always shares the machine with other work.
@@ -25,6 +26,8 @@ DEADLINE_MS = 20_000
 WORD_SECONDS = 0.02
 WINDOW = 20_000
 DELETED_DAYS = 30
+
+FAILED = pytest.StashKey[bool]()
 
 NewPage = Callable[..., Awaitable[ChatPage]]
 
@@ -83,8 +86,43 @@ async def browser(chromium_path: str) -> AsyncIterator[Browser]:
         await browser.close()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remember whether a test failed."""
+    report = yield
+    item.stash[FAILED] = report.failed or item.stash.get(FAILED, False)
+    return report
+
+
+@pytest_asyncio.fixture(autouse=True, loop_scope="session")
+async def _failures_leave_traces(
+    browser: Browser, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[None]:
+    """Record the steps in all pages, and keep the record of a test that fails: `playwright show-trace FILE`."""
+    new_context = browser.new_context
+
+    async def traced(**options: Any) -> BrowserContext:
+        context = await new_context(**options)
+        await context.tracing.start(snapshots=True)
+        return context
+
+    monkeypatch.setattr(browser, "new_context", traced)
+    yield
+    await _close_contexts(browser, request.node)
+
+
+async def _close_contexts(browser: Browser, test: pytest.Function) -> None:
+    for number, context in enumerate(browser.contexts):
+        if test.stash.get(FAILED, False):
+            await context.tracing.stop(path=TRACES / f"{test.originalname}-{number}.zip")
+        # A page may send a request while it closes, when its route handler may already be gone.
+        for page in context.pages:
+            await page.unroute_all(behavior="ignoreErrors")
+        await context.close()
+
+
 @pytest_asyncio.fixture(loop_scope="session")
-async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
+async def new_page(browser: Browser, server: str, request: pytest.FixtureRequest) -> AsyncIterator[NewPage]:
     """Provide a function that opens pages, each in its own context.
 
     At the end of the test, no page may have raised an error, violated the content security policy, or sent a request
@@ -111,11 +149,7 @@ async def new_page(browser: Browser, server: str) -> AsyncIterator[NewPage]:
         return ChatPage(page)
 
     yield open_page
-    for context in browser.contexts:
-        # A page may send a request while it closes, when its route handler may already be gone.
-        for page in context.pages:
-            await page.unroute_all(behavior="ignoreErrors")
-        await context.close()
+    await _close_contexts(browser, request.node)
     assert faults == []
 
 

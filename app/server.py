@@ -48,6 +48,7 @@ from app.host.supervisor import not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
 from app.http.request_context import BeginTrace, RequestContext
 from app.logs.request_log import tenant_of_call
+from app.open_services import ServicePlan, open_services
 from app.prompts.prefix_rules import PrefixRules
 from app.routes import scim
 from app.routes.api import ROUTES
@@ -110,7 +111,7 @@ def make_app(
         services.metrics.limits_reached.labels(error.limit).inc()
         return on_ebb_error(request, error)
 
-    names = HostNames(bound_host, public_url, services.ring.auth_policy)
+    names = HostNames(bound_host, public_url, services.access.ring.auth_policy)
     app = Starlette(
         routes=[*ROUTES, *openapi.routes, *scim.routes, *page_routes(static, ollama_port)],
         middleware=[
@@ -121,9 +122,9 @@ def make_app(
             Middleware(OriginGuard, names=names, allowed_origins=cors_origins),
             Middleware(
                 Authentication,
-                ring=services.ring,
-                proxy=services.accounts.proxy,
-                open_requests=OpenRequests(services.ring.limits_of, connections),
+                ring=services.access.ring,
+                proxy=services.access.accounts.proxy,
+                open_requests=OpenRequests(services.access.ring.limits_of, connections),
                 count_refusal=lambda limit: services.metrics.limits_reached.labels(limit).inc(),
             ),
         ],
@@ -134,7 +135,7 @@ def make_app(
         },
     )
     app.state.services = services
-    app.state.gates = services.gates
+    app.state.gates = services.access.gates
     app.state.tenant_threads = services.tenant_threads
     app.state.public_url = public_url
     app.state.strict_fields = strict_fields
@@ -221,25 +222,27 @@ async def _serve(
     files = certificate_files(settings)
     tls = TlsContext(files) if files is not None else None
     tracing = _tracing(settings.otlp_endpoint, host) if settings.otlp_endpoint else None
-    services = await Services.open(
+    services = await open_services(
         settings.database,
         host,
-        model_titles=settings.chat_titles == "model",
-        auth_policy=auth_policy_of(settings),
-        response_days=settings.response_days,
-        deleted_days=settings.deleted_days,
-        tenant_weights=settings.tenant_weights,
-        prefix_rules=PrefixRules.chosen(
-            removed=settings.removed_lines,
-            moved=settings.moved_lines,
-            as_sent=settings.prompts_as_sent,
+        ServicePlan(
+            model_titles=settings.chat_titles == "model",
+            auth_policy=auth_policy_of(settings),
+            response_days=settings.response_days,
+            deleted_days=settings.deleted_days,
+            tenant_weights=settings.tenant_weights,
+            prefix_rules=PrefixRules.chosen(
+                removed=settings.removed_lines,
+                moved=settings.moved_lines,
+                as_sent=settings.prompts_as_sent,
+            ),
+            accounts=replace(accounts_of(settings), secret=load_secret(settings.secret_file)),
+            share_links=settings.share_links,
+            token_prices=settings.token_prices,
+            database_url=settings.database_url,
+            secret_digest=digest_of_secret(settings.secret_file) if settings.database_url else b"",
+            shares_replicas=bool(settings.shared_replicas),
         ),
-        accounts=replace(accounts_of(settings), secret=load_secret(settings.secret_file)),
-        share_links=settings.share_links,
-        token_prices=settings.token_prices,
-        database_url=settings.database_url,
-        secret_digest=digest_of_secret(settings.secret_file) if settings.database_url else b"",
-        shares_replicas=bool(settings.shared_replicas),
     )
     services.begin()
     if tls is not None:
@@ -269,7 +272,7 @@ async def _serve(
         services,
         drain_seconds,
     )
-    build = build or engine_builder(settings, directory=services.replica_directory)
+    build = build or engine_builder(settings, directory=services.records.replica_directory)
     scheme = "https" if tls is not None else "http"
     page_url = settings.public_url or replace(settings, port=listeners.port).client_url
     startup = Startup(build, host, page_url=page_url, on_step=on_step, on_failure=server.close_now)
@@ -292,7 +295,7 @@ async def _serve(
         await asyncio.to_thread(tracing.close)
     if host.gave_up:
         return RESTART
-    return 1 if host.failed or services.storage_probe.lost.is_set() else 0
+    return 1 if host.failed or services.records.storage_probe.lost.is_set() else 0
 
 
 def _log_addresses(settings: Settings, listeners: Listeners, scheme: str) -> None:
@@ -362,7 +365,7 @@ class DrainingServer(uvicorn.Server):
 
         The thread of a hung step may never end. A timer ends the process even if the hand-over waits for that thread.
         """
-        host = self._services.host
+        host = self._services.model.host
         engine = await host.until_ready()
         await engine.gave_up.wait()
         logger.error("handing the answers over to the next server process: %s", engine.why_gave_up)
@@ -374,14 +377,14 @@ class DrainingServer(uvicorn.Server):
 
     async def stop_without_database(self) -> None:
         """End the process once another version of Ebb has changed the database. Answers continue at other servers."""
-        await self._services.storage_probe.lost.wait()
+        await self._services.records.storage_probe.lost.wait()
         if self._draining is None:
             self._draining = asyncio.create_task(self._drain(0.0), name="stop-without-database")
 
     def close_now(self) -> None:
         """Stop without draining, for a server that has no engine."""
         self._services.live.stop()
-        self._services.changes.stop()
+        self._services.records.changes.stop()
         self.should_exit = True
 
     async def wait_until_drained(self) -> None:
@@ -395,23 +398,23 @@ class DrainingServer(uvicorn.Server):
             self._draining = asyncio.create_task(self._drain(self._drain_seconds), name="drain")
 
     async def _drain(self, seconds: float) -> None:
-        runs, lease = self._services.runs, self._services.lease
+        runs, lease = self._services.records.runs, self._services.records.lease
         # Until the lease ends, no other server could continue the answers of the clients that come to it.
         runs.hold_followers()
         lease.leave()
         try:
-            stopping = [self._services.host.stop(seconds)]
+            stopping = [self._services.model.host.stop(seconds)]
             if seconds and not lease.is_alone:
                 stopping.append(hand_over_in_batches(runs, seconds))
             await asyncio.gather(*stopping)
             await runs.join()
             await lease.stop()
-            await self._services.shared_runs.stop()
+            await self._services.records.shared_runs.stop()
         finally:
-            self._services.runs.dismiss()
+            self._services.records.runs.dismiss()
             # The live feed never ends by itself, and would hold up the exit.
             self._services.live.stop()
-            self._services.changes.stop()
+            self._services.records.changes.stop()
             self.should_exit = True
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.host.engine_host import EngineHost
+from app.open_services import open_services
 from app.services import Services
 from engine.testing.replay_engine import ReplayEngine
 
@@ -27,7 +28,7 @@ async def services(tmp_path: Path, engine: ReplayEngine) -> AsyncIterator[Servic
     """Open the services on `engine`, with conversations in `tmp_path`."""
     host = EngineHost()
     host.ready(engine, "identity")
-    services = await Services.open(tmp_path / "conversations.db", host)
+    services = await open_services(tmp_path / "conversations.db", host)
     yield services
     await engine.stop(0)
     await services.close()

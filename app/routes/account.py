@@ -27,8 +27,8 @@ MAX_OWN_KEYS = 32
 async def show(request: Request) -> Response:
     """Return the caller's account."""
     services, principal = server_services(request), principal_of(request)
-    person = services.ring.people.by_id.get(principal.person_id or "")
-    provider = services.login_provider
+    person = services.access.ring.people.by_id.get(principal.person_id or "")
+    provider = services.access.login_provider
     ends_there = provider is not None and principal.session_id is not None
     body: bodies.Account = {
         "tenant": principal.tenant,
@@ -36,7 +36,7 @@ async def show(request: Request) -> Response:
         "email": person.identity.email if person is not None else "",
         "scope": principal.scope,
         "is_person": person is not None,
-        "limits": limits_body(services.ring.limits_of(principal.tenant)),
+        "limits": limits_body(services.access.ring.limits_of(principal.tenant)),
         "password": await _password_state(services, person),
         "logout_url": await provider.end_session_url() if provider is not None and ends_there else None,
     }
@@ -46,7 +46,7 @@ async def show(request: Request) -> Response:
 async def _password_state(services: Services, person: Person | None) -> bodies.PasswordState | None:
     if person is None or person.identity.issuer != OWN:
         return None
-    logins = services.password_logins
+    logins = services.access.password_logins
     return {
         "is_initial": await logins.has_initial_password(person),
         "second_factor": await logins.has_factor(person),
@@ -71,7 +71,7 @@ async def create_key(request: Request) -> Response:
     person = _person_of(request)
     if len(await _keys_of(request, person)) >= MAX_OWN_KEYS:
         raise ConflictError(f"An account has at most {MAX_OWN_KEYS} keys: revoke one first", code="too_many_keys")
-    key, secret = await server_services(request).administration.create_own_key(person, fields.name)
+    key, secret = await server_services(request).access.administration.create_own_key(person, fields.name)
     body: NewApiKey = {**key_body(key), "key": secret}
     return JSONResponse(body, 201)
 
@@ -81,7 +81,7 @@ async def revoke_key(request: Request) -> Response:
     key_id = request.path_params["id"]
     if all(key.id != key_id for key in await _keys_of(request, _person_of(request))):
         raise NotFoundError(f"There is no key {key_id}", param="id", code="key_not_found")
-    await server_services(request).administration.revoke_key(key_id)
+    await server_services(request).access.administration.revoke_key(key_id)
     return Response(status_code=204)
 
 
@@ -95,7 +95,7 @@ async def list_sessions(request: Request) -> Response:
 async def end_session(request: Request) -> Response:
     """End one of the person's logins, in this browser or another one."""
     person = _person_of(request)
-    await server_services(request).ring.end_session(person.id, request.path_params["id"])
+    await server_services(request).access.ring.end_session(person.id, request.path_params["id"])
     return Response(status_code=204)
 
 
@@ -104,7 +104,7 @@ def _person_of(request: Request) -> Person:
     person_id = principal_of(request).person_id
     if person_id is None:
         raise ForbiddenError("Only a person who is logged in manages keys and sessions", code="person_required")
-    return server_services(request).ring.people.by_id[person_id]
+    return server_services(request).access.ring.people.by_id[person_id]
 
 
 async def _keys_of(request: Request, person: Person) -> list[ApiKey]:

@@ -53,7 +53,7 @@ async def create_key(request: Request) -> Response:
     """Create a key, except to the chats of a person. The response holds its secret, which cannot be read again."""
     fields = await read_body(request, NewKey)
     tenant = fields.tenant if fields.tenant is not None else fields.name
-    key, secret = await server_services(request).administration.create_key(fields.name, tenant, fields.scope)
+    key, secret = await server_services(request).access.administration.create_key(fields.name, tenant, fields.scope)
     log_act(request, "the key %s to the tenant %s, of scope %s, was created", key.id, key.tenant, key.scope)
     body: NewApiKey = {**key_body(key), "key": secret}
     return JSONResponse(body, 201)
@@ -62,7 +62,7 @@ async def create_key(request: Request) -> Response:
 async def revoke_key(request: Request) -> Response:
     """Revoke a key. Requests and logins that use it are refused from now on."""
     key_id: str = request.path_params["id"]
-    await server_services(request).administration.revoke_key(key_id)
+    await server_services(request).access.administration.revoke_key(key_id)
     log_act(request, "the key %s was revoked", key_id)
     return Response(status_code=204)
 
@@ -74,7 +74,7 @@ async def list_people(request: Request) -> Response:
     after = parse_time_place(cursor) if cursor is not None else BEFORE_ALL
     people = await services.store.people.page(after=after, query=query, limit=limit + 1)
     following = time_cursor((people[limit - 1].created_at, people[limit - 1].id)) if len(people) > limit else None
-    data = [_described(services.ring.people, person) for person in people[:limit]]
+    data = [_described(services.access.ring.people, person) for person in people[:limit]]
     return JSONResponse(AdminPersonPage(data=data, next_cursor=following))
 
 
@@ -83,9 +83,9 @@ async def add_person(request: Request) -> Response:
     fields = await read_body(request, NewPerson)
     services = server_services(request)
     _check_passwords(services)
-    person, password = await services.password_logins.add(fields.name, admin=fields.admin)
+    person, password = await services.access.password_logins.add(fields.name, admin=fields.admin)
     log_act(request, "the person %s was added as %s", person.id, _role(fields.admin))
-    body: NewAdminPerson = {**_described(services.ring.people, person), "password": password}
+    body: NewAdminPerson = {**_described(services.access.ring.people, person), "password": password}
     return JSONResponse(body, 201)
 
 
@@ -94,7 +94,7 @@ async def reset_password(request: Request) -> Response:
     services = server_services(request)
     _check_passwords(services)
     person_id: str = request.path_params["id"]
-    password = await services.password_logins.reset(person_id)
+    password = await services.access.password_logins.reset(person_id)
     log_act(request, "the password of the person %s was reset", person_id)
     return JSONResponse(InitialPassword(password=password))
 
@@ -108,14 +108,14 @@ async def change_person(request: Request) -> Response:
         raise ConflictError("You cannot disable your own account, or end your own role", code="own_account")
     person: Person | None = None
     if fields.admin is not None:
-        person = await services.administration.set_admin(person_id, fields.admin)
+        person = await services.access.administration.set_admin(person_id, fields.admin)
         log_act(request, "the person %s was made %s", person_id, _role(fields.admin))
     if fields.disabled is not None:
-        person = await services.administration.set_disabled(person_id, fields.disabled)
+        person = await services.access.administration.set_disabled(person_id, fields.disabled)
         log_act(request, "the person %s was %s", person_id, "disabled" if fields.disabled else "admitted again")
     if person is None:
         raise InvalidRequestError("Give disabled or admin", param="disabled")
-    return JSONResponse(_described(services.ring.people, person))
+    return JSONResponse(_described(services.access.ring.people, person))
 
 
 async def list_tenants(request: Request) -> Response:
@@ -123,7 +123,9 @@ async def list_tenants(request: Request) -> Response:
     days = whole_number(request, "days", 30, low=1, high=MAX_USE_DAYS)
     query, limit, cursor = _searched(request)
     after = parse_name_cursor(cursor) if cursor is not None else ""
-    found = await server_services(request).administration.tenants(days, after=after, query=query, limit=limit + 1)
+    found = await server_services(request).access.administration.tenants(
+        days, after=after, query=query, limit=limit + 1
+    )
     following = name_cursor(found[limit - 1]["tenant"]) if len(found) > limit else None
     return JSONResponse(TenantPage(data=found[:limit], next_cursor=following))
 
@@ -132,7 +134,7 @@ async def set_limits(request: Request) -> Response:
     """Replace a tenant's limits. A limit that is left out or null is removed."""
     tenant = _tenant(request)
     fields = await read_body(request, LimitFields)
-    await server_services(request).administration.set_limits(tenant, fields.limits())
+    await server_services(request).access.administration.set_limits(tenant, fields.limits())
     log_act(request, "the limits of the tenant %s were set to %s", tenant, limits_body(fields.limits()))
     return JSONResponse(TenantWithLimits(tenant=tenant, limits=limits_body(fields.limits())))
 
@@ -147,7 +149,7 @@ async def tenant_usage(request: Request) -> Response:
 async def delete_tenant(request: Request) -> Response:
     """Delete a tenant's keys, conversations and KV for good. The tenant's limits stay."""
     tenant = _tenant(request)
-    deleted = await server_services(request).administration.delete_tenant(tenant)
+    deleted = await server_services(request).access.administration.delete_tenant(tenant)
     log_act(request, "the tenant %s was deleted", tenant)
     return JSONResponse(deleted)
 
@@ -171,7 +173,7 @@ def _role(admin: bool) -> str:
 
 def _check_passwords(services: Services) -> None:
     """Raise NotFoundError unless people can log in with passwords."""
-    if not services.accounts.rules.admits_own:
+    if not services.access.accounts.rules.admits_own:
         raise NotFoundError("This server has no passwords: start it with --passwords", code="no_passwords")
 
 
@@ -187,7 +189,7 @@ async def drain_replica(request: Request) -> Response:
     replica: str = request.path_params["id"]
     if not replica.isdecimal():
         raise NotFoundError(f"There is no replica {replica}", code="replica_not_found")
-    server_services(request).host.require().drain_replica(int(replica))
+    server_services(request).model.host.require().drain_replica(int(replica))
     log_act(request, "the replica %s was drained", replica)
     return Response(status_code=202)
 

@@ -27,9 +27,9 @@ from app.tenants.gate import gate_of
 async def messages(request: Request) -> Response:
     """Generate the next message of a conversation."""
     services = services_of(request)
-    engine = services.host.require()
+    engine = services.model.host.require()
     fields = await read_body(request, MessagesRequest)
-    services.host.check_model(fields.model)
+    services.model.host.check_model(fields.model)
     offer, how = fields.offer, engine.chat_format.tools
     free = fields.sampling_params(engine.sampling_defaults)
     params = offer.applied(free, how)
@@ -46,9 +46,9 @@ async def messages(request: Request) -> Response:
     if fields.diagnostics is not None:
         head["diagnostics"] = await _diagnostics(request, engine, fields, head["id"], prompt)
     shape, followed = MessageShape(**head), None
-    remember: Remember | None = partial(services.prompts.remember, engine, prompt)
+    remember: Remember | None = partial(services.model.prompts.remember, engine, prompt)
     if offer.is_made and fields.searches:
-        asked = Asked(gate_of(request), engine, services.prompts, fields, free, request.state.request_id)
+        asked = Asked(gate_of(request), engine, services.model.prompts, fields, free, request.state.request_id)
         # A later round may call a tool that this answer has yet to find.
         may_call = [*offer.known_functions, *fields.catalog]
         shape = SearchShape(partial(how.parser, parallel=offer.parallel, tools=may_call), fields.searches, **head)
@@ -56,7 +56,7 @@ async def messages(request: Request) -> Response:
     elif offer.is_made:
         shape = ToolUseShape(how.parser(parallel=offer.parallel, tools=offer.known_functions), **head)
         as_message = partial(as_message_with_objects, offer, how, is_streamed=bool(fields.stream))
-        remember = partial(services.prompts.remember, engine, prompt, as_message=as_message)
+        remember = partial(services.model.prompts.remember, engine, prompt, as_message=as_message)
     response = await answer(
         request,
         engine,
@@ -74,7 +74,7 @@ async def _diagnostics(
     request: Request, engine: Backend, fields: MessagesRequest, message_id: str, prompt: WholePrompt
 ) -> dict[str, Any] | None:
     """Record the prompt of a message, and return how it diverges from that of the message that `fields` name."""
-    diagnostics, tenant = services_of(request).diagnostics, gate_of(request).tenant
+    diagnostics, tenant = services_of(request).model.diagnostics, gate_of(request).tenant
     thinking = fields.thinking_mode(engine)
     digest = await diagnostics.digest(engine, tenant, fields.offer, fields.turns(), prompt.ids, thinking)
     diagnostics.keep(engine, tenant, message_id, digest)
@@ -85,15 +85,15 @@ async def _diagnostics(
 async def count_tokens(request: Request) -> Response:
     """Count the tokens of a conversation's prompt."""
     services = services_of(request)
-    engine = services.host.require()
+    engine = services.model.host.require()
     fields = await read_body(request, CountTokensRequest)
-    services.host.check_model(fields.model)
+    services.model.host.check_model(fields.model)
     prompt = await _prompt(request, engine, fields)
     return _named(request, JSONResponse({"input_tokens": len(prompt.ids)}))
 
 
 async def _prompt(request: Request, engine: Backend, fields: CountTokensRequest) -> WholePrompt:
-    thinking, prompts = fields.thinking_mode(engine), services_of(request).prompts
+    thinking, prompts = fields.thinking_mode(engine), services_of(request).model.prompts
     gate_of(request).check(engine)
     return await whole_prompt(request, engine, prompts, fields.turns(), thinking=thinking, opening=fields.opening)
 

@@ -46,7 +46,7 @@ async def fork(request: Request) -> Response:
     """Create a conversation that copies this one up to and including a message."""
     chosen = await read_body(request, MessageChoice)
     services = services_of(request)
-    await services.runs.settle()
+    await services.records.runs.settle()
     return changed(request, await services.store.tree.fork(request.path_params["id"], chosen.message_id), 201)
 
 
@@ -54,7 +54,7 @@ async def edit_answer(request: Request) -> Response:
     """Store an edited answer as a branch alongside the original, and show it."""
     fields = await read_body(request, EditedAnswer)
     services = services_of(request)
-    await services.runs.settle()
+    await services.records.runs.settle()
     edited_id = fields.id or new_id("msg")
     edited = await services.store.tree.edit(
         request.path_params["id"], edited_id, fields.content, expected_versions(request)
@@ -66,7 +66,7 @@ async def rate_answer(request: Request) -> Response:
     """Rate an answer, or remove its rating."""
     fields = await read_body(request, RatingFields)
     services = services_of(request)
-    await services.runs.settle()
+    await services.records.runs.settle()
     return changed(request, await services.store.ratings.rate(request.path_params["id"], fields.rating, fields.note))
 
 
@@ -76,7 +76,7 @@ async def delete_message(request: Request) -> Response:
     if alone and permanently:
         raise InvalidRequestError("A turn that is deleted alone can be removed permanently afterwards", param="alone")
     services = services_of(request)
-    await services.runs.settle()
+    await services.records.runs.settle()
     return changed(
         request,
         await services.deletions.delete_message(

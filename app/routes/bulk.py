@@ -28,7 +28,7 @@ async def change_conversations(request: Request) -> Response:
         changed = await services.deletions.delete_conversations(ids)
     else:
         changed = await services.deletions.restore_conversations(ids)
-    services.changes.announce(services.store.tenant)
+    services.records.changes.announce(services.store.tenant)
     done = set(changed)
     return JSONResponse(BulkResult(changed=changed, missing=[each for each in ids if each not in done]))
 

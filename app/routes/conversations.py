@@ -148,7 +148,7 @@ async def delete_conversation(request: Request) -> Response:
     await services.deletions.delete_conversation(
         conversation_id, expected_versions(request), permanently=flag(request, "permanently")
     )
-    services.changes.announce(services.store.tenant, conversation_id)
+    services.records.changes.announce(services.store.tenant, conversation_id)
     return Response(status_code=204)
 
 
@@ -161,14 +161,14 @@ async def see_conversation(request: Request) -> Response:
     """Mark the answers of a conversation as seen. Repeating this changes nothing."""
     services, conversation_id = services_of(request), request.path_params["id"]
     if await services.store.conversations.see(conversation_id):
-        services.changes.announce(services.store.tenant, conversation_id)
+        services.records.changes.announce(services.store.tenant, conversation_id)
     return Response(status_code=204)
 
 
 async def post_message(request: Request) -> Response:
     """Post a message, and stream the events of the run that answers it."""
     services = services_of(request)
-    services.host.require()
+    services.model.host.require()
     fields = await read_body(request, NewMessage)
     return _followed(services, await services.turns.ask(request.path_params["id"], fields, expected_versions(request)))
 
@@ -176,7 +176,7 @@ async def post_message(request: Request) -> Response:
 async def retry_message(request: Request) -> Response:
     """Generate another answer to a question, alongside the existing ones, and stream the run's events."""
     services = services_of(request)
-    services.host.require()
+    services.model.host.require()
     fields = await read_body(request, RetryFields)
     return _followed(
         services, await services.turns.retry(request.path_params["id"], fields, expected_versions(request))
@@ -197,9 +197,9 @@ def _beside(message: records.Message, sibling_ids: list[str]) -> Message:
 
 
 def _followed(services: Services, run: Run) -> Response:
-    if services.titles is not None:
-        services.titles.after(run)
-    services.next_prefixes.after(run)
+    if services.model.titles is not None:
+        services.model.titles.after(run)
+    services.model.next_prefixes.after(run)
     return EventStream(partial(run.log.follow, 0), headers={"X-Run-Id": run.id})
 
 

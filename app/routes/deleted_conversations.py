@@ -58,7 +58,7 @@ async def delete_all(request: Request) -> Response:
     """Move all conversations of one source to the recently deleted ones. Answers being generated are stopped."""
     services = services_of(request)
     deleted = await services.deletions.delete_all(source_of(request))
-    services.changes.announce(services.store.tenant)
+    services.records.changes.announce(services.store.tenant)
     return JSONResponse(NumDeleted(deleted=deleted))
 
 

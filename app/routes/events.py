@@ -21,14 +21,14 @@ PING_SECONDS: Final = SILENCE_SECONDS / 2
 async def follow_changes(request: Request) -> Response:
     """Stream changes of the caller's chats: created, changed, answered and deleted ones. Nothing is sent twice."""
     services = services_of(request)
-    services.changes.check_room(services.store.tenant)
+    services.records.changes.check_room(services.store.tenant)
     return EventStream(lambda _: _frames(services), headers={}, ping_seconds=PING_SECONDS)
 
 
 async def _frames(services: Services) -> AsyncGenerator[bytes, None]:
     tenant = services.store.tenant
-    with services.changes.followed(tenant) as follower:
-        yield _frame("opened", ChangesOpening(answering=sorted(await services.runs.answering(tenant))))
+    with services.records.changes.followed(tenant) as follower:
+        yield _frame("opened", ChangesOpening(answering=sorted(await services.records.runs.answering(tenant))))
         while await follower.wait():
             changed = follower.take()
             if changed is None:
@@ -47,7 +47,7 @@ async def _change(services: Services, conversation_id: str, answered: bool) -> b
         return _frame("gone", ConversationGone(conversation_id=conversation_id))
     if conversation.source != "chat":
         return None
-    answering = conversation_id in await services.runs.answering(services.store.tenant)
+    answering = conversation_id in await services.records.runs.answering(services.store.tenant)
     change = ConversationChange(conversation=conversation_body(conversation), answering=answering, answered=answered)
     return _frame("conversation", change)
 

@@ -25,7 +25,7 @@ async def create_folder(request: Request) -> Response:
     folder = (await read_body(request, FolderFields)).folder(new_id("folder"))
     services = services_of(request)
     await services.store.folders.add(folder)
-    services.changes.announce(services.store.tenant)
+    services.records.changes.announce(services.store.tenant)
     return JSONResponse(folder_body(folder), 201)
 
 
@@ -34,7 +34,7 @@ async def change_folder(request: Request) -> Response:
     folder = (await read_body(request, FolderFields)).folder(request.path_params["id"])
     services = services_of(request)
     await services.store.folders.replace(folder)
-    services.changes.announce(services.store.tenant)
+    services.records.changes.announce(services.store.tenant)
     return JSONResponse(folder_body(folder))
 
 
@@ -42,7 +42,7 @@ async def delete_folder(request: Request) -> Response:
     """Delete a folder. The folders and conversations in it move to where it was."""
     services = services_of(request)
     await services.store.folders.remove(request.path_params["id"])
-    services.changes.announce(services.store.tenant)
+    services.records.changes.announce(services.store.tenant)
     return Response(status_code=204)
 
 

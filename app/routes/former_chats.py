@@ -31,7 +31,7 @@ async def take_former_chats(request: Request) -> Response:
         raise ForbiddenError("Only the first key of an administrator takes over chats from before the first key")
     services = services_of(request)
     moved = await services.store.former_chats.give_to(services.store.tenant)
-    services.changes.announce(services.store.tenant)
+    services.records.changes.announce(services.store.tenant)
     log_act(request, "%d chats from before the first key were given to the tenant %s", moved, services.store.tenant)
     return JSONResponse(FormerChats(chats=moved, unclaimed=False))
 

@@ -27,7 +27,7 @@ async def health(request: Request) -> Response:
 async def ready(request: Request) -> Response:
     """Respond 200 while requests are served, else 503 with the reason."""
     services = server_services(request)
-    host, body = services.host, _body(services, request.state.principal)
+    host, body = services.model.host, _body(services, request.state.principal)
     if host.status == "ok":
         return JSONResponse(body)
     return JSONResponse(body, 503, {"Retry-After": str(RETRY_AFTER_SECONDS)})
@@ -36,7 +36,7 @@ async def ready(request: Request) -> Response:
 def _body(services: Services, asks: Principal | None) -> Health:
     """Return only the status without a key, the facts that the page shows to a user, and everything to an admin."""
     if asks is None:
-        return _status(services.host)
+        return _status(services.model.host)
     whole = _whole(services)
     return whole if asks.scope == "admin" else {**whole, "tiers": None, "replicas": None, "suggested_model": None}
 
@@ -58,7 +58,7 @@ def _status(host: EngineHost) -> Health:
 
 
 def _whole(services: Services) -> Health:
-    host = services.host
+    host = services.model.host
     engine = host.engine
     return {
         "status": host.status,

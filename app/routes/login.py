@@ -55,7 +55,7 @@ async def log_in(request: Request) -> Response:
     _check_origin(request)
     fields = parse_body(LoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
-    ring = services.ring
+    ring = services.access.ring
     if ring.is_unknown_key(fields.key):
         await ring.look_again()
     principal = ring.by_key(fields.key)
@@ -76,14 +76,14 @@ async def log_in_with_password(request: Request) -> Response:
     services = server_services(request)
     mark = cookie_of(request.headers.get("cookie", ""), BROWSER_COOKIE)
     stop = partial(stop_if_left, request.scope)
-    source = services.accounts.browsers.source(mark, fields.name, _address(request), stop)
+    source = services.access.accounts.browsers.source(mark, fields.name, _address(request), stop)
     person = await _person_with_password(services, fields, source)
-    principal = services.ring.people.principal_of(person)
+    principal = services.access.ring.people.principal_of(person)
     if principal is None:
         raise _refused(person)
     response = JSONResponse(await _login(services, principal))
     _set_cookie(request, response, await _begin_session(request, services, person), _seconds(services))
-    _mark_browser(request, response, services.accounts.browsers.mark(fields.name))
+    _mark_browser(request, response, services.access.accounts.browsers.mark(fields.name))
     return response
 
 
@@ -92,10 +92,10 @@ async def start(request: Request) -> Response:
     _check_origin(request)
     fields = parse_body(LoginStartFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
-    provider = _provider(services.login_provider)
+    provider = _provider(services.access.login_provider)
     attempt = new_attempt(parse_own_path(fields.next))
     response = JSONResponse(bodies.LoginStart(url=await provider.authorization_url(attempt)))
-    _set_attempt(request, response, services.accounts.sealer.seal(attempt), ATTEMPT_SECONDS)
+    _set_attempt(request, response, services.access.accounts.sealer.seal(attempt), ATTEMPT_SECONDS)
     return response
 
 
@@ -126,7 +126,7 @@ async def describe_service(request: Request) -> Response:
 async def callback(request: Request) -> Response:
     """Complete a login with the provider's answer, and return to the page."""
     services = server_services(request)
-    provider = _provider(services.login_provider)
+    provider = _provider(services.access.login_provider)
     try:
         path, secret = await _complete(request, services, provider)
     except (LoginRefusedError, OutageError) as error:
@@ -146,7 +146,7 @@ async def log_out(request: Request) -> Response:
     _check_origin(request)
     login = shown_login(Headers(scope=request.scope))
     if login is not None:
-        await server_services(request).ring.log_out(login)
+        await server_services(request).access.ring.log_out(login)
     response = Response(status_code=204)
     _set_cookie(request, response, "", 0)
     return response
@@ -159,22 +159,22 @@ async def _complete(request: Request, services: Services, provider: LoginProvide
     """
     cookie = cookie_of(request.headers.get("cookie", ""), ATTEMPT_COOKIE)
     query = request.query_params
-    attempt = services.accounts.sealer.open(cookie, query.get(STATE, ""))
+    attempt = services.access.accounts.sealer.open(cookie, query.get(STATE, ""))
     identity = await provider.identity_of(query, attempt)
-    person = await services.ring.meet(identity)
-    if services.ring.people.role_of(person) is None:
+    person = await services.access.ring.meet(identity)
+    if services.access.ring.people.role_of(person) is None:
         raise _refused(person)
     return attempt.next, await _begin_session(request, services, person)
 
 
 async def _person_with_password(services: Services, fields: PasswordLoginFields, source: Source) -> Person:
     """Return the person with the name and the password, who is one of this server if the name is."""
-    has_own, directory = services.accounts.rules.admits_own, services.directory_logins
-    if directory is not None and not (has_own and await services.password_logins.knows(fields.name)):
+    has_own, directory = services.access.accounts.rules.admits_own, services.access.directory_logins
+    if directory is not None and not (has_own and await services.access.password_logins.knows(fields.name)):
         return await directory.log_in(fields.name, fields.password, source)
     if not has_own:
         raise NotFoundError("This server has no passwords", code="no_passwords")
-    return await services.password_logins.log_in(fields.name, fields.password, fields.code, source)
+    return await services.access.password_logins.log_in(fields.name, fields.password, fields.code, source)
 
 
 def _page_code(error: Exception) -> str:
@@ -199,13 +199,15 @@ def client_of(request: Request) -> str:
 
 
 async def _begin_session(request: Request, services: Services, person: Person) -> str:
-    secret = await services.ring.begin_session(person, client_of(request), services.accounts.login_seconds)
+    secret = await services.access.ring.begin_session(
+        person, client_of(request), services.access.accounts.login_seconds
+    )
     logger.info("the person %s logged in", person.id)
     return secret
 
 
 def _seconds(services: Services) -> int:
-    return int(services.accounts.login_seconds)
+    return int(services.access.accounts.login_seconds)
 
 
 def _provider(provider: LoginProvider | None) -> LoginProvider:
@@ -215,9 +217,9 @@ def _provider(provider: LoginProvider | None) -> LoginProvider:
 
 
 def _saml(services: Services) -> SamlLogins:
-    if services.saml_logins is None:
+    if services.access.saml_logins is None:
         raise NotFoundError("This server has no SAML provider", code="no_login_provider")
-    return services.saml_logins
+    return services.access.saml_logins
 
 
 def _check_origin(request: Request) -> None:
@@ -264,19 +266,19 @@ def _is_secure(request: Request) -> bool:
     # A proxy on another machine is not trusted to report the scheme. If the Host header that it passes on names an
     # https `public_url`, the browser opened the page under that URL. The provider sends people to no other one.
     public_url = request.app.state.public_url
-    if server_services(request).login_provider is not None and public_url.startswith("https:"):
+    if server_services(request).access.login_provider is not None and public_url.startswith("https:"):
         return True
     return request.url.scheme == "https" or f"https://{request.headers.get('host', '')}" == public_url
 
 
 async def _login(services: Services, principal: Principal | None) -> bodies.Login:
-    provider = services.login_provider
+    provider = services.access.login_provider
     return bodies.Login(
-        demands_keys=services.ring.requires_keys,
+        demands_keys=services.access.ring.requires_keys,
         principal=await _shown(services, principal),
         provider=provider.label if provider is not None else None,
-        passwords=services.accounts.rules.admits_own,
-        directory=services.accounts.directory is not None,
+        passwords=services.access.accounts.rules.admits_own,
+        directory=services.access.accounts.directory is not None,
         share_links=services.share_links,
         token_prices=_prices(services.token_prices),
     )
@@ -291,17 +293,17 @@ def _prices(prices: TokenPrices | None) -> bodies.TokenPrices | None:
 async def _shown(services: Services, principal: Principal | None) -> bodies.Principal | None:
     if principal is None:
         return None
-    person = services.ring.people.by_id.get(principal.person_id or "")
+    person = services.access.ring.people.by_id.get(principal.person_id or "")
     initial = False
     if person is not None and person.identity.issuer == OWN:
-        initial = await services.password_logins.has_initial_password(person)
+        initial = await services.access.password_logins.has_initial_password(person)
     return {
         "tenant": principal.tenant,
         "scope": principal.scope,
         "key_id": principal.key_id,
         "name": person.shown_name if person is not None else None,
         "initial_password": initial,
-        "rights": [right for right in RIGHTS if right in services.ring.people.rights_of(principal.tenant)],
+        "rights": [right for right in RIGHTS if right in services.access.ring.people.rights_of(principal.tenant)],
     }
 
 

@@ -34,7 +34,7 @@ def _model(host: EngineHost, name: str) -> dict[str, Any]:
 
 async def list_models(request: Request) -> Response:
     """List the one model that is served, and its aliases."""
-    host = server_services(request).host
+    host = server_services(request).model.host
     served = host.require().model_name
     names = [served, *host.aliases.names_of(served)]
     page = {"has_more": False, "first_id": names[0], "last_id": names[-1]}
@@ -43,7 +43,7 @@ async def list_models(request: Request) -> Response:
 
 async def get_model(request: Request) -> Response:
     """Return a model by its name or by an alias."""
-    host = server_services(request).host
+    host = server_services(request).model.host
     name = request.path_params["name"]
     host.check_model(name)
     return JSONResponse(_model(host, name))

@@ -35,9 +35,9 @@ API_VERSION: Final = "0.32.0"
 async def chat(request: Request) -> Response:
     """Generate the next message of a conversation, streamed by default."""
     services = services_of(request)
-    engine = services.host.require()
+    engine = services.model.host.require()
     fields = await read_body(request, OllamaChatRequest)
-    check_tagged_model(services.host, fields.model)
+    check_tagged_model(services.model.host, fields.model)
     thinking, how, offer = fields.thinking_mode(engine), engine.chat_format.tools, fields.offer
     shape_of: Callable[..., OllamaChatShape] = OllamaChatShape
     if offer.is_made:
@@ -47,10 +47,10 @@ async def chat(request: Request) -> Response:
         return JSONResponse(shape_of().loaded())
     gate_of(request).check(engine)
     prompt = await whole_prompt(
-        request, engine, services.prompts, fields.turns(), thinking=thinking, opening=fields.opening
+        request, engine, services.model.prompts, fields.turns(), thinking=thinking, opening=fields.opening
     )
     shape = shape_of(lines=prompt.lines)
-    remember = partial(services.prompts.remember, engine, prompt)
+    remember = partial(services.model.prompts.remember, engine, prompt)
     if offer.is_made:
         remember = partial(remember, as_message=partial(offer.as_message, how, only_complete=True))
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
@@ -59,7 +59,7 @@ async def chat(request: Request) -> Response:
 
 async def generate(request: Request) -> Response:
     """Answer one prompt, streamed by default."""
-    host = services_of(request).host
+    host = services_of(request).model.host
     engine = host.require()
     fields = await read_body(request, OllamaGenerateRequest)
     check_tagged_model(host, fields.model)
@@ -88,7 +88,7 @@ async def _prompt(
         text = fields.prompt or ""
         encode = partial(engine.tokenizer.encode_prompt, text)
         return await text_ids(request, engine, encode, len(text), param="prompt"), UNTREATED, None
-    prompts = services_of(request).prompts
+    prompts = services_of(request).model.prompts
     prompt = await whole_prompt(request, engine, prompts, fields.turns(), param="prompt", thinking=thinking)
     return prompt.ids, prompt.lines, partial(prompts.remember, engine, prompt)
 
@@ -109,7 +109,7 @@ async def ps(request: Request) -> Response:
 
 async def show(request: Request) -> Response:
     """Describe a model by its name."""
-    host = server_services(request).host
+    host = server_services(request).model.host
     host.require()
     fields = await read_body(request, OllamaShowRequest)
     check_tagged_model(host, fields.wanted)
@@ -117,7 +117,7 @@ async def show(request: Request) -> Response:
 
 
 async def _card(request: Request) -> ModelCard:
-    host = server_services(request).host
+    host = server_services(request).model.host
     return await asyncio.to_thread(ModelCard, host.require(), host.ready_at)
 
 

@@ -16,7 +16,7 @@ from app.serving.embedding import FEW_TEXTS, NOTHING, embed
 
 async def embed_texts(request: Request) -> Response:
     """Embed one or several texts with the model's final hidden states."""
-    started, host = time.perf_counter(), services_of(request).host
+    started, host = time.perf_counter(), services_of(request).model.host
     engine = host.require()
     fields = await read_body(request, OllamaEmbedRequest)
     check_tagged_model(host, fields.model)
@@ -29,7 +29,7 @@ async def embed_texts(request: Request) -> Response:
 
 async def embed_prompt(request: Request) -> Response:
     """Embed one text, as Ollama's older route."""
-    host = services_of(request).host
+    host = services_of(request).model.host
     engine = host.require()
     fields = await read_body(request, OllamaEmbeddingsRequest)
     check_tagged_model(host, fields.model)

@@ -22,23 +22,23 @@ from app.tenants.gate import gate_of
 async def chat_completions(request: Request) -> Response:
     """Answer a list of messages."""
     services = services_of(request)
-    engine = services.host.require()
+    engine = services.model.host.require()
     fields = await read_body(request, ChatCompletionRequest)
-    services.host.check_model(fields.model)
+    services.model.host.check_model(fields.model)
     thinking, how = fields.thinking_mode(engine), engine.chat_format.tools
     offer = fields.offer
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
     num_answers = fields.num_answers(engine.config.max_answers)
     gate_of(request).check(engine)
     prompt = await whole_prompt(
-        request, engine, services.prompts, fields.turns(), thinking=thinking, opening=fields.opening
+        request, engine, services.model.prompts, fields.turns(), thinking=thinking, opening=fields.opening
     )
     ids = fields.kept(prompt.ids, engine.max_model_len)
-    remember = partial(services.prompts.remember, engine, prompt) if ids is prompt.ids else None
+    remember = partial(services.model.prompts.remember, engine, prompt) if ids is prompt.ids else None
     head = Head.new(
         "chatcmpl",
         model=engine.model_name,
-        fingerprint=services.host.fingerprint,
+        fingerprint=services.model.host.fingerprint,
         include_usage=fields.include_usage,
         num_drawn=num_answers,
         lines=prompt.lines,

@@ -23,7 +23,7 @@ from app.tenants.gate import gate_of
 
 async def completions(request: Request) -> Response:
     """Continue texts or lists of token ids. In a text, the name of a control token stands for that token."""
-    host = services_of(request).host
+    host = services_of(request).model.host
     engine = host.require()
     fields = await read_body(request, CompletionRequest)
     host.check_model(fields.model)

@@ -94,8 +94,8 @@ async def delete_item(request: Request) -> Response:
     conversation_id = request.path_params["id"]
     # An answer and its tool calls are one message, and are removed together.
     message_id = message_id_of_item(request.path_params["item_id"])
-    await services.store.items.remove(conversation_id, message_id, services.erasure.leaving)
-    services.runs.forget_prefixes(services.store.tenant)
+    await services.store.items.remove(conversation_id, message_id, services.model.erasure.leaving)
+    services.records.runs.forget_prefixes(services.store.tenant)
     return JSONResponse(conversation_json(await services.store.conversations.get(conversation_id)))
 
 
@@ -106,7 +106,7 @@ def _new_items(items: list[Item]) -> list[NewItem]:
 
 
 async def _add(services: Services, conversation_id: str, items: list[NewItem]) -> list[dict[str, Any]]:
-    await services.runs.settle()
+    await services.records.runs.settle()
     added = await services.store.items.add(conversation_id, items)
     return [item for message in added for item in items_json(message)]
 

@@ -13,7 +13,7 @@ from app.serving.embedding import FEW_TEXTS, embed
 
 async def embeddings(request: Request) -> Response:
     """Embed texts or lists of token ids with the model's final hidden states."""
-    host = services_of(request).host
+    host = services_of(request).model.host
     engine = host.require()
     fields = await read_body(request, EmbeddingsRequest)
     host.check_model(fields.model)

@@ -17,7 +17,7 @@ async def change_password(request: Request) -> Response:
     """Change the own password, and end the logins in other browsers."""
     fields = await read_body(request, PasswordFields)
     person, session_id = _own_login(request)
-    logins = server_services(request).password_logins
+    logins = server_services(request).access.password_logins
     await logins.change(person, fields.old_password, fields.new_password, session_id)
     return Response(status_code=204)
 
@@ -26,7 +26,7 @@ async def begin_factor(request: Request) -> Response:
     """Draw a second factor, with the own password. Logins require it once it is confirmed."""
     fields = await read_body(request, OwnPassword)
     person, session_id = _own_login(request)
-    factor = await server_services(request).password_logins.begin_factor(person, fields.password, session_id)
+    factor = await server_services(request).access.password_logins.begin_factor(person, fields.password, session_id)
     return JSONResponse(SecondFactor(secret=factor.secret, uri=factor.uri), 201)
 
 
@@ -34,7 +34,7 @@ async def confirm_factor(request: Request) -> Response:
     """Confirm the second factor with a code. The response holds the recovery codes."""
     fields = await read_body(request, CodeFields)
     person, _ = _own_login(request)
-    codes = await server_services(request).password_logins.confirm_factor(person, fields.code)
+    codes = await server_services(request).access.password_logins.confirm_factor(person, fields.code)
     return JSONResponse(RecoveryCodes(codes=codes))
 
 
@@ -42,7 +42,7 @@ async def remove_factor(request: Request) -> Response:
     """Remove the second factor."""
     fields = await read_body(request, OwnPassword)
     person, session_id = _own_login(request)
-    await server_services(request).password_logins.remove_factor(person, fields.password, session_id)
+    await server_services(request).access.password_logins.remove_factor(person, fields.password, session_id)
     return Response(status_code=204)
 
 
@@ -52,7 +52,7 @@ def _own_login(request: Request) -> tuple[Person, str]:
     Raises ForbiddenError for a key, and for people without a password.
     """
     principal = principal_of(request)
-    person = server_services(request).ring.people.by_id[principal.person_id] if principal.person_id else None
+    person = server_services(request).access.ring.people.by_id[principal.person_id] if principal.person_id else None
     if person is None or principal.session_id is None or person.identity.issuer != OWN:
         raise ForbiddenError("Only a person who logged in with a password can do this", code="password_required")
     return person, principal.session_id

@@ -21,7 +21,7 @@ ROOM = 4
 async def measure_prompt(request: Request) -> Response:
     """Count the tokens of the prompt that a message would make at the head of a conversation, or of a new one."""
     services = services_of(request)
-    window = services.host.require().max_model_len
+    window = services.model.host.require().max_model_len
     fields = await read_body(request, UnsentMessage)
     if fields.conversation_id is not None:
         conversation = await services.store.conversations.get(fields.conversation_id)

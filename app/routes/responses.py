@@ -28,24 +28,24 @@ LAST_EVENT_ID: Final = "Last-Event-ID"
 async def create_response(request: Request) -> Response:
     """Generate a response. A stored response can be retrieved, and continued with `previous_response_id`."""
     services = services_of(request)
-    tokenizer = services.host.require().tokenizer
+    tokenizer = services.model.host.require().tokenizer
     fields = await read_body(request, ResponseRequest)
     record, run = await services.responses.create(fields, stop_of(request), ignored_of(request).add)
     if fields.is_stored:
-        rules = services.prompts.rules
-        services.next_prefixes.after(run, fields.instructions, fields.offer.messages, rules)
+        rules = services.model.prompts.rules
+        services.model.next_prefixes.after(run, fields.instructions, fields.offer.messages, rules)
     if fields.stream:
         shown = fields.shows_progress
-        return streamed(services.runs, record, run, tokenizer, is_stored=fields.is_stored, shows_progress=shown)
+        return streamed(services.records.runs, record, run, tokenizer, is_stored=fields.is_stored, shows_progress=shown)
     if fields.background:
         return JSONResponse(response_json(record, run.answer_so_far))
-    return await collect_response(request, services.runs, record, run, tokenizer, is_stored=fields.is_stored)
+    return await collect_response(request, services.records.runs, record, run, tokenizer, is_stored=fields.is_stored)
 
 
 async def count_input_tokens(request: Request) -> Response:
     """Count the tokens of the prompt that a response would have."""
     services = services_of(request)
-    services.host.require()
+    services.model.host.require()
     fields = await read_body(request, InputTokensRequest)
     num_tokens = await services.responses.count(fields, stop_of(request), ignored_of(request).add)
     return JSONResponse({"object": "response.input_tokens", "input_tokens": num_tokens})
@@ -54,14 +54,14 @@ async def count_input_tokens(request: Request) -> Response:
 async def compact_response(request: Request) -> Response:
     """Compact a conversation: return the user's messages, and a sealed summary of the rest, as the next input."""
     services = services_of(request)
-    engine = services.host.require()
+    engine = services.model.host.require()
     fields = await read_body(request, CompactRequest)
     compaction = await services.responses.compaction(fields, stop_of(request), ignored_of(request).add)
     request_id: str = request.state.request_id
     asked = GenerateRequest(prompt_token_ids=compaction.prompt.ids, params=compaction.params(), request_id=request_id)
     [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "input")
     [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, Said())], request_id)
-    services.next_prefixes.ahead(partial(compaction.next_prefix, summary.text), gate_of(request).tenant)
+    services.model.next_prefixes.ahead(partial(compaction.next_prefix, summary.text), gate_of(request).tenant)
     return JSONResponse(compaction.body(summary))
 
 

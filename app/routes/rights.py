@@ -28,7 +28,7 @@ def needs(right: Right, endpoint: Endpoint) -> Endpoint:
 def check_right(request: Request, right: Right) -> None:
     """Raise ForbiddenError unless the caller has a right."""
     tenant = principal_of(request).tenant
-    if right not in server_services(request).ring.people.rights_of(tenant):
+    if right not in server_services(request).access.ring.people.rights_of(tenant):
         raise ForbiddenError(
             f"Your groups do not have the right {right!r} on this server: ask its administrator", code="right_required"
         )

@@ -22,10 +22,10 @@ async def follow_run(request: Request) -> Response:
     services = services_of(request)
     run_id = request.path_params["id"]
     tenant = services.store.tenant
-    run = services.runs.get(run_id, tenant)
+    run = services.records.runs.get(run_id, tenant)
     if run is None:
         answer = await services.store.messages.of_run(run_id)
-        run = await services.runs.find(answer, tenant)
+        run = await services.records.runs.find(answer, tenant)
         # An answer that was in progress a moment ago may have ended at another server.
         run = run or ended_run(await services.store.messages.of_run(run_id), tenant)
     log = run.log

@@ -17,7 +17,7 @@ METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 async def provision(request: Request) -> Response:
     """Serve a request of the provider."""
-    provisioning = server_services(request).provisioning
+    provisioning = server_services(request).access.provisioning
     if provisioning is None:
         raise NotFoundError("This server has no provisioning", code="no_provisioning")
     if not provisioning.plan.admits(request.headers.get("authorization", "")):

@@ -71,7 +71,7 @@ async def shared_chat(request: Request) -> Response:
     share = None
     if services.share_links and len(secret) <= MAX_SECRET:
         share = await services.store.shares.find(digest_of(secret))
-    if share is None or services.ring.people.shuts_out(share.tenant):
+    if share is None or services.access.ring.people.shuts_out(share.tenant):
         return HTMLResponse(gone_page(texts), 404, headers=dict(HEADERS))
     wait = services.shared_pages.seconds_until_view(share, VIEWS_PER_MINUTE)
     if wait > 0:

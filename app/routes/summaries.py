@@ -55,7 +55,7 @@ class SummaryStream:
 async def summarize(request: Request) -> Response:
     """Have the model summarize the beginning of a conversation's current path. Nothing is stored."""
     services = services_of(request)
-    engine = services.host.require()
+    engine = services.model.host.require()
     fields = await read_body(request, SummaryWanted)
     asked = await summary_request(engine, services.store, services.turns, request.path_params["id"], fields.left_out)
     request_id: str = request.state.request_id

@@ -19,15 +19,15 @@ from app.tenants.gate import gate_of
 async def tokenize(request: Request) -> Response:
     """Return the token ids that a prompt or messages would have in a generation request."""
     services = services_of(request)
-    engine = services.host.require()
+    engine = services.model.host.require()
     fields = await read_body(request, TokenizeRequest)
     if fields.model is not None:
-        services.host.check_model(fields.model)
+        services.model.host.check_model(fields.model)
     fields.check()
     gate_of(request).check(engine)
     if fields.messages is not None:
         said = [*fields.offer.messages, *to_messages(fields.messages)]
-        ids = (await whole_prompt(request, engine, services.prompts, said)).ids
+        ids = (await whole_prompt(request, engine, services.model.prompts, said)).ids
     else:
         text, tokenizer = fields.prompt or "", engine.tokenizer
         with_special = fields.add_special_tokens is not False
@@ -39,17 +39,17 @@ async def tokenize(request: Request) -> Response:
 async def detokenize(request: Request) -> Response:
     """Return the text of token ids. Control tokens appear by name."""
     services = services_of(request)
-    engine = services.host.require()
+    engine = services.model.host.require()
     fields = await read_body(request, DetokenizeRequest)
     if fields.model is not None:
-        services.host.check_model(fields.model)
+        services.model.host.check_model(fields.model)
     fields.check(vocab_size=engine.tokenizer.vocab_size, max_tokens=engine.max_model_len)
     return JSONResponse({"prompt": await asyncio.to_thread(engine.tokenizer.describe, fields.tokens)})
 
 
 async def tokenizer_info(request: Request) -> Response:
     """Describe the tokenizer: its class, its special tokens and the chat template."""
-    engine = services_of(request).host.require()
+    engine = services_of(request).model.host.require()
     return JSONResponse(dict(engine.chat_format.tokenizer_info))
 
 

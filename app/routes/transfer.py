@@ -103,7 +103,7 @@ async def import_file(request: Request) -> Response:
         skipped = [one.source for one in given if one.source not in added]
     finally:
         await asyncio.to_thread(_free, given)
-    services.changes.announce(services.store.tenant)
+    services.records.changes.announce(services.store.tenant)
     return LargeJSONResponse(Imported(imported=list(added.values()), skipped=skipped, unreadable=unreadable))
 
 

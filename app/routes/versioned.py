@@ -20,7 +20,7 @@ _TAG = re.compile(r'(?:W/)?"(\d{1,18})"', re.ASCII)
 def changed(request: Request, conversation: Conversation, status: int = 200) -> JSONResponse:
     """Announce a change to the tenant's other pages, and return the conversation with its version as ETag."""
     services = services_of(request)
-    services.changes.announce(services.store.tenant, conversation.id)
+    services.records.changes.announce(services.store.tenant, conversation.id)
     return JSONResponse(conversation_body(conversation), status, version_headers(conversation.version))
 
 

@@ -54,7 +54,7 @@ async def server(issuer: str, tmp_path: Path) -> AsyncIterator[RunningServer[Rep
             redirect_uri=f"{home}login/callback",
             home=home,
         )
-        object.__setattr__(server.services.accounts, "provider", OidcProvider(client))
+        object.__setattr__(server.services.access.accounts, "provider", OidcProvider(client))
         yield server
 
 

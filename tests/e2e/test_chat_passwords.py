@@ -52,7 +52,7 @@ async def log_in(page: Page, name: str, password: str) -> None:
 async def test_password_is_changed_and_second_factor_asked_for(
     browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
-    _, password = await server.services.password_logins.add("ada", admin=False)
+    _, password = await server.services.access.password_logins.add("ada", admin=False)
     ada = ChatPage(await (await browser.new_context(base_url=server.url)).new_page())
     await ada.page.goto("/")
     await expect(ada.page.get_by_label("Name", exact=True)).to_be_focused()
@@ -110,7 +110,7 @@ async def test_password_is_changed_and_second_factor_asked_for(
 async def test_administrator_adds_person_and_resets_password(
     browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
-    _, password = await server.services.password_logins.add("root", admin=True)
+    _, password = await server.services.access.password_logins.add("root", admin=True)
     root, bob = [ChatPage(await (await browser.new_context(base_url=server.url)).new_page()) for _ in range(2)]
     await root.page.goto("/admin")
     await log_in(root.page, "root", password)
@@ -134,7 +134,7 @@ async def test_administrator_adds_person_and_resets_password(
 
 async def test_administrator_finds_person_among_many(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     await add_accounts(server.services.store, 130)
-    _, password = await server.services.password_logins.add("root", admin=True)
+    _, password = await server.services.access.password_logins.add("root", admin=True)
     root = ChatPage(await (await browser.new_context(base_url=server.url)).new_page())
     await root.page.goto("/admin")
     await log_in(root.page, "root", password)

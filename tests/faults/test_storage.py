@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from app.host.engine_host import EngineHost
+from app.open_services import open_services
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.services import Services
@@ -34,7 +35,7 @@ LOCKED_SECONDS = 6.0
 async def serving(folder: Path) -> AsyncIterator[tuple[Services, ReplayEngine]]:
     """Serve the conversations of `folder` with an engine that needs no model."""
     engine, host = ReplayEngine(), EngineHost()
-    services = await Services.open(folder / "conversations.db", host)
+    services = await open_services(folder / "conversations.db", host)
     await engine.start()
     host.ready(engine, "identity")
     yield services, engine
@@ -56,7 +57,7 @@ async def lock_held(services: Services, folder: Path, runs: list[Run], go: Calla
         go()
         await asyncio.gather(*(run.ended.wait() for run in runs))
         await asyncio.sleep(LOCKED_SECONDS)
-    await services.runs.settle()
+    await services.records.runs.settle()
 
 
 async def disk_full(services: Services, _folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
@@ -73,7 +74,7 @@ async def disk_full(services: Services, _folder: Path, runs: list[Run], go: Call
     go()
     await asyncio.gather(*(run.ended.wait() for run in runs))
     await database.apart(lambda connection: limit(connection, 1 << 20))
-    await services.runs.settle()
+    await services.records.runs.settle()
 
 
 async def stopped_while_locked(services: Services, folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
@@ -81,7 +82,7 @@ async def stopped_while_locked(services: Services, folder: Path, runs: list[Run]
     with locked(folder):
         go()
         await asyncio.gather(*(run.ended.wait() for run in runs))
-        await services.host.stop(0)
+        await services.model.host.stop(0)
         await services.close()
 
 
@@ -107,7 +108,7 @@ async def test_database_fault_loses_nothing(tmp_path: Path, name: str, hurt: Bre
         await hurt(services, tmp_path, runs, lambda: engine.allow(None))
     async with serving(tmp_path) as (services, _):
         for run in runs:
-            if (resumed := services.runs.get(run.id, "local")) is not None:
+            if (resumed := services.records.runs.get(run.id, "local")) is not None:
                 await resumed.ended.wait()
         answers = [await services.store.messages.get(run.answer.id) for run in runs]
     lost = sum(answer.status != "complete" for answer in answers)

@@ -22,6 +22,7 @@ from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
 from app.http.request_context import BeginTrace
+from app.open_services import ServicePlan, open_services
 from app.prompts.prefix_rules import STABLE, PrefixRules
 from app.server import http_protocol, make_app
 from app.services import Services
@@ -151,15 +152,17 @@ async def running_server(
     """
     host = EngineHost(aliases=aliases or ModelAliases())
     path = state_dir / "conversations.db"
-    services = await Services.open(
+    services = await open_services(
         path,
         host,
-        auth_policy=auth_policy,
-        prefix_rules=prefix_rules,
-        accounts=accounts,
-        share_links=share_links,
-        deleted_days=deleted_days,
-        token_prices=token_prices,
+        ServicePlan(
+            auth_policy=auth_policy,
+            prefix_rules=prefix_rules,
+            accounts=accounts or Accounts(),
+            share_links=share_links,
+            deleted_days=deleted_days,
+            token_prices=token_prices,
+        ),
     )
     await engine.start()
     if ready:

@@ -57,7 +57,7 @@ async def serving_people(
         scopes: dict[str, Scope] = {"alice": "user", "bob": "user", "root": "admin"}
         keys = {}
         for name, scope in scopes.items():
-            _, keys[name] = await server.services.administration.create_key(name, name, scope)
+            _, keys[name] = await server.services.access.administration.create_key(name, name, scope)
         clients = {name: await stack.enter_async_context(api_client(server.url, key)) for name, key in keys.items()}
         stranger = await stack.enter_async_context(api_client(server.url))
         yield People(server, keys, clients["alice"], clients["bob"], clients["root"], stranger)

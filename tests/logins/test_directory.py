@@ -140,7 +140,7 @@ async def test_made_up_names_do_not_lift_a_delay(page: aiohttp.ClientSession) ->
 async def test_password_of_this_server_comes_first(
     server: RunningServer[ReplayEngine], page: aiohttp.ClientSession
 ) -> None:
-    _, password = await server.services.password_logins.add("root", admin=True)
+    _, password = await server.services.access.password_logins.add("root", admin=True)
     assert (await error_of(await log_in(page, "root"), 401))["code"] == "wrong_password"
     assert (await log_in(page, "root", password)).status == 200
     assert (await read(page, "/api/account"))["password"] == {"is_initial": True, "second_factor": False}
@@ -148,8 +148,8 @@ async def test_password_of_this_server_comes_first(
 
 async def test_disabled_person_cannot_log_in(server: RunningServer[ReplayEngine], page: aiohttp.ClientSession) -> None:
     await log_in(page, "ada")
-    [person] = server.services.ring.people.by_id.values()
-    await server.services.administration.set_disabled(person.id, True)
+    [person] = server.services.access.ring.people.by_id.values()
+    await server.services.access.administration.set_disabled(person.id, True)
     assert (await page.get("/api/account")).status == 401
     assert (await error_of(await log_in(page, "ada"), 403))["code"] == "login_refused"
 
@@ -189,7 +189,7 @@ async def test_silent_directory_delays_nobody_else(tmp_path: Path) -> None:
         ):
             waiting = asyncio.create_task(log_in(page, "ada"))
             with (await asyncio.to_thread(silent.accept))[0]:
-                _, password = await server.services.password_logins.add("root", admin=True)
+                _, password = await server.services.access.password_logins.add("root", admin=True)
                 assert (await log_in(page, "root", password)).status == 200
                 assert not waiting.done()
             error = await error_of(await waiting, 503)

@@ -94,7 +94,7 @@ async def test_person_logs_in(server: RunningServer[ReplayEngine], respond: Resp
         assert await logged_in(page, respond, how) == "/"
         account = await read(page, "/api/account")
         assert (account["name"], account["email"], account["scope"]) == ("Ada", "ada@example.org", "user")
-        [person] = server.services.ring.people.by_id.values()
+        [person] = server.services.access.ring.people.by_id.values()
         assert (person.identity.issuer, person.identity.subject) == ("https://login.example/idp", "ada-1")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.domain.records import Message
 from app.host.engine_host import EngineHost
+from app.open_services import ServicePlan, open_services
 from app.runs.lease_watch import LeaseWatch
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
@@ -26,14 +27,14 @@ class Server:
     def __init__(self, services: Services, engine: ReplayEngine) -> None:
         self.services = services
         self.engine = engine
-        self.lease = services.lease
+        self.lease = services.records.lease
         # Time stands still, so a lease ends only when a test says so.
         self.lease._clock = lambda: 0.0
         self.lease._watch = LeaseWatch()
 
     def ready(self) -> None:
         """Have the engine ready from now on."""
-        self.services.host.ready(self.engine, "identity")
+        self.services.model.host.ready(self.engine, "identity")
 
     async def ask(self, content: str = "one") -> Run:
         conversation = await self.services.store.conversations.create({})
@@ -45,7 +46,7 @@ class Server:
         run = await self.ask(content)
         self.engine.allow(num_tokens)
         await self.engine.until_produced(self.engine.requests[-1], num_tokens)
-        await self.services.runs._save([run])
+        await self.services.records.runs._save([run])
         return run
 
     async def expire(self) -> None:
@@ -56,7 +57,7 @@ class Server:
         return await self.services.store.messages.get(run.answer.id)
 
     def run(self, run_id: str) -> Run:
-        found = self.services.runs.get(run_id, "local")
+        found = self.services.records.runs.get(run_id, "local")
         assert found is not None
         return found
 
@@ -96,16 +97,18 @@ async def server(
         engine.hold()
     if is_ready:
         host.ready(engine, "identity")
-    services = await Services.open(
+    services = await open_services(
         path / name / "conversations.db",
         host,
-        model_titles=model_titles,
-        database_url=url or url_of(path),
-        secret_digest=secret,
+        ServicePlan(
+            model_titles=model_titles,
+            database_url=url or url_of(path),
+            secret_digest=secret,
+        ),
     )
     made = Server(services, engine)
-    assert services.lease._task is not None
-    services.lease._task.cancel()
+    assert services.records.lease._task is not None
+    services.records.lease._task.cancel()
     yield made
     await engine.stop(0)
     await services.close()

@@ -47,7 +47,7 @@ async def test_lost_progress_leaves_no_hole_for_the_next_owner(
     assert (await first.services.store.runs.find(run.id)) is not None
     first.engine.allow(2)
     await first.engine.until_produced(first.engine.requests[0], 5)
-    await first.services.runs._save([run])
+    await first.services.records.runs._save([run])
     await first.expire()
     await second.lease.renew()
     assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
@@ -63,6 +63,6 @@ async def test_take_over_survives_a_crash(first: Server, second: Server, postgre
     await second.lease.renew()
     await first.lease.renew()
     await end_of(run)
-    assert first.services.runs.get(run.id, "local") is None
+    assert first.services.records.runs.get(run.id, "local") is None
     second.engine.allow(None)
     assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER

@@ -23,12 +23,12 @@ async def test_server_that_stops_hands_its_runs_over_at_once(tmp_path: Path, sec
 async def test_leaving_server_hands_over_runs_within_its_lease(first: Server, second: Server) -> None:
     run = await first.asked(3)
     first.lease.leave()
-    await first.services.runs.hand_over([run])
+    await first.services.records.runs.hand_over([run])
     assert b"server_restart" in (await frames_until_end(run))[-1]
     # The notice reaches its sender too, which takes nothing back.
     first.lease.heed(RELEASED)
     await first.lease.renew()
-    assert first.services.runs.get(run.id, "local") is None
+    assert first.services.records.runs.get(run.id, "local") is None
     await second.lease.renew()
     assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
 
@@ -46,7 +46,7 @@ async def test_leaving_server_hands_over_a_few_runs_at_a_time(
     monkeypatch.setattr(store, "release", noted)
     monkeypatch.setattr(departure, "BATCHES", 2)
     first.lease.leave()
-    await departure.hand_over_in_batches(first.services.runs, 0.01)
+    await departure.hand_over_in_batches(first.services.records.runs, 0.01)
     assert batches == [[run.id for run in runs[:2]], [runs[2].id]]
     await second.lease.renew()
     for run in runs:
@@ -57,7 +57,7 @@ async def test_answer_that_ends_in_time_is_not_handed_over(first: Server, monkey
     run = await first.asked(3)
     # The time to hand over never comes.
     monkeypatch.setattr(departure, "SHARE", 0.0)
-    leaving = asyncio.create_task(departure.hand_over_in_batches(first.services.runs, 3600.0))
+    leaving = asyncio.create_task(departure.hand_over_in_batches(first.services.records.runs, 3600.0))
     first.engine.allow(None)
     async with asyncio.timeout(20):
         await leaving
@@ -73,7 +73,7 @@ async def test_refused_hand_over_is_left_to_the_end_of_the_lease(
     monkeypatch.setattr(first.services.store.runs, "release", refuse)
     run = await first.asked(3)
     first.lease.leave()
-    await departure.hand_over_in_batches(first.services.runs, 0.01)
+    await departure.hand_over_in_batches(first.services.records.runs, 0.01)
     assert "a few at a time: away" in caplog.text
     assert first.run(run.id).answer.status == "in_progress"
     await first.expire()

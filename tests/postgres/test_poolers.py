@@ -75,7 +75,7 @@ def pooled(request: pytest.FixtureRequest) -> Iterator[str]:
 async def test_servers_behind_a_pooler_of_sessions_share_chats(pooled: str, tmp_path: Path) -> None:
     async with server(tmp_path, "first", url=pooled) as first, server(tmp_path, "second", url=pooled) as second:
         await first.lease.renew()
-        with second.services.changes.followed("local") as follower:
+        with second.services.records.changes.followed("local") as follower:
             run = await first.ask()
             async with asyncio.timeout(20):
                 assert await follower.wait()

@@ -39,7 +39,7 @@ def listener_of(store: Store) -> Listener:
 
 
 async def copy_at(server: Server, run: Run) -> Run:
-    copy = await server.services.runs.find(await server.stored(run), "local")
+    copy = await server.services.records.runs.find(await server.stored(run), "local")
     assert copy is not None
     return copy
 
@@ -54,7 +54,7 @@ async def test_client_of_another_server_follows_an_answer_live(first: Server, se
     assert b" w0 w1" in await anext(frames)
     first.engine.allow(1)
     await first.engine.until_produced(first.engine.requests[0], 3)
-    await first.services.runs._save([run])
+    await first.services.records.runs._save([run])
     async with asyncio.timeout(20):
         assert b'"text":" w2"' in await anext(frames)
     first.engine.allow(None)
@@ -176,7 +176,7 @@ async def test_cancel_at_the_former_owner_ends_the_run_of_the_next_one(first: Se
 
 async def test_cancel_at_a_server_that_hands_over_stays_with_the_run(first: Server, second: Server) -> None:
     run = await first.asked(3)
-    first.services.runs.hold_followers()
+    first.services.records.runs.hold_followers()
     assert run.abort is not None
     run.abort()
     await end_of(run)
@@ -229,7 +229,7 @@ async def test_deleted_conversation_ends_its_runs_at_all_servers(first: Server, 
 
 async def test_tenant_never_sees_a_copy_of_another_tenants_run(first: Server, second: Server) -> None:
     run = await first.asked(3)
-    shared = second.services.shared_runs
+    shared = second.services.records.shared_runs
     assert await shared.tail(run.id, "alice") is None
     assert await shared.tail(run.id, "local") is not None
     assert await shared.tail(run.id, "alice") is None
@@ -257,7 +257,10 @@ async def test_lost_listening_connection_is_made_again(
 
 async def test_changes_reach_pages_at_other_servers(first: Server, second: Server) -> None:
     await first.lease.renew()
-    with second.services.changes.followed("local") as there, first.services.changes.followed("local") as here:
+    with (
+        second.services.records.changes.followed("local") as there,
+        first.services.records.changes.followed("local") as here,
+    ):
         run = await first.ask()
         await end_of(run)
         seen = dict[str, bool]()
@@ -271,15 +274,15 @@ async def test_changes_reach_pages_at_other_servers(first: Server, second: Serve
 
 async def test_chat_answered_elsewhere_counts_as_being_answered(first: Server, second: Server) -> None:
     run = await first.asked(2)
-    assert await second.services.runs.answering("local") == {run.answer.conversation_id}
-    assert await second.services.runs.answering("alice") == set()
+    assert await second.services.records.runs.answering("local") == {run.answer.conversation_id}
+    assert await second.services.records.runs.answering("alice") == set()
     first.engine.allow(None)
     await end_of(run)
-    assert await second.services.runs.answering("local") == set()
+    assert await second.services.records.runs.answering("local") == set()
 
 
 async def test_missed_notices_have_pages_read_everything(tmp_path: Path, first: Server, second: Server) -> None:
-    with second.services.changes.followed("local") as there:
+    with second.services.records.changes.followed("local") as there:
         end_connections(schema_of(tmp_path))
         async with asyncio.timeout(20):
             await there.wait()
@@ -306,29 +309,29 @@ async def test_secret_of_a_dead_server_is_not_asked_for(
 
 
 async def test_revoked_key_and_new_limit_apply_at_all_servers(first: Server, second: Server) -> None:
-    _, key = await first.services.administration.create_key("alice", "alice", "user")
-    await second.services.ring.read()
-    assert second.services.ring.by_key(key) is not None
+    _, key = await first.services.access.administration.create_key("alice", "alice", "user")
+    await second.services.access.ring.read()
+    assert second.services.access.ring.by_key(key) is not None
     key_id = key.split("-")[2]
-    await first.services.administration.revoke_key(key_id)
-    await first.services.administration.set_limits("alice", TenantLimits(requests_per_minute=3))
+    await first.services.access.administration.revoke_key(key_id)
+    await first.services.access.administration.set_limits("alice", TenantLimits(requests_per_minute=3))
     # As a request does a second later.
-    second.services.ring._read_at -= 1
-    await second.services.ring.refresh()
-    assert second.services.ring.by_key(key) is None
-    assert second.services.ring.limits_of("alice").requests_per_minute == 3
+    second.services.access.ring._read_at -= 1
+    await second.services.access.ring.refresh()
+    assert second.services.access.ring.by_key(key) is None
+    assert second.services.access.ring.limits_of("alice").requests_per_minute == 3
 
 
 async def test_rate_limit_holds_for_all_servers_together(first: Server, second: Server) -> None:
     servers = (first, second)
-    await first.services.administration.set_limits("local", TenantLimits(requests_per_minute=4))
+    await first.services.access.administration.set_limits("local", TenantLimits(requests_per_minute=4))
     for each in servers:
-        await each.services.ring.read()
+        await each.services.access.ring.read()
         await each.lease.renew()
         for _ in range(2):
             await end_of(await each.ask())
     for each in (*servers, first):
-        await each.services.use_keeper.save()
+        await each.services.access.use_keeper.save()
     for each in servers:
         with pytest.raises(LimitReachedError):
             await each.ask()
@@ -352,7 +355,7 @@ async def test_import_of_a_live_server_is_not_discarded(tmp_path: Path, first: S
 
 
 async def test_removed_chat_leaves_the_memory_of_all_servers(first: Server, second: Server) -> None:
-    second.services.shared_deletions.begin()
+    second.services.records.shared_deletions.begin()
     run = await first.ask()
     await end_of(run)
     await first.services.deletions.delete_conversation(run.answer.conversation_id, permanently=True)
@@ -363,7 +366,7 @@ async def test_removed_chat_leaves_the_memory_of_all_servers(first: Server, seco
     assert (there.num_shared, list(there.ends)) == (here.num_shared, list(here.ends))
     assert second.engine.erased_of == ["local"]
     # The server that has erased the blocks does not do so again.
-    await first.services.shared_deletions.catch_up(first.engine)
+    await first.services.records.shared_deletions.catch_up(first.engine)
     assert len(first.engine.erased) == 1
 
 
@@ -374,13 +377,13 @@ async def test_erasure_of_another_server_is_repeated_until_done(
     second.engine.num_unerased = 3
     for tenant in ("local", "alice"):
         await first.services.store.erasures.add(tenant, [Trail([1, 2, 3])])
-    await second.services.shared_deletions.catch_up(second.engine)
+    await second.services.records.shared_deletions.catch_up(second.engine)
     # Notes are dropped after a minute.
     await first.services.store.database.write(lambda connection: connection.execute("DELETE FROM erasure"))
-    second.services.erasure.start()
+    second.services.model.erasure.start()
     await second.engine.until_erased(2)
     assert sorted(second.engine.erased_of) == ["alice", "local"]
-    await second.services.shared_deletions.catch_up(second.engine)
+    await second.services.records.shared_deletions.catch_up(second.engine)
     await until_owed(second, 0)
     assert len(second.engine.erased) == 2
 
@@ -389,10 +392,10 @@ async def test_erased_tokens_stay_in_the_database_for_a_minute(first: Server, se
     store = first.services.store
     await store.erasures.add("local", [Trail([1, 2, 3])])
     await first.lease.renew()
-    await first.services.shared_deletions.catch_up(first.engine)
+    await first.services.records.shared_deletions.catch_up(first.engine)
     assert len(await store.database.read("SELECT * FROM erasure")) == 1
     await store.database.write(lambda connection: connection.execute("UPDATE erasure SET added_at = added_at - 61"))
-    await first.services.shared_deletions.catch_up(first.engine)
+    await first.services.records.shared_deletions.catch_up(first.engine)
     assert await store.database.read("SELECT * FROM erasure") == []
 
 
@@ -408,7 +411,7 @@ async def test_erasure_of_ended_server_is_tried_and_then_succeeded_to(tmp_path: 
     async with server(tmp_path, "third") as ended:
         await ended.services.store.owed_erasures.add([KEY], time.time())
     await first.lease.renew()
-    first.services.erasure.start()
+    first.services.model.erasure.start()
     async with asyncio.timeout(20):
         # Erasures without a trail are no event that a test can wait for.
         while not first.engine.erased_keys:  # noqa: ASYNC110
@@ -416,7 +419,7 @@ async def test_erasure_of_ended_server_is_tried_and_then_succeeded_to(tmp_path: 
     # The tiers of the server that ended may be its own.
     await until_owed(first, 1)
     async with server(tmp_path, "third") as successor:
-        successor.services.erasure.start()
+        successor.services.model.erasure.start()
         await until_owed(first, 0)
         assert successor.engine.erased_keys == [KEY]
     assert first.engine.erased_keys == [KEY]
@@ -426,32 +429,32 @@ async def test_erasure_of_a_live_server_is_its_own(first: Server, second: Server
     await second.services.store.owed_erasures.add([KEY], time.time())
     await first.lease.renew()
     assert first.lease.leads
-    assert await first.services.erasure._make_all(first.engine)
+    assert await first.services.model.erasure._make_all(first.engine)
     assert first.engine.erased_keys == []
 
 
 async def test_deleted_tenant_gets_a_new_salt_at_all_servers(tmp_path: Path, first: Server, second: Server) -> None:
     for number, each in enumerate((first, second, first), 1):
-        await each.services.administration.delete_tenant("alice")
+        await each.services.access.administration.delete_tenant("alice")
         for server_ in (first, second):
-            await server_.services.shared_deletions.catch_up(server_.engine)
+            await server_.services.records.shared_deletions.catch_up(server_.engine)
             assert server_.engine.deletions_of("alice") == number
     async with server(tmp_path, "third") as third:
-        await third.services.shared_deletions.catch_up(third.engine)
+        await third.services.records.shared_deletions.catch_up(third.engine)
         assert third.engine.deletions_of("alice") == 3
 
 
 async def test_deletions_from_the_time_of_one_server_are_shared(first: Server, second: Server) -> None:
-    await first.services.administration.create_key("alice", "alice", "user")
+    await first.services.access.administration.create_key("alice", "alice", "user")
     first.engine.adopt_deletion("alice", 2)
-    await first.services.shared_deletions._publish(first.engine)
-    await second.services.shared_deletions.catch_up(second.engine)
+    await first.services.records.shared_deletions._publish(first.engine)
+    await second.services.records.shared_deletions.catch_up(second.engine)
     assert second.engine.deletions_of("alice") == 2
 
 
 async def test_deleted_tenants_requests_end_at_all_servers(first: Server, second: Server) -> None:
     run = await first.asked(2)
-    await second.services.administration.delete_tenant("local")
-    await first.services.shared_deletions.catch_up(first.engine)
+    await second.services.access.administration.delete_tenant("local")
+    await first.services.records.shared_deletions.catch_up(first.engine)
     await end_of(run)
     assert await first.services.store.database.read("SELECT * FROM conversation") == []

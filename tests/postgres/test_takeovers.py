@@ -19,7 +19,7 @@ from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end
 async def test_run_of_live_server_is_left_alone(first: Server, second: Server) -> None:
     run = await first.asked(3)
     await second.lease.renew()
-    assert second.services.runs.get(run.id, "local") is None
+    assert second.services.records.runs.get(run.id, "local") is None
     first.engine.allow(None)
     assert (await end_of(run)).content == WHOLE_ANSWER
 
@@ -60,7 +60,7 @@ async def test_zombie_writes_nothing_and_sends_its_clients_away(first: Server, s
     await end_of(run)
     assert (await second.stored(run)).status == "in_progress"
     assert b"event: done" not in b"".join([frame async for frame in frames])
-    assert first.services.runs.get(run.id, "local") is None
+    assert first.services.records.runs.get(run.id, "local") is None
     second.engine.allow(None)
     assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
     rows = await second.services.store.database.read("SELECT * FROM run_event")
@@ -75,7 +75,7 @@ async def test_zombie_stops_a_lost_run_at_its_next_renewal(first: Server, second
     await first.lease.renew()
     await end_of(run)
     assert first.engine.finished["abort"] == 1
-    assert first.services.runs.get(run.id, "local") is None
+    assert first.services.records.runs.get(run.id, "local") is None
 
 
 async def test_progress_of_a_former_epoch_is_dropped(first: Server, second: Server) -> None:
@@ -85,7 +85,7 @@ async def test_progress_of_a_former_epoch_is_dropped(first: Server, second: Serv
     await second.lease.renew()
     first.engine.allow(1)
     await first.engine.until_produced(first.engine.requests[0], 4)
-    await first.services.runs._save([run])
+    await first.services.records.runs._save([run])
     [row] = await second.services.store.database.read("SELECT sum(length(token_ids)) AS bytes FROM run_event")
     assert row["bytes"] == 3 * 4
 
@@ -95,7 +95,7 @@ async def test_only_one_of_two_servers_takes_a_run_over(tmp_path: Path, first: S
     await first.expire()
     async with server(tmp_path, "third") as third:
         await asyncio.gather(second.lease.renew(), third.lease.renew())
-        having = [each for each in (second, third) if each.services.runs.get(run.id, "local") is not None]
+        having = [each for each in (second, third) if each.services.records.runs.get(run.id, "local") is not None]
         assert len(having) == 1
         assert (await end_of(having[0].run(run.id))).content == WHOLE_ANSWER
 
@@ -116,7 +116,7 @@ async def test_restarted_server_keeps_its_runs(tmp_path: Path, second: Server) -
         async with server(tmp_path, "third") as again:
             assert (await end_of(again.run(run.id))).content == WHOLE_ANSWER
         await second.lease.renew()
-        assert second.services.runs.get(run.id, "local") is None
+        assert second.services.records.runs.get(run.id, "local") is None
 
 
 async def test_run_that_ends_server_after_server_is_given_up(tmp_path: Path, first: Server) -> None:
@@ -124,10 +124,10 @@ async def test_run_that_ends_server_after_server_is_given_up(tmp_path: Path, fir
     await first.expire()
     for name in ("second", "third"):
         async with server(tmp_path, name, is_held=True) as dying:
-            assert dying.services.runs.get(run.id, "local") is not None
+            assert dying.services.records.runs.get(run.id, "local") is not None
             await dying.expire()
             # The next server finds the row of a server that ended without notice.
-            dying.services.lease._task = None
+            dying.services.records.lease._task = None
     async with server(tmp_path, "last") as last:
         await end_of(last.run(run.id))
         assert last.engine.requests == []
@@ -140,7 +140,7 @@ async def test_server_silent_for_the_length_of_a_lease_is_dead(first: Server, se
     for now in range(int(LEASE_SECONDS)):
         second.lease._clock = partial(float, now)
         await second.lease.renew()
-        assert second.services.runs.get(run.id, "local") is None
+        assert second.services.records.runs.get(run.id, "local") is None
     second.lease._clock = partial(float, LEASE_SECONDS)
     await second.lease.renew()
     assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
@@ -162,7 +162,7 @@ async def test_outage_of_the_database_ends_no_lease(first: Server, second: Serve
     await second.lease.renew()
     second.lease._clock = lambda: 60.0
     await second.lease.renew()
-    assert second.services.runs.get(run.id, "local") is None
+    assert second.services.records.runs.get(run.id, "local") is None
     assert not second.lease.is_alone
 
 
@@ -173,7 +173,7 @@ async def test_loading_server_leaves_runs_to_a_ready_one(tmp_path: Path, first: 
         await loading.lease.renew()
         await first.expire()
         await loading.lease.renew()
-        assert loading.services.runs.get(run.id, "local") is None
+        assert loading.services.records.runs.get(run.id, "local") is None
         await second.lease.renew()
         assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
 
@@ -182,7 +182,7 @@ async def test_loading_server_continues_runs_if_none_is_ready(tmp_path: Path) ->
     async with server(tmp_path, "leaving") as leaving, server(tmp_path, "loading", is_ready=False) as loading:
         run = await leaving.asked(3)
         leaving.lease.leave()
-        await leaving.services.runs.hand_over([run])
+        await leaving.services.records.runs.hand_over([run])
         await leaving.lease.renew()
         await loading.lease.renew()
         assert loading.run(run.id).answer.status == "in_progress"
@@ -195,7 +195,7 @@ async def test_restarted_server_leaves_its_runs_to_a_ready_one(tmp_path: Path, s
     async with server(tmp_path, "killed") as killed:
         run = await killed.asked(3)
         async with server(tmp_path, "killed", is_ready=False) as again:
-            assert again.services.runs.get(run.id, "local") is None
+            assert again.services.records.runs.get(run.id, "local") is None
             await second.lease.renew()
             assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
 
@@ -237,7 +237,7 @@ async def test_run_unknown_to_its_owner_is_resumed(first: Server, monkeypatch: p
         await first.services.turns.ask(conversation.id, NewMessage(content="one"))
     [run_id] = await first.services.store.runs.in_progress()
     await first.lease.renew()
-    assert first.services.runs.get(run_id, "local") is None
+    assert first.services.records.runs.get(run_id, "local") is None
     await first.lease.renew()
     run = first.run(run_id)
     assert (await end_of(run)).content == WHOLE_ANSWER
@@ -292,6 +292,6 @@ async def test_end_lost_by_the_database_is_stored_again(first: Server) -> None:
     await first.lease.renew()
     assert (await first.stored(run)).status == "in_progress"
     await first.lease.renew()
-    await first.services.runs.settle()
+    await first.services.records.runs.settle()
     assert await first.stored(run) == answer
     assert await first.services.store.runs.in_progress() == {}

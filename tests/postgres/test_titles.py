@@ -31,8 +31,8 @@ async def second(tmp_path: Path, first: Server) -> AsyncIterator[Server]:
 
 
 def titles_of(server: Server) -> TitleMaker:
-    assert server.services.titles is not None
-    return server.services.titles
+    assert server.services.model.titles is not None
+    return server.services.model.titles
 
 
 async def due(server: Server) -> list[str]:
@@ -112,7 +112,7 @@ async def test_title_that_ends_server_after_server_is_given_up(tmp_path: Path, f
             assert await due(dying) == [dying.services.store.database.server]
             await dying.expire()
             # The next server finds the row of a server that ended without notice.
-            dying.services.lease._task = None
+            dying.services.records.lease._task = None
     async with server(tmp_path, "last", ReplayEngine(TitleOrWords())) as last:
         assert await title_at(last, run) == QUESTION
         assert await due(last) == []

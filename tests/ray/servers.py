@@ -11,8 +11,8 @@ from app.config.secret import digest_of_secret
 from app.config.settings import load_settings
 from app.host.engine_host import EngineHost
 from app.host.startup import engine_builder
+from app.open_services import ServicePlan, open_services
 from app.server import make_app
-from app.services import Services
 from app.transport.connections import Connections
 from bench.server import EbbServer, ServerSettings
 from engine.fleet.remote_engine import RemoteEngine
@@ -89,15 +89,17 @@ async def _server(
     settings = load_settings({**flags, "state-dir": str(folder)}, environ={})
     settings.make_directories()
     host = EngineHost()
-    services = await Services.open(
+    services = await open_services(
         settings.database,
         host,
-        database_url=settings.database_url,
-        secret_digest=digest_of_secret(settings.secret_file),
-        shares_replicas=True,
+        ServicePlan(
+            database_url=settings.database_url,
+            secret_digest=digest_of_secret(settings.secret_file),
+            shares_replicas=True,
+        ),
     )
     try:
-        build = engine_builder(settings, directory=services.replica_directory)
+        build = engine_builder(settings, directory=services.records.replica_directory)
         engine, identity = await asyncio.to_thread(build, lambda _: None)
         assert isinstance(engine, RemoteEngine)
         try:

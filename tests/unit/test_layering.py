@@ -26,8 +26,8 @@ BELOW = {
 ORDER = {
     "app": """
         version domain logs config host tenants schemas observability storage http prompts accounts transport runs
-        access provisioning serving documents conversations apis load client doctor profile services routes openapi
-        server cli
+        access provisioning serving documents conversations apis load client doctor profile services open_services
+        routes openapi server cli
         """,
     "engine": """
         errors listening_socket upload control_groups device_choice role trail urgency fair_places restart_budget

@@ -17,7 +17,7 @@ async def test_prompt_is_cached_for_its_tenant_until_deletion(shallow_model: Pat
 
         async def cached(tenant: str) -> int:
             """Ask the question with a new key of the tenant, and return the number of cached tokens."""
-            _, key = await server.services.administration.create_key("key", tenant, "admin")
+            _, key = await server.services.access.administration.create_key("key", tenant, "admin")
             async with api_client(server.url, key) as http:
                 answer = await (await http.post("/v1/completions", json=QUESTION)).json()
                 tokens: int = answer["usage"]["prompt_tokens_details"]["cached_tokens"]
@@ -25,7 +25,7 @@ async def test_prompt_is_cached_for_its_tenant_until_deletion(shallow_model: Pat
 
         assert (await cached("alice"), await cached("bob")) == (0, 0)
         assert await cached("alice") >= 64
-        _, key = await server.services.administration.create_key("key", "bob", "admin")
+        _, key = await server.services.access.administration.create_key("key", "bob", "admin")
         async with api_client(server.url, key) as http:
             assert (await http.delete("/api/admin/tenants/alice")).status == 200
         assert await cached("alice") == 0

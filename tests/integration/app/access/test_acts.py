@@ -25,7 +25,7 @@ async def test_every_act_of_an_administrator_is_logged(tmp_path: Path, caplog: p
     accounts = Accounts(rules=GroupRules(admits_own=True), passwords=Passwords(memory_kib=64))
     async with running_server(tmp_path, DrainableEngine(), auth_policy="always", accounts=accounts) as server:
         caplog.set_level(logging.WARNING, "app.routes.acts")
-        key, secret = await server.services.administration.create_key("root", "root", "admin")
+        key, secret = await server.services.access.administration.create_key("root", "root", "admin")
         async with api_client(server.url, secret) as root:
             added = await (await root.post("/api/admin/people", json={"name": "Ada"})).json()
             made = await (await root.post("/api/admin/keys", json={"name": "bot", "scope": "admin"})).json()
@@ -73,7 +73,7 @@ async def test_log_names_who_took_over_former_chats(tmp_path: Path, caplog: pyte
     async with running_server(tmp_path, ReplayEngine()) as server:
         async with api_client(server.url) as anybody:
             await created(anybody)
-        key, secret = await server.services.administration.create_key("root", "root", "admin")
+        key, secret = await server.services.access.administration.create_key("root", "root", "admin")
         async with api_client(server.url, secret) as root:
             await root.post("/api/account/former-chats")
     said = f"1 chats from before the first key were given to the tenant root by the key {key.id}"

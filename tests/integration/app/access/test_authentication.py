@@ -102,7 +102,7 @@ async def things_of_alice(people: People) -> dict[str, str]:
     deleted = await created(alice, title=SECRET)
     assert (await alice.delete(f"/api/conversations/{deleted}")).status == 204
     elsewhere = await said(alice, await created(alice, title=SECRET), SECRET)
-    people.server.services.runs._runs.pop(elsewhere["run_id"])
+    people.server.services.records.runs._runs.pop(elsewhere["run_id"])
     response = await (await alice.post("/v1/responses", json={"model": "fake-1", "input": SECRET})).json()
     preset = await (await alice.post("/api/presets", json={"name": f"{SECRET} {conversation}"})).json()
     folder = await (await alice.post("/api/folders", json={"name": f"{SECRET} {conversation}"})).json()
@@ -177,7 +177,7 @@ async def test_other_tenants_data_is_not_found_and_unchanged(people: People) -> 
         own = await ask(people.alice, call, body, names)
         assert own.status < 300, f"{call}: {own.status} {await own.text()}"
         await own.read()
-        await people.server.services.runs.join()
+        await people.server.services.records.runs.join()
         if call[0] != "GET":
             names = await things_of_alice(people)
     assert {request.tenant for request in engine.requests} == {"alice"}
@@ -299,7 +299,7 @@ async def test_open_routes_need_no_key_and_reveal_little(people: People) -> None
             method, path.replace("{name}", "a.svg").replace("assets", "assets/a.js")
         )
         assert response.status not in (401, 403), path
-    people.server.services.host.suggested_model = "qwen3-4b"
+    people.server.services.model.host.suggested_model = "qwen3-4b"
     for path in ("/health", "/ready"):
         told = await read(people.stranger, path)
         assert {name: value for name, value in told.items() if value is not None} == {"status": "ok"}
@@ -330,8 +330,8 @@ async def test_resumed_run_keeps_its_tenant_after_restart(people: People, tmp_pa
     path = f"/api/conversations/{await created(people.alice)}/messages"
     run_id = (await people.alice.post(path, json={"content": SECRET})).headers["X-Run-Id"]
     await people.engine.until_running(1)
-    await people.server.services.host.stop(0)
-    await people.server.services.runs.join()
+    await people.server.services.model.host.stop(0)
+    await people.server.services.records.runs.join()
     async with serving_people(tmp_path) as later:
         assert (await later.bob.get(f"/api/runs/{run_id}/events")).status == 404
         async with later.alice.get(f"/api/runs/{run_id}/events") as response:

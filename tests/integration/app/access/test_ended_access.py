@@ -52,11 +52,11 @@ Ending = Callable[[People], Awaitable[object]]
 async def revoke_all(people: People) -> None:
     for key in await people.server.services.store.keys.all():
         if key.tenant == "alice":
-            await people.server.services.administration.revoke_key(key.id)
+            await people.server.services.access.administration.revoke_key(key.id)
 
 
 async def delete_tenant(people: People) -> None:
-    await people.server.services.administration.delete_tenant("alice")
+    await people.server.services.access.administration.delete_tenant("alice")
 
 
 ENDINGS: tuple[Ending, ...] = (revoke_all, delete_tenant)
@@ -85,7 +85,7 @@ async def rest_of(response: aiohttp.ClientResponse) -> str:
 
 async def phone_of(people: People) -> tuple[str, dict[str, str]]:
     """Make a key of alice. Returns its id and the header that presents it."""
-    key, secret = await people.server.services.administration.create_key("phone", "alice", "user")
+    key, secret = await people.server.services.access.administration.create_key("phone", "alice", "user")
     return key.id, {"Authorization": f"Bearer {secret}"}
 
 
@@ -98,7 +98,7 @@ async def test_every_stream_of_a_revoked_key_ends(
     key_id, phone = await phone_of(people)
     response = await people.stranger.request(method, path, json=body, headers=phone)
     await begun(response, b"opened" if body is None else b"w0")
-    await people.server.services.administration.revoke_key(key_id)
+    await people.server.services.access.administration.revoke_key(key_id)
     rest = await rest_of(response)
     assert words in rest
     assert "w3" not in rest
@@ -118,7 +118,7 @@ async def test_chat_of_a_revoked_key_is_answered_to_the_end(people: People) -> N
     followed = await people.stranger.get(run, headers=phone)
     own = await people.alice.get(run)
     await begun(followed, b"snapshot")
-    await people.server.services.administration.revoke_key(key_id)
+    await people.server.services.access.administration.revoke_key(key_id)
     assert "done" not in await rest_of(asked) + await rest_of(followed)
     people.engine.allow(None)
     await begun(own, b"event: done")
@@ -130,7 +130,7 @@ async def test_whole_answer_of_a_revoked_key_is_refused(people: People, path: st
     key_id, phone = await phone_of(people)
     asked = asyncio.ensure_future(people.stranger.post(path, json=body, headers=phone))
     await people.engine.until_running(body.get("n", 1))
-    await people.server.services.administration.revoke_key(key_id)
+    await people.server.services.access.administration.revoke_key(key_id)
     response = await asked
     assert response.status == 401
     assert "API key" in await response.text()
@@ -163,7 +163,7 @@ async def test_followed_response_of_a_revoked_key_ends(people: People) -> None:
     response_id = (await (await people.alice.post("/v1/responses", json=body)).json())["id"]
     followed = await people.stranger.get(f"/v1/responses/{response_id}?stream=true", headers=phone)
     await begun(followed, b"w0")
-    await people.server.services.administration.revoke_key(key_id)
+    await people.server.services.access.administration.revoke_key(key_id)
     assert "invalid_api_key" in await rest_of(followed)
     people.engine.allow(None)
     own = await people.alice.get(f"/v1/responses/{response_id}?stream=true")
@@ -171,10 +171,10 @@ async def test_followed_response_of_a_revoked_key_ends(people: People) -> None:
 
 
 async def test_live_figures_end_with_the_administrators_key(people: People) -> None:
-    made, secret = await people.server.services.administration.create_key("watch", "root", "admin")
+    made, secret = await people.server.services.access.administration.create_key("watch", "root", "admin")
     live = await people.stranger.get("/api/live", headers={"Authorization": f"Bearer {secret}"})
     await begun(live, b"data:")
-    await people.server.services.administration.revoke_key(made.id)
+    await people.server.services.access.administration.revoke_key(made.id)
     async with asyncio.timeout(20):
         await live.read()
 
@@ -185,7 +185,7 @@ async def test_body_that_is_still_sent_is_refused(people: People) -> None:
 
     async def pieces() -> AsyncIterator[bytes]:
         yield b'{"title": "'
-        await people.server.services.administration.revoke_key(key_id)
+        await people.server.services.access.administration.revoke_key(key_id)
         await go.wait()
         yield b'later"}'
 
@@ -225,7 +225,7 @@ async def test_stream_of_a_person_ends_with_the_login(
         api_client(server.url) as page,
         api_client(server.url) as phone,
     ):
-        _, password = await server.services.password_logins.add("ada", admin=False)
+        _, password = await server.services.access.password_logins.add("ada", admin=False)
         for client in (page, phone):
             assert (await client.post("/api/login/password", json={"name": "ada", "password": password})).status == 200
         pages = await page.get("/api/events")
@@ -239,7 +239,7 @@ async def test_stream_of_a_person_ends_with_the_login(
 
 
 async def test_request_that_ends_its_own_access_is_answered(people: People) -> None:
-    key, secret = await people.server.services.administration.create_key("second", "root", "admin")
+    key, secret = await people.server.services.access.administration.create_key("second", "root", "admin")
     path = f"/api/admin/keys/{key.id}"
     answer = await people.stranger.delete(path, headers={"Authorization": f"Bearer {secret}"})
     assert answer.status == 204

@@ -34,7 +34,7 @@ async def test_first_admin_key_takes_over_chats_from_before(tmp_path: Path) -> N
                 assert (await anybody.post(path, json={"name": "Tides", "text": "High water"})).status == 201
         limits = server.services.store.limits
         [before] = (await limits.stored_bytes()).values()
-        administration = server.services.administration
+        administration = server.services.access.administration
         _, user = await administration.create_key("alice", "alice", "user")
         _, first = await administration.create_key("root", "root", "admin")
         _, second = await administration.create_key("other", "other", "admin")

@@ -266,10 +266,10 @@ async def test_provider_that_is_down_leaves_keys_working(site: Site) -> None:
             home="",
         )
     )
-    object.__setattr__(site.server.services.accounts, "provider", away)
+    object.__setattr__(site.server.services.access.accounts, "provider", away)
     response = await site.page.post("/api/login/start", json={})
     error = await error_of(response, 503)
     assert error["code"] == "login_provider_unavailable"
     assert "Log in with a key" in error["message"]
-    _, key = await site.server.services.administration.create_key("alice", "alice", "user")
+    _, key = await site.server.services.access.administration.create_key("alice", "alice", "user")
     assert (await site.page.get("/api/conversations", headers={"X-Api-Key": key})).status == 200

@@ -110,7 +110,7 @@ async def test_login_survives_a_restart_and_ends_with_its_key(people: People, tm
     async with running_server(tmp_path, ReplayEngine()) as again, api_client(again.url) as page:
         assert (await page.get("/api/conversations", headers=sent)).status == 200
         key_id = (await (await page.get("/api/login", headers=sent)).json())["principal"]["key_id"]
-        await again.services.administration.revoke_key(key_id)
+        await again.services.access.administration.revoke_key(key_id)
         assert (await page.get("/api/conversations", headers=sent)).status == 401
 
 
@@ -144,7 +144,7 @@ async def test_server_without_keys_needs_no_login(http: aiohttp.ClientSession) -
 async def test_no_log_holds_a_key(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with running_server(tmp_path, ReplayEngine(), log_messages=True) as server, api_client(server.url) as http:
-        _, key = await server.services.administration.create_key("alice", "alice", "user")
+        _, key = await server.services.access.administration.create_key("alice", "alice", "user")
         cookie = await logged_in(http, key)
         await http.post("/api/conversations", json={"title": "told"})
         secrets = ("grey gulls", "brown gulls", "black gulls")

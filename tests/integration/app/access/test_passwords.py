@@ -41,7 +41,7 @@ async def page(server: RunningServer[ReplayEngine]) -> AsyncIterator[aiohttp.Cli
 
 async def person(server: RunningServer[ReplayEngine], name: str, *, admin: bool = False) -> str:
     """Create a person and return the initial password."""
-    return (await server.services.password_logins.add(name, admin=admin))[1]
+    return (await server.services.access.password_logins.add(name, admin=admin))[1]
 
 
 async def log_in(page: aiohttp.ClientSession, name: str, password: str, code: str = "") -> aiohttp.ClientResponse:
@@ -78,7 +78,7 @@ async def test_administrator_makes_no_key_to_a_persons_chats(
     await log_in(page, "ada", await person(server, "ada"))
     tenant = (await read(page, "/api/account"))["tenant"]
     person_id = (await server.services.store.people.all())[0].id
-    _, key = await server.services.administration.create_key("root", "root", "admin")
+    _, key = await server.services.access.administration.create_key("root", "root", "admin")
     async with api_client(server.url, key) as root:
         for disabled in (False, True):
             assert (await root.patch(f"/api/admin/people/{person_id}", json={"disabled": disabled})).status == 200
@@ -100,7 +100,7 @@ async def test_reset_password_is_logged_with_its_administrator(
 ) -> None:
     await person(server, "ada")
     person_id = (await server.services.store.people.all())[0].id
-    made, key = await server.services.administration.create_key("root", "root", "admin")
+    made, key = await server.services.access.administration.create_key("root", "root", "admin")
     async with api_client(server.url, key) as root:
         assert (await root.post(f"/api/admin/people/{person_id}/password")).status == 200
     [line] = [each.getMessage() for each in caplog.records if "password" in each.getMessage()]

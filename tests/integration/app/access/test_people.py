@@ -251,7 +251,7 @@ async def test_header_is_ignored_where_no_proxy_is_set(tmp_path: Path) -> None:
 
 
 async def test_key_works_through_the_proxy_without_the_person(proxied: RunningServer[ReplayEngine]) -> None:
-    _, key = await proxied.services.administration.create_key("alice", "alice", "user")
+    _, key = await proxied.services.access.administration.create_key("alice", "alice", "user")
     async with api_client(proxied.url, key) as client:
         account = await (await client.get("/api/account", headers=ADA)).json()
         assert (account["tenant"], account["is_person"]) == ("alice", False)

@@ -152,8 +152,8 @@ async def test_deactivation_ends_logins_and_keys_at_once(
     ada = await user(scim, "ada")
     await group(scim, "staff", ada)
     key = (await (await page.post("/api/account/keys", json={"name": "laptop"}, headers=ADA)).json())["key"]
-    person = server.services.ring.people.by_id[ada["id"]]
-    secret = await server.services.ring.begin_session(person, "Firefox", 60.0)
+    person = server.services.access.ring.people.by_id[ada["id"]]
+    secret = await server.services.access.ring.begin_session(person, "Firefox", 60.0)
     async with api_client(server.url, key) as client, api_client(server.url) as browser:
         cookie = {"Cookie": f"ebb_login={secret}"}
         assert (await client.get("/api/conversations")).status == 200
@@ -176,7 +176,7 @@ async def test_person_disabled_by_an_administrator_stays_disabled(
 ) -> None:
     ada = await user(scim, "ada")
     await group(scim, "staff", ada)
-    await server.services.administration.set_disabled(ada["id"], True)
+    await server.services.access.administration.set_disabled(ada["id"], True)
     body = {"schemas": [USER], "userName": "ada", "displayName": "Ada L.", "active": True}
     assert (await sent(scim, "PUT", f"Users/{ada['id']}", body))["displayName"] == "Ada L."
     assert (await page.get("/api/account", headers=ADA)).status == 403
@@ -243,7 +243,7 @@ async def test_conflicts_and_wrong_members_are_refused(scim: aiohttp.ClientSessi
 
 
 async def test_requests_without_the_token_are_refused(server: RunningServer[ReplayEngine]) -> None:
-    _, key = await server.services.administration.create_key("root", "root", "admin")
+    _, key = await server.services.access.administration.create_key("root", "root", "admin")
     for token in ("", "wrong", TOKEN[:-1], key):
         async with provider(server.url, token) as stranger:
             for method, path in (("GET", "Users"), ("POST", "Users"), ("GET", "ServiceProviderConfig"), ("GET", "x")):

@@ -38,7 +38,7 @@ async def test_keyless_server_refuses_proxied_requests(http: aiohttp.ClientSessi
 
 async def test_first_key_lifts_refusal_of_proxied_requests(tmp_path: Path) -> None:
     async with running_server(tmp_path, ReplayEngine()) as server, api_client(server.url) as http:
-        _, key = await server.services.administration.create_key("alice", "alice", "user")
+        _, key = await server.services.access.administration.create_key("alice", "alice", "user")
         for headers in FORWARDED:
             assert (await http.get("/api/conversations", headers=headers)).status == 401
             with_key = headers | {"Authorization": f"Bearer {key}"}
@@ -68,7 +68,7 @@ async def test_refusal_of_proxied_requests_is_logged_once(
 async def test_public_url_admits_host_forwarded_by_proxy(tmp_path: Path) -> None:
     proxied = {"Host": "ebb.example", "X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https"}
     async with running_server(tmp_path, ReplayEngine(), public_url=PUBLIC) as server, api_client(server.url) as http:
-        _, key = await server.services.administration.create_key("alice", "alice", "user")
+        _, key = await server.services.access.administration.create_key("alice", "alice", "user")
         page = proxied | {"Origin": PUBLIC, "Sec-Fetch-Site": "same-origin"}
         login = await http.post("/api/login", json={"key": key}, headers=page)
         assert (login.status, login.cookies[COOKIE]["secure"]) == (200, True)
@@ -92,7 +92,7 @@ async def test_login_under_public_https_name_sets_secure_cookie(tmp_path: Path) 
         ) as server,
         api_client(server.url) as http,
     ):
-        _, key = await server.services.administration.create_key("alice", "alice", "user")
+        _, key = await server.services.access.administration.create_key("alice", "alice", "user")
         for host, secure in (("ebb.example", True), ("192.0.2.7:8000", "")):
             login = await http.post("/api/login", json={"key": key}, headers={"Host": host})
             assert login.cookies[COOKIE]["secure"] == secure, host

@@ -143,7 +143,7 @@ async def test_key_has_the_rights_of_its_person(
 
 
 async def test_key_of_no_person_has_all_rights(server: RunningServer[ReplayEngine]) -> None:
-    _, key = await server.services.administration.create_key("robot", "robot", "user")
+    _, key = await server.services.access.administration.create_key("robot", "robot", "user")
     async with api_client(server.url, key) as client:
         assert (await client.get("/api/export")).status == 200
         assert (await read(client, "/api/login"))["principal"]["rights"] == list(RIGHTS)

@@ -249,7 +249,7 @@ async def test_comment_in_a_signed_name_does_not_shorten_it(
 
     # Comments are not signed, so the answer is valid, with the whole name.
     assert await brought(server, page, changed(root, split)) == "/"
-    [person] = server.services.ring.people.by_id.values()
+    [person] = server.services.access.ring.people.by_id.values()
     assert person.identity.subject == "root-1.evil.example"
 
 
@@ -277,7 +277,7 @@ async def test_answer_works_once_and_in_one_browser(
 async def test_kept_answer_ends_with_its_first_use(
     server: RunningServer[ReplayEngine], page: aiohttp.ClientSession, keys: SamlKeys
 ) -> None:
-    logins = server.services.saml_logins
+    logins = server.services.access.saml_logins
     assert logins is not None
     answer = await begun(page)
     parameters = await logins.receive(posted(response(answer, keys))["SAMLResponse"], Place("browser"))

@@ -13,7 +13,7 @@ async def test_browser_gets_the_page_and_clients_get_json(tmp_path: Path) -> Non
     (tmp_path / "static").mkdir()
     (tmp_path / "static" / "index.html").write_text("<!doctype html><title>Ebb</title>")
     async with running_server(tmp_path, ReplayEngine(), auth_policy="always") as server, api_client(server.url) as http:
-        _, key = await server.services.administration.create_key("alice", "alice", "user")
+        _, key = await server.services.access.administration.create_key("alice", "alice", "user")
         for path in ("/nowhere", "/nowhere/at/all", "/nowhere.php", "/tokenizer_info"):
             page = await http.get(path, headers=BROWSER)
             assert (page.status, page.content_type) == (404, "text/html"), path

@@ -147,7 +147,7 @@ async def test_response_that_continues_another_hits(openai: AsyncOpenAI) -> None
 async def test_compaction_is_told_as_the_cause(openai: AsyncOpenAI, api: Api) -> None:
     first = await openai.responses.create(model="fake-1", input=turns(LONG, "Yes.", SECOND))
     compacted = await openai.responses.compact(model="fake-1", previous_response_id=first.id)
-    await api.services.next_prefixes.join()
+    await api.services.model.next_prefixes.join()
     # The package has no type for the user's messages among the items, as it warns.
     window = json.loads(compacted.to_json(warnings=False))["output"]
     told = await compared(openai, first.id, input=[*window, *turns("Go on.")])

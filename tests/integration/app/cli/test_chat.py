@@ -235,14 +235,14 @@ async def test_command_waits_for_a_starting_server(tmp_path: Path) -> None:
         terminal = Terminal.chat_with(server.url)
         try:
             await terminal.shows("The server is starting: ")
-            server.services.host.ready(server.engine, "identity")
+            server.services.model.host.ready(server.engine, "identity")
             await terminal.shows("fake-1 at ")
         finally:
             terminal.close()
 
 
 async def test_server_with_keys_requires_the_api_key_flag(api: RunningServer[ReplayEngine], tmp_path: Path) -> None:
-    _, key = await api.services.administration.create_key("alice", "alice", "user")
+    _, key = await api.services.access.administration.create_key("alice", "alice", "user")
     (tmp_path / "key").write_text(f"{key}\n")
     refused = Terminal.chat_with(api.url)
     welcome = Terminal.chat_with(api.url, "--api-key", f"@{tmp_path / 'key'}")

@@ -18,12 +18,12 @@ async def test_title_leaves_the_kv_of_the_next_turn_unchanged(shallow_model: Pat
     engine = await asyncio.to_thread(build_engine, config, print)
     async with running_server(tmp_path, engine) as server, api_client(server.url) as http:
         services = server.services
-        titles = TitleMaker(services.host, services.store, services.turns, poll_seconds=0.001)
+        titles = TitleMaker(services.model.host, services.store, services.turns, poll_seconds=0.001)
         conversation = await created(http, params=CALM)
         first = await said(http, conversation, "What is a tide, and what has the moon to do with it?")
         await settled(engine)
         before = engine.stats()
-        run = services.runs.get(first["run_id"], "local")
+        run = services.records.runs.get(first["run_id"], "local")
         assert run is not None
         titles.after(run)
         await titles.join()

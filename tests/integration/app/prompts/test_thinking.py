@@ -150,9 +150,9 @@ async def test_precomputed_prefix_is_reused_and_erased_with_chat(api: Api) -> No
     async with api_client(api.url) as http:
         conversation = await created(http, system_prompt=SYSTEM)
         first = await said(http, conversation, "Hi")
-        await services.next_prefixes.join()
+        await services.model.next_prefixes.join()
         second = await said(http, conversation, "you are")
-        await services.next_prefixes.join()
+        await services.model.next_prefixes.join()
         kv, prompt = second["usage"]["kv"], second["usage"]["prompt_tokens"]
         question = prompt - first["usage"]["prompt_tokens"]
         assert second["reasoning"] == THOUGHT
@@ -175,7 +175,7 @@ async def test_prefix_of_next_response_follows_the_prefix_rules(api: Api) -> Non
             previous = response.id
             assert response.usage is not None
             usages.append(response.usage)
-            await api.services.next_prefixes.join()
+            await api.services.model.next_prefixes.join()
     first, second = usages
     question = second.input_tokens - first.input_tokens
     assert second.input_tokens - second.input_tokens_details.cached_tokens < question
@@ -191,7 +191,7 @@ async def test_prompt_without_all_messages_is_not_prefilled(api: Api) -> None:
     async with AsyncOpenAI(base_url=f"{api.url}/v1", api_key="none", max_retries=0) as client:
         response = await client.responses.create(model="smollm2", input=history, truncation="auto")
     assert response.output_text == ANSWER
-    await api.services.next_prefixes.join()
+    await api.services.model.next_prefixes.join()
     [[kept]] = await api.services.store.database.read("SELECT count(*) FROM next_prefix", tenant=LOCAL)
     assert kept == 0
 
@@ -219,19 +219,21 @@ async def test_prefix_computed_during_deletion_is_erased_too(api: Api) -> None:
     class Deleting(NextPrefixStore):
         async def keep(self, message_id: str, token_ids: bytes) -> bool:
             kept = await super().keep(message_id, token_ids)
-            services.erasure.begin(await services.store.deletions.remove_conversation(conversation), LOCAL)
-            await asyncio.gather(*services.erasure._tasks)
+            services.model.erasure.begin(await services.store.deletions.remove_conversation(conversation), LOCAL)
+            await asyncio.gather(*services.model.erasure._tasks)
             return kept
 
     async with api_client(api.url) as http:
         conversation = await created(http, system_prompt=SYSTEM)
         answer = await said(http, conversation, "Hi")
-        await services.next_prefixes.stop()
-        run = services.runs.get(answer["run_id"], LOCAL)
+        await services.model.next_prefixes.stop()
+        run = services.records.runs.get(answer["run_id"], LOCAL)
         assert run is not None
         store = replace(services.store, next_prefixes=Deleting(services.store.database))
-        ahead = NextPromptPrefill(services.host, store, services.turns, services.erasure, poll_seconds=0.001)
+        ahead = NextPromptPrefill(
+            services.model.host, store, services.turns, services.model.erasure, poll_seconds=0.001
+        )
         ahead.after(run)
         await ahead.join()
-        await asyncio.gather(*services.erasure._tasks)
+        await asyncio.gather(*services.model.erasure._tasks)
         await asyncio.to_thread(until, lambda: api.engine.stats().blocks_cached == 0)

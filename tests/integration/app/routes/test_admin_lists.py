@@ -20,7 +20,7 @@ ELODIE = Identity("https://login.example", "e1", "Élodie Größe", "elodie@exam
 async def people(tmp_path: Path) -> AsyncIterator[People]:
     async with serving_people(tmp_path) as found:
         await add_accounts(found.server.services.store, 12)
-        await found.server.services.ring.read()
+        await found.server.services.access.ring.read()
         yield found
 
 
@@ -49,9 +49,9 @@ async def test_pages_hold_every_row_once(people: People, kind: str, field: str, 
 
 async def test_search_ignores_case_in_every_language(people: People) -> None:
     services = people.server.services
-    elodie = await services.ring.meet(ELODIE)
-    await services.ring.meet(replace(ELODIE, subject="e2", name="Otto", email="otto@example.org"))
-    await services.administration.set_limits(elodie.tenant, TenantLimits())
+    elodie = await services.access.ring.meet(ELODIE)
+    await services.access.ring.meet(replace(ELODIE, subject="e2", name="Otto", email="otto@example.org"))
+    await services.access.administration.set_limits(elodie.tenant, TenantLimits())
     for query in ("élodie", "GRÖSSE", "ELODIE@", elodie.tenant[-8:].upper()):
         found = await read(people.root, f"/api/admin/people?q={query}")
         assert [person["name"] for person in found["data"]] == [ELODIE.name], query

@@ -296,7 +296,7 @@ async def test_server_stop_sends_restart_event_and_retry_after(tmp_path: Path) -
         server.engine.hold()
         stream = events(await posted(http, conversation["id"], content="hi"))
         await take(stream, 1)
-        await server.services.host.stop(0)
+        await server.services.model.host.stop(0)
         assert [event.kind async for event in stream] == ["server_restart"]
         refused = await http.post(f"/api/conversations/{conversation['id']}/messages", json={"content": "x"})
         assert refused.status == 503

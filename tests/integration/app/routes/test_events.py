@@ -95,7 +95,7 @@ async def test_changes_of_other_tenants_and_of_api_calls_are_unseen(people: Peop
 
 
 async def test_stream_ends_with_its_key_and_with_the_server(people: People) -> None:
-    administration = people.server.services.administration
+    administration = people.server.services.access.administration
     key, secret = await administration.create_key("phone", "alice", "user")
     response = await people.stranger.get("/api/events", headers={"X-Api-Key": secret})
     other = await people.bob.get("/api/events")
@@ -105,7 +105,7 @@ async def test_stream_ends_with_its_key_and_with_the_server(people: People) -> N
     await created(people.alice)
     async with asyncio.timeout(20):
         assert [event.kind async for event in stream] == []
-        people.server.services.changes.stop()
+        people.server.services.records.changes.stop()
         assert [event.kind async for event in remaining] == ["opened", "server_restart"]
 
 

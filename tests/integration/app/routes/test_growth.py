@@ -312,7 +312,7 @@ async def filled(people: People, count: int) -> dict[str, Any]:
     people.engine.allow(None)
     await add_accounts(services.store, count)
     groups = await provision_accounts(services.store, count)
-    await services.ring.read()
+    await services.access.ring.read()
     await add_chats(services.store.of("bob"), count)
     alice = services.store.of("alice")
     made = await add_chats(alice, count)

@@ -122,7 +122,7 @@ async def test_long_prompt_is_not_tokenized_once_its_client_has_left(
     monkeypatch.setattr(ByteTokenizer, "encode", encoded)
     monkeypatch.setattr(TenantGate, "long_text", asked)
     monkeypatch.setattr(HttpProtocol, "connection_lost", lost)
-    gate = api.services.gates.of("local")
+    gate = api.services.access.gates.of("local")
     body = json.dumps({"model": "fake-1"} | PROMPTS[path]).encode()
     async with asyncio.timeout(20), api_client(api.url) as client:
         async with long_text(gate, LONG_TEXT):

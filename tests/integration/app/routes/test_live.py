@@ -57,7 +57,7 @@ async def test_head_request_ends_without_following(
 
 async def test_stream_ends_on_key_revocation_and_on_server_stop(tmp_path: Path) -> None:
     async with serving_people(tmp_path) as people, asyncio.timeout(20):
-        administration = people.server.services.administration
+        administration = people.server.services.access.administration
         made, key = await administration.create_key("ops", "ops", "admin")
         ops = {"Authorization": f"Bearer {key}"}
         watched = await people.stranger.get("/api/live", headers=ops)

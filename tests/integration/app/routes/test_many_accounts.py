@@ -31,7 +31,7 @@ Step = Callable[[People, int], Awaitable[object]]
 
 async def ask(people: People, number: int) -> None:
     # As a request does a second later.
-    people.server.services.ring._read_at -= 1
+    people.server.services.access.ring._read_at -= 1
     await people.alice.get("/api/account")
 
 
@@ -41,7 +41,7 @@ async def log_in(people: People, number: int) -> None:
 
 
 async def log_person_in(people: People, number: int) -> None:
-    ring = people.server.services.ring
+    ring = people.server.services.access.ring
     await ring.begin_session(ring.people.by_id[f"{number % FEW:016x}"], "Firefox", 3600.0)
 
 
@@ -67,7 +67,7 @@ async def serving_accounts(folder: Path, count: int) -> AsyncIterator[People]:
     """Serve `count` people from a database of their own."""
     async with serving_people(folder) as people:
         await add_accounts(people.server.services.store, count)
-        await people.server.services.ring.read()
+        await people.server.services.access.ring.read()
         yield people
 
 

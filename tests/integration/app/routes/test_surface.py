@@ -83,7 +83,7 @@ async def test_starting_server_reports_progress_and_refuses_work(tmp_path: Path)
         running_server(tmp_path, ReplayEngine(), ready=False) as server,
         api_client(server.url) as http,
     ):
-        server.services.host.report("Loading the model")
+        server.services.model.host.report("Loading the model")
         health = await http.get("/health")
         assert health.status == 200
         body = await health.json()

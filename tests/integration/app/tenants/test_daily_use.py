@@ -34,7 +34,7 @@ async def test_use_is_counted_over_a_restart(tmp_path: Path) -> None:
     async with serving_people(tmp_path) as first:
         assert (await first.alice.post("/v1/completions", json=COMPLETION)).status == 200
         assert (await used(first.root))["alice"] == (1, 15)
-        await first.server.services.daily_use.save()
+        await first.server.services.access.daily_use.save()
         assert (await first.alice.post("/v1/completions", json=COMPLETION)).status == 200
         assert (await used(first.root))["alice"] == (2, 30)
         key = first.keys["root"]
@@ -46,7 +46,7 @@ async def test_use_is_counted_over_a_restart(tmp_path: Path) -> None:
 async def test_use_is_summed_over_the_days_asked_for(people: People) -> None:
     store = people.server.services.store.daily_use
     assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
-    await people.server.services.daily_use.save()
+    await people.server.services.access.daily_use.save()
     [today] = [row["day"] for row in await store._database.read("SELECT day FROM daily_use")]
     await store.add({("alice", "2001-01-01"): Use(5, 7)}, oldest="2001-01-01")
     assert await store.since("2001-01-01") == {"alice": Use(6, 22)}
@@ -60,12 +60,12 @@ async def test_use_goes_with_its_tenant(people: People) -> None:
     services = people.server.services
     for _ in range(2):
         assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
-        await services.daily_use.save()
+        await services.access.daily_use.save()
     assert (await people.alice.post("/v1/completions", json=COMPLETION)).status == 200
     assert (await people.bob.post("/v1/completions", json=COMPLETION)).status == 200
-    await services.ring.read()
+    await services.access.ring.read()
     assert (await people.root.delete("/api/admin/tenants/alice")).status == 200
-    await services.daily_use.save()
+    await services.access.daily_use.save()
     assert await services.store.daily_use.since("2001-01-01") == {"bob": Use(1, 15)}
     assert "alice" not in await used(people.root)
     [bobs] = [key for key in await services.store.keys.all() if key.tenant == "bob"]
@@ -77,7 +77,7 @@ async def test_use_that_cannot_be_stored_is_stored_later(
     people: People, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     services = people.server.services
-    keeper = DailyUse(services.gates, services.store.daily_use)
+    keeper = DailyUse(services.access.gates, services.store.daily_use)
 
     async def refuse(*_: object, **__: object) -> None:
         raise DatabaseError("database or disk is full")

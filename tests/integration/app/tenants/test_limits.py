@@ -99,7 +99,7 @@ async def test_use_is_stored_while_the_server_runs(people: People, tmp_path: Pat
         writes += 1
         return await add(added)
 
-    keeper = UseKeeper(services.gates, SimpleNamespace(add=counted))  # type: ignore[arg-type]
+    keeper = UseKeeper(services.access.gates, SimpleNamespace(add=counted))  # type: ignore[arg-type]
     await keeper.save()
     await keeper.save()
     stored = await services.store.owed_use.all()
@@ -230,9 +230,9 @@ async def test_deleting_a_tenant_removes_only_its_own_data(people: People) -> No
     assert (deleted.status, await deleted.json()) == (200, {"keys": 1, "conversations": 2})
     assert people.engine.deleted_tenants == ["alice"]
     assert people.engine.running == 1
-    assert people.server.services.runs.get(going_on.headers["X-Run-Id"], "bob") is not None
+    assert people.server.services.records.runs.get(going_on.headers["X-Run-Id"], "bob") is not None
     assert (await people.alice.get("/api/conversations")).status == 401
-    _, key = await people.server.services.administration.create_key("alice", "alice", "user")
+    _, key = await people.server.services.access.administration.create_key("alice", "alice", "user")
     headers = {"Authorization": f"Bearer {key}"}
     assert (await (await people.alice.get("/api/conversations", headers=headers)).json())["data"] == []
     assert (await (await people.alice.get("/api/draft", headers=headers)).json())["text"] == ""

@@ -166,7 +166,7 @@ async def test_turn_of_a_client_that_leaves_is_a_499_and_is_kept(
             await until(lambda: len(api.connections) == 1)
         await until(lambda: statuses(lines))
         assert statuses(lines) == [499]
-        await api.services.runs.join()
+        await api.services.records.runs.join()
         shown = await (await http.get(f"/api/conversations/{conversation_id}")).json()
         assert [message["role"] for message in shown["messages"]] == ["user", "assistant"]
 

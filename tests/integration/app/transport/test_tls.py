@@ -72,7 +72,7 @@ async def test_https_serves_pages_bodies_and_streams(server: RunningServer[Repla
 
 
 async def test_login_over_tls_sets_secure_cookie(server: RunningServer[ReplayEngine], made: TlsFiles) -> None:
-    _, key = await server.services.administration.create_key("alice", "alice", "user")
+    _, key = await server.services.access.administration.create_key("alice", "alice", "user")
     async with api_client(server.url, tls=trust(made)) as http:
         login = await http.post("/api/login", json={"key": key})
         assert login.cookies[COOKIE]["secure"]

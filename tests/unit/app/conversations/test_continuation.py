@@ -11,6 +11,7 @@ from app.apis.responses.schema import ResponseRequest
 from app.conversations.continuation import Continuation
 from app.domain.records import Message
 from app.host.engine_host import EngineHost
+from app.open_services import open_services
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
@@ -84,13 +85,13 @@ async def test_continued_answer_survives_restart(services: Services, engine: Rep
     run = await services.continuation.go_on(cut.id)
     engine.allow(2)
     await engine.until_produced(engine.requests[-1], 5)
-    await services.host.stop(0)
+    await services.model.host.stop(0)
     await run.ended.wait()
     host, fresh = EngineHost(), ReplayEngine()
     await fresh.start()
-    later = await Services.open(tmp_path / "conversations.db", host)
+    later = await open_services(tmp_path / "conversations.db", host)
     host.ready(fresh, "identity")
-    resumed = later.runs.get(run.id, "local")
+    resumed = later.records.runs.get(run.id, "local")
     assert resumed is not None
     assert (await ended(resumed)).content == WHOLE_ANSWER
     await fresh.stop(0)
@@ -155,8 +156,8 @@ async def test_kv_of_chat_deleted_during_admission_is_erased(services: Services,
 
     engine.hold()
     store = replace(services.store, messages=DeletedMeanwhile(services.store.database, "local"))
-    gate = services.gates.of("local")
-    continuation = Continuation(services.host, store, services.runs, gate, services.erasure.begin)
+    gate = services.access.gates.of("local")
+    continuation = Continuation(services.model.host, store, services.records.runs, gate, services.model.erasure.begin)
     with pytest.raises(NotFoundError):
         await continuation.go_on(cut.id)
     assert engine.running == 0

@@ -13,6 +13,7 @@ from app.conversations.deletions import DAY, UNDO_SECONDS
 from app.domain.records import Message
 from app.domain.token_history import joined_ids
 from app.host.engine_host import EngineHost
+from app.open_services import ServicePlan, open_services
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
@@ -28,8 +29,8 @@ async def serving(
     path: Path, engine: ReplayEngine, *, response_days: int = 0, deleted_days: int = 0
 ) -> AsyncIterator[Services]:
     host = EngineHost()
-    services = await Services.open(
-        path / "conversations.db", host, response_days=response_days, deleted_days=deleted_days
+    services = await open_services(
+        path / "conversations.db", host, ServicePlan(response_days=response_days, deleted_days=deleted_days)
     )
     await engine.start()
     host.ready(engine, "identity")
@@ -158,7 +159,7 @@ async def test_nothing_is_removed_before_engine_can_erase(tmp_path: Path) -> Non
         await services.store.database.write(
             lambda connection: connection.execute("UPDATE conversation SET deleted_at = 0")
         )
-    waiting = await Services.open(tmp_path / "conversations.db", EngineHost())
+    waiting = await open_services(tmp_path / "conversations.db", EngineHost())
     waiting.begin()
     await asyncio.sleep(0)
     assert (await waiting.deletions.restore_conversation(conversation)).id == conversation

@@ -123,7 +123,7 @@ async def test_longest_shared_prefix_counts_even_without_equal_path(services: Se
 
 async def test_conversation_is_deleted_without_engine(tmp_path: Path, services: Services) -> None:
     conversation = await chat(services, "one")
-    services.host.engine = None
+    services.model.host.engine = None
     await services.deletions.delete_conversation(conversation, permanently=True)
     assert (await services.store.conversations.page()).conversations == []
 
@@ -132,7 +132,7 @@ async def test_erasure_that_a_tier_misses_is_repeated(
     services: Services, engine: ReplayEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kv_erasure, "FIRST_WAIT", 0.001)
-    services.erasure.start()
+    services.model.erasure.start()
     conversation = await chat(services, "one")
     engine.num_unerased = 3
     [trail] = await erased(services, engine, conversation)

@@ -14,6 +14,7 @@ from app.conversations import kv_erasure
 from app.conversations.kv_erasure import COMPARED_AT_ONCE, KVErasure
 from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
 from app.host.engine_host import EngineHost
+from app.open_services import open_services
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
@@ -31,7 +32,7 @@ SYSTEM = "You know a lot about rivers, and say it in few words. " * 8
 async def serving(path: Path, engine: ReplayEngine | None = None) -> AsyncIterator[Services]:
     """Open the services. engine: None while the model is being loaded."""
     host = EngineHost()
-    services = await Services.open(path / "conversations.db", host)
+    services = await open_services(path / "conversations.db", host)
     if engine is not None:
         await engine.start()
         host.ready(engine, "identity")
@@ -71,14 +72,14 @@ async def test_next_process_makes_the_erasure_that_a_tier_missed(tmp_path: Path)
         deleted = await chat(services, "one")
         engine.num_unerased = 1
         await services.deletions.delete_conversation(deleted, permanently=True)
-        await asyncio.gather(*services.erasure._tasks)
+        await asyncio.gather(*services.model.erasure._tasks)
         assert engine.erased == []
         [key] = await owed(services.store)
         _, trail = engine._trails[key]
         assert 0 < trail.num_shared < len(trail.token_ids), "a prefix that another chat shares stays"
     following = ReplayEngine()
     async with serving(tmp_path, following) as services:
-        services.erasure.start()
+        services.model.erasure.start()
         await until_nothing_is_owed(services.store)
         assert following.erased_keys == [key]
 
@@ -97,7 +98,7 @@ async def test_next_process_erases_what_was_not_compared(tmp_path: Path, monkeyp
         assert len(await owed(services.store)) == 1
     following = ReplayEngine()
     async with serving(tmp_path, following) as services:
-        services.erasure.start()
+        services.model.erasure.start()
         await until_nothing_is_owed(services.store)
         assert len(following.erased_keys) == 1
 
@@ -105,8 +106,8 @@ async def test_next_process_erases_what_was_not_compared(tmp_path: Path, monkeyp
 async def test_erasure_that_is_being_compared_is_not_made(tmp_path: Path) -> None:
     engine = ReplayEngine()
     async with serving(tmp_path, engine) as services:
-        services.erasure._comparing.update(await services.store.owed_erasures.add(numbered(1), 0.0))
-        assert await services.erasure._make_all(engine)
+        services.model.erasure._comparing.update(await services.store.owed_erasures.add(numbered(1), 0.0))
+        assert await services.model.erasure._make_all(engine)
         assert engine.erased_keys == []
 
 
@@ -118,7 +119,7 @@ async def test_chat_deleted_while_the_model_loads_is_erased_later(tmp_path: Path
         await services.deletions.delete_conversation(deleted, permanently=True)
         services.begin()
         await engine.start()
-        services.host.ready(engine, "identity")
+        services.model.host.ready(engine, "identity")
         assert len(await engine.until_erased(1)) == 1
         await engine.stop(0)
 
@@ -130,7 +131,7 @@ async def test_nothing_leaves_while_the_model_loads(tmp_path: Path) -> None:
         assert head is not None
     async with serving(tmp_path) as services:
         with pytest.raises(NotReadyError):
-            await services.store.items.remove(kept, head, services.erasure.leaving)
+            await services.store.items.remove(kept, head, services.model.erasure.leaving)
         assert (await services.store.messages.get(head)).id == head
 
 
@@ -139,8 +140,8 @@ async def test_removal_that_fails_erases_nothing(tmp_path: Path) -> None:
     async with serving(tmp_path, engine) as services:
         kept = await chat(services, "one")
         with pytest.raises(NotFoundError):
-            await services.store.items.remove(kept, "msg_none", services.erasure.leaving)
-        await asyncio.gather(*services.erasure._tasks)
+            await services.store.items.remove(kept, "msg_none", services.model.erasure.leaving)
+        await asyncio.gather(*services.model.erasure._tasks)
         assert await owed(services.store) == []
         assert engine.erased == []
 
@@ -163,7 +164,7 @@ async def test_removal_without_an_answer_of_the_database_erases(
 
         monkeypatch.setattr(database, "write", unanswered)
         with pytest.raises(CommitUnknownError):
-            await services.store.items.remove(kept, head, services.erasure.leaving)
+            await services.store.items.remove(kept, head, services.model.erasure.leaving)
         assert len(await engine.until_erased(1)) == 1
 
 
@@ -180,7 +181,7 @@ async def test_many_owed_erasures_are_made_in_batches(tmp_path: Path, monkeypatc
             return await erase(given, again=again)
 
         monkeypatch.setattr(engine, "erase", counted)
-        services.erasure.start()
+        services.model.erasure.start()
         await until_nothing_is_owed(services.store)
     assert engine.erased_keys == keys
     most = MOST_AT_ONCE * ROW_KEYS

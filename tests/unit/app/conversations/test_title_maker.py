@@ -44,7 +44,7 @@ async def engine() -> AsyncIterator[ReplayEngine]:
 
 @pytest.fixture
 async def titles(services: Services) -> AsyncIterator[TitleMaker]:
-    titles = TitleMaker(services.host, services.store, services.turns, poll_seconds=0.001)
+    titles = TitleMaker(services.model.host, services.store, services.turns, poll_seconds=0.001)
     yield titles
     await titles.stop()
 
@@ -199,7 +199,7 @@ async def test_title_maker_survives_deletion_and_server_stop(
     await engine.until_running(1)
     await services.deletions.delete_conversation(deleted.id)
     engine.allow(None)
-    await services.host.stop(0)
+    await services.model.host.stop(0)
     await titles.stop()
     assert (await title_of(services, kept))[1] == "first_message"
 

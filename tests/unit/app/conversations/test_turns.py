@@ -13,6 +13,7 @@ from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message
 from app.domain.token_history import unpack_ids
 from app.host.engine_host import EngineHost
+from app.open_services import open_services
 from app.runs.run import Run
 from app.runs.service import KEEP_SECONDS, RunRegistry
 from app.schemas.conversations import NewMessage, RetryFields
@@ -136,7 +137,7 @@ async def test_other_model_rerenders_path_and_retry(
     services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
     old = await answered(services, conversation, "one")
-    services.host.prompt_identity = "another"
+    services.model.host.prompt_identity = "another"
     new = await ended(await services.turns.retry(old.id, RetryFields()))
     await answered(services, conversation, "two")
     assert new.parent_id == old.parent_id
@@ -223,7 +224,7 @@ async def test_overload_is_rejected_and_not_stored(tmp_path: Path) -> None:
     engine, host = ReplayEngine(max_waiting=0), EngineHost()
     await engine.start()
     host.ready(engine, "identity")
-    services = await Services.open(tmp_path / "full.db", host)
+    services = await open_services(tmp_path / "full.db", host)
     conversation = await services.store.conversations.create({})
     with pytest.raises(OverloadedError):
         await ask(services, conversation, "one")
@@ -243,7 +244,13 @@ async def test_turn_that_cannot_be_stored_leaves_no_request(
 
     engine.hold()
     store = replace(services.store, messages=DeletedMeanwhile(services.store.database, "local"))
-    turns = Turns(services.host, store, services.runs, services.gates.of("local"), services.erasure.begin)
+    turns = Turns(
+        services.model.host,
+        store,
+        services.records.runs,
+        services.access.gates.of("local"),
+        services.model.erasure.begin,
+    )
     with pytest.raises(NotFoundError):
         await turns.ask(conversation.id, NewMessage(content="one"))
     assert engine.running == 0
@@ -312,7 +319,7 @@ async def test_stopping_server_leaves_runs_and_sends_farewell(
     run = await ask(services, conversation, "one")
     engine.allow(2)
     await until_text(run, " w0 w1")
-    await services.host.stop(0)
+    await services.model.host.stop(0)
     answer = await ended(run)
     assert answer.status == "in_progress"
     frames = [frame async for frame in run.log.follow(1)]
@@ -341,15 +348,15 @@ async def test_follower_is_sent_away_if_only_the_engine_ends_a_run(
 async def test_followers_of_a_stopping_server_are_held_until_dismissed(
     services: Services, engine: ReplayEngine
 ) -> None:
-    runs = RunRegistry(services.store.runs, services.shared_runs, keep_runs=1)
-    turns = Turns(services.host, services.store, runs, services.gates.of("local"))
+    runs = RunRegistry(services.store.runs, services.records.shared_runs, keep_runs=1)
+    turns = Turns(services.model.host, services.store, runs, services.access.gates.of("local"))
     engine.hold()
     held = []
     for content in ("one", "two"):
         conversation = await services.store.conversations.create({})
         held.append(await turns.ask(conversation.id, NewMessage(content=content)))
     runs.hold_followers()
-    await services.host.stop(0)
+    await services.model.host.stop(0)
     await runs.join()
     reading = [asyncio.ensure_future(anext(run.log.follow(1))) for run in held]
     # Each reader waits for an event by now.
@@ -373,9 +380,12 @@ async def test_progress_of_running_answer_is_saved(
             return behind
 
     watched = Watched(services.store.database, "local")
-    store, runs = replace(services.store, runs=watched), RunRegistry(watched, services.shared_runs, save_seconds=0.001)
+    store, runs = (
+        replace(services.store, runs=watched),
+        RunRegistry(watched, services.records.shared_runs, save_seconds=0.001),
+    )
     engine.hold()
-    turns = Turns(services.host, store, runs, services.gates.of("local"))
+    turns = Turns(services.model.host, store, runs, services.access.gates.of("local"))
     run = await turns.ask(conversation.id, NewMessage(content="one"))
     for _ in range(3):
         watched.saved.clear()
@@ -405,8 +415,8 @@ async def test_shown_path_has_current_text_of_running_answer(
 
 
 async def test_only_newest_ended_runs_are_kept(services: Services, conversation: Conversation) -> None:
-    runs = RunRegistry(services.store.runs, services.shared_runs, keep_runs=2)
-    turns = Turns(services.host, services.store, runs, services.gates.of("local"))
+    runs = RunRegistry(services.store.runs, services.records.shared_runs, keep_runs=2)
+    turns = Turns(services.model.host, services.store, runs, services.access.gates.of("local"))
     made = []
     for content in ("one", "two", "three"):
         made.append(await turns.ask(conversation.id, NewMessage(content=content)))
@@ -416,8 +426,8 @@ async def test_only_newest_ended_runs_are_kept(services: Services, conversation:
 
 
 async def test_old_ended_run_is_dropped(services: Services, conversation: Conversation) -> None:
-    runs = RunRegistry(services.store.runs, services.shared_runs, keep_seconds=0)
-    turns = Turns(services.host, services.store, runs, services.gates.of("local"))
+    runs = RunRegistry(services.store.runs, services.records.shared_runs, keep_seconds=0)
+    turns = Turns(services.model.host, services.store, runs, services.access.gates.of("local"))
     run = await turns.ask(conversation.id, NewMessage(content="one"))
     await runs.join()
     # The timer is due, and one iteration of the event loop runs it.
@@ -427,8 +437,8 @@ async def test_old_ended_run_is_dropped(services: Services, conversation: Conver
 
 async def test_ended_runs_share_one_timer(services: Services, conversation: Conversation) -> None:
     # A timer for each run would keep the context of its request for ten minutes.
-    runs = RunRegistry(services.store.runs, services.shared_runs, keep_runs=2)
-    turns = Turns(services.host, services.store, runs, services.gates.of("local"))
+    runs = RunRegistry(services.store.runs, services.records.shared_runs, keep_runs=2)
+    turns = Turns(services.model.host, services.store, runs, services.access.gates.of("local"))
     for content in ("one", "two", "three", "four"):
         await ended(await turns.ask(conversation.id, NewMessage(content=content)))
     await runs.join()
@@ -447,8 +457,8 @@ async def test_repeated_question_returns_same_run_during_and_after(
     assert len(engine.requests) - engine.finished["abort"] == 1
     engine.allow(None)
     answer = await ended(runs[0])
-    runs_of_another = RunRegistry(services.store.runs, services.shared_runs)
-    forgetful = Turns(services.host, services.store, runs_of_another, services.gates.of("local"))
+    runs_of_another = RunRegistry(services.store.runs, services.records.shared_runs)
+    forgetful = Turns(services.model.host, services.store, runs_of_another, services.access.gates.of("local"))
     late = await forgetful.ask(conversation.id, NewMessage(content="one", id=message_id))
     assert (late.id, late.answer, late.log.text) == (runs[0].id, answer, WHOLE_ANSWER)
     assert len(await services.store.messages.all_of(conversation.id)) == 2

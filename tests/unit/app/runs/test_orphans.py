@@ -57,9 +57,9 @@ async def test_answer_stored_too_late_is_resumed_soon(tmp_path: Path, monkeypatc
 
 async def test_answer_is_resumed_by_the_second_look(server: Process) -> None:
     run_id = await asked_too_late(server, NewMessage(content="one"))
-    await server.services.lease.renew()
-    assert server.services.runs.get(run_id, "local") is None
-    await server.services.lease.renew()
+    await server.services.records.lease.renew()
+    assert server.services.records.runs.get(run_id, "local") is None
+    await server.services.records.lease.renew()
     assert (await end_of(server.run(run_id))).content == WHOLE_ANSWER
 
 
@@ -70,7 +70,7 @@ async def test_question_repeated_meanwhile_is_answered_once(server: Process) -> 
     copy = await server.services.turns.ask(answer.conversation_id, question)
     assert (copy.id, copy.answer.status) == (run_id, "in_progress")
     for _ in range(2):
-        await server.services.lease.renew()
+        await server.services.records.lease.renew()
     again = await server.services.turns.ask(answer.conversation_id, question)
     assert (await end_of(again)).content == WHOLE_ANSWER
     async with asyncio.timeout(20):
@@ -82,7 +82,7 @@ async def test_unknown_answer_can_be_cancelled(server: Process) -> None:
     run_id = await asked_too_late(server, NewMessage(content="one"))
     await server.services.store.runs.ask_to_cancel([run_id])
     for _ in range(2):
-        await server.services.lease.renew()
+        await server.services.records.lease.renew()
     assert (await server.services.turns.cancel(run_id)).status == "cancelled"
 
 
@@ -92,7 +92,7 @@ async def test_answers_that_the_engine_works_on_are_left_alone(server: Process) 
     conversation = await services.store.conversations.create({})
     run = await services.turns.ask(conversation.id, NewMessage(content="one"))
     for _ in range(3):
-        await services.lease.renew()
+        await services.records.lease.renew()
     assert server.run(run.id) is run
     server.engine.allow(None)
     assert (await end_of(run)).content == WHOLE_ANSWER

@@ -16,6 +16,7 @@ from app.apis.responses.schema import ResponseRequest
 from app.domain.records import Message
 from app.domain.tool_use import MayCall
 from app.host.engine_host import EngineHost
+from app.open_services import ServicePlan, open_services
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
@@ -36,7 +37,7 @@ class Process:
     engine: ReplayEngine
 
     def ready(self) -> None:
-        self.services.host.ready(self.engine, "identity")
+        self.services.model.host.ready(self.engine, "identity")
 
     async def interrupted(self, num_tokens: int, **fields: Any) -> Run:
         """Start a run and stop the process after `num_tokens` tokens."""
@@ -46,12 +47,12 @@ class Process:
         run = await self.services.turns.ask(conversation.id, body)
         self.engine.allow(num_tokens)
         await self.engine.until_produced(self.engine.requests[-1], num_tokens)
-        await self.services.host.stop(0)
+        await self.services.model.host.stop(0)
         await run.ended.wait()
         return run
 
     def run(self, run_id: str) -> Run:
-        found = self.services.runs.get(run_id, "local")
+        found = self.services.records.runs.get(run_id, "local")
         assert found is not None
         return found
 
@@ -65,7 +66,7 @@ def path(tmp_path: Path) -> Path:
 async def process(
     path: Path, engine: ReplayEngine | None = None, *, ready: bool = True, model_titles: bool = False
 ) -> AsyncIterator[Process]:
-    services = await Services.open(path, EngineHost(), model_titles=model_titles)
+    services = await open_services(path, EngineHost(), ServicePlan(model_titles=model_titles))
     made = Process(services, engine or ReplayEngine())
     await made.engine.start()
     if ready:
@@ -138,7 +139,7 @@ async def test_run_of_other_model_ends_incomplete_with_its_text(path: Path) -> N
         assert second.engine.requests == []
     assert (answer.status, answer.content) == ("incomplete", " w0 w1 w2 w3")
     async with process(path) as third:
-        assert third.services.runs.get(run.id, "local") is None
+        assert third.services.records.runs.get(run.id, "local") is None
 
 
 def after_kill(path: Path) -> Path:
@@ -153,11 +154,11 @@ def after_kill(path: Path) -> Path:
 
 async def titled(process: Process, run: Run) -> str | None:
     """Wait until no title is due, and return that of the run's chat."""
-    titles = process.services.titles
+    titles = process.services.model.titles
     assert titles is not None
     titles._poll_seconds = 0.001
     process.ready()
-    if (resumed := process.services.runs.get(run.id, "local")) is not None:
+    if (resumed := process.services.records.runs.get(run.id, "local")) is not None:
         await end_of(resumed)
     async with asyncio.timeout(20):
         await titles.join()
@@ -167,7 +168,7 @@ async def titled(process: Process, run: Run) -> str | None:
 
 async def answered_without_title(process: Process) -> Run:
     """Let an answer end whose title is due."""
-    titles = process.services.titles
+    titles = process.services.model.titles
     assert titles is not None
     titles._poll_seconds = 3600.0
     process.engine.hold()
@@ -194,11 +195,11 @@ async def test_title_cut_by_stop_is_made_by_next_process(path: Path) -> None:
     async with process(path, ReplayEngine(TitleOrWords()), model_titles=True) as first:
         run = await answered_without_title(first)
     async with process(path, ReplayEngine(TitleOrWords()), model_titles=True) as second:
-        assert second.services.titles is not None
-        second.services.titles._poll_seconds = 0.001
+        assert second.services.model.titles is not None
+        second.services.model.titles._poll_seconds = 0.001
         second.engine.hold()
         await second.engine.until_running(1)
-        await second.services.host.stop(0)
+        await second.services.model.host.stop(0)
     async with process(path, ReplayEngine(TitleOrWords()), ready=False, model_titles=True) as third:
         assert await titled(third, run) == TITLE
 
@@ -215,7 +216,7 @@ async def killed_in_its_place(path: Path, run: Run, *, tokens: int = 0) -> Path:
             before = len(stream.produced)
             dying.engine.allow(tokens)
             await dying.engine.until_produced(stream, before + tokens)
-            await dying.services.runs._save([dying.run(run.id)])
+            await dying.services.records.runs._save([dying.run(run.id)])
         return after_kill(path)
 
 
@@ -320,7 +321,7 @@ async def test_form_is_compiled_again_before_resuming(path: Path) -> None:
         _, begun = await first.services.responses.create(parse_object(ResponseRequest, asked))
         first.engine.allow(2)
         await first.engine.until_produced(first.engine.requests[-1], 2)
-        await first.services.host.stop(0)
+        await first.services.model.host.stop(0)
         await begun.ended.wait()
     async with process(path) as second:
         answer = await end_of(second.run(begun.id))
@@ -410,7 +411,7 @@ async def test_run_cancelled_while_admitted_leaves_the_engine(path: Path) -> Non
         async with asyncio.timeout(20):
             await admitting.dropped.wait()
         assert admitting.requests == []
-        assert second.services.runs.live == 0
+        assert second.services.records.runs.live == 0
     assert (answer.status, answer.content) == ("cancelled", " w0 w1")
 
 
@@ -421,13 +422,13 @@ async def test_run_cancelled_as_it_is_admitted_is_aborted(path: Path) -> None:
     async with process(path, admitting) as second:
         await admitting.asked.wait()
         admitting.hold()
-        found = second.services.runs.get(run.id, run.tenant)
+        found = second.services.records.runs.get(run.id, run.tenant)
         assert found is not None
         found.ended.set()
         admitting.admits.set()
         async with asyncio.timeout(20):
             await admitting.aborted.wait()
-        assert second.services.runs.live == 0
+        assert second.services.records.runs.live == 0
 
 
 async def test_timeout_of_run_continues_while_server_is_down(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

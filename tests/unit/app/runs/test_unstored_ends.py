@@ -12,6 +12,7 @@ import pytest
 from app.conversations.turns import Turns
 from app.domain.records import Message
 from app.host.engine_host import EngineHost
+from app.open_services import open_services
 from app.runs import unstored_ends
 from app.runs.run import Run
 from app.runs.service import RunRegistry
@@ -92,7 +93,7 @@ async def test_refused_end_is_stored_after_lock_is_released(
     services: Services, engine: ReplayEngine, tmp_path: Path
 ) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
-    retrying = services.runs._unstored._task
+    retrying = services.records.runs._unstored._task
     assert retrying is not None
     await asyncio.wait_for(retrying, 20)
     assert await stored(services, run) == run.answer
@@ -105,8 +106,8 @@ async def test_refused_end_is_stored_after_lock_is_released(
 async def test_pages_learn_when_refused_end_is_stored(services: Services, engine: ReplayEngine, tmp_path: Path) -> None:
     run = await ended_under_lock(services, engine, tmp_path)
     conversation_id = run.answer.conversation_id
-    with services.changes.followed("local") as follower:
-        await services.runs.settle()
+    with services.records.changes.followed("local") as follower:
+        await services.records.runs.settle()
         assert follower.take() == {conversation_id: False}
     assert (await services.store.conversations.get(conversation_id)).unread
 
@@ -130,12 +131,12 @@ async def test_end_refused_by_full_disk_is_stored_later(services: Services, engi
     await limit_pages(services, None)
     engine.allow(None)
     await run.ended.wait()
-    assert services.runs.unstored == 1
+    assert services.records.runs.unstored == 1
     with pytest.raises(OutageError, match="full"):
-        await services.runs.settle()
+        await services.records.runs.settle()
     await limit_pages(services, 1 << 20)
-    await services.runs.settle()
-    assert services.runs.unstored == 0
+    await services.records.runs.settle()
+    assert services.records.runs.unstored == 0
     assert await stored(services, run) == run.answer
 
 
@@ -159,7 +160,7 @@ async def test_retry_stores_refused_end_first(services: Services, engine: Replay
 async def test_cut_answer_continues_after_refused_end(services: Services, engine: ReplayEngine, tmp_path: Path) -> None:
     run = await held_after_three_tokens(services, engine)
     with locked(tmp_path):
-        await services.runs.cancel(run.id, "local")
+        await services.records.runs.cancel(run.id, "local")
     assert run.answer.status == "cancelled"
     engine.allow(None)
     continued = await services.continuation.go_on(run.answer.id)
@@ -197,8 +198,9 @@ async def test_cancel_after_refused_end_returns_answer(
 async def test_run_with_unstored_end_outlives_retention(
     services: Services, engine: ReplayEngine, tmp_path: Path
 ) -> None:
-    runs = RunRegistry(services.store.runs, services.shared_runs, keep_seconds=0, keep_runs=0)
-    hasty = replace(services, runs=runs, turns=Turns(services.host, services.store, runs, services.gates.of("local")))
+    runs = RunRegistry(services.store.runs, services.records.shared_runs, keep_seconds=0, keep_runs=0)
+    turns = Turns(services.model.host, services.store, runs, services.access.gates.of("local"))
+    hasty = replace(services, records=replace(services.records, runs=runs), turns=turns)
     run = await ended_under_lock(hasty, engine, tmp_path)
     await asyncio.sleep(0)
     assert runs.get(run.id, "local") is run
@@ -212,7 +214,7 @@ async def test_next_process_resumes_run_with_unstored_end(tmp_path: Path) -> Non
     await engine.start()
     host = EngineHost()
     host.ready(engine, "identity")
-    services = await Services.open(tmp_path / "conversations.db", host)
+    services = await open_services(tmp_path / "conversations.db", host)
     run = await ended_under_lock(services, engine, tmp_path)
     with locked(tmp_path):
         await engine.stop(0)
@@ -221,8 +223,8 @@ async def test_next_process_resumes_run_with_unstored_end(tmp_path: Path) -> Non
     await second.start()
     host = EngineHost()
     host.ready(second, "identity")
-    services = await Services.open(tmp_path / "conversations.db", host)
-    resumed = services.runs.get(run.id, "local")
+    services = await open_services(tmp_path / "conversations.db", host)
+    resumed = services.records.runs.get(run.id, "local")
     assert resumed is not None
     await resumed.ended.wait()
     assert resumed.answer.content == WHOLE_ANSWER
@@ -244,7 +246,7 @@ def reject_ends(monkeypatch: pytest.MonkeyPatch, services: Services, is_bad: Cal
 
 
 async def retried(services: Services) -> None:
-    task = services.runs._unstored._task
+    task = services.records.runs._unstored._task
     assert task is not None
     await asyncio.wait_for(task, 20)
 
@@ -284,7 +286,7 @@ async def test_rejected_end_delays_no_other_chat(services: Services, monkeypatch
     monkeypatch.setattr(unstored_ends, "FIRST_PAUSE_SECONDS", 3600.0)
     await ended(services)
     assert (await stored(services, await ended(services))).content == WHOLE_ANSWER
-    assert services.runs.unstored == 1
+    assert services.records.runs.unstored == 1
 
 
 async def test_end_rejected_in_every_form_is_given_up(
@@ -293,9 +295,9 @@ async def test_end_rejected_in_every_form_is_given_up(
     reject_ends(monkeypatch, services, lambda _: True)
     run = await ended(services)
     await retried(services)
-    assert services.runs.unstored == 0
+    assert services.records.runs.unstored == 0
     # The database names the run as this server's at each renewal of the lease.
-    assert services.runs.orphans([run.id]) == set()
+    assert services.records.runs.orphans([run.id]) == set()
     assert caplog.text.count("rejected the end") == unstored_ends.MOST_REJECTIONS + 1
 
 

@@ -67,7 +67,7 @@ async def test_invalid_field_is_refused_by_name(
 async def test_tokenizer_is_described_only_while_a_model_is_served(tmp_path: Path) -> None:
     async with running_server(tmp_path, ReplayEngine(), ready=False) as server, api_client(server.url) as http:
         assert (await http.get("/tokenizer_info")).status == 503
-        server.services.host.ready(server.engine, "identity")
+        server.services.model.host.ready(server.engine, "identity")
         assert await (await http.get("/tokenizer_info")).json() == {"tokenizer_class": "ByteTokenizer"}
 
 

@@ -51,7 +51,7 @@ async def test_compacted_window_is_the_next_input(client: AsyncOpenAI, api: Api)
     assert said == [("system", "Rhyme."), ("user", "one"), ("user", "two")]
     assert summary["type"] == "compaction"
     assert WHOLE_ANSWER not in summary["encrypted_content"]
-    await api.services.next_prefixes.join()
+    await api.services.model.next_prefixes.join()
     again: Any = [*window, {"role": "user", "content": "three"}]
     counted = await client.responses.input_tokens.count(model="fake-1", input=again, instructions="Be brief.")
     made = await client.responses.create(model="fake-1", input=again, instructions="Be brief.")
@@ -153,7 +153,7 @@ async def test_compaction_rides_the_live_prefix(shallow_model: Path, tmp_path: P
             assert last.usage is not None
             # KV is never computed for the last token of an answer.
             assert compacted.usage.input_tokens_details.cached_tokens == last.usage.total_tokens - 1
-            await server.services.next_prefixes.join()
+            await server.services.model.next_prefixes.join()
             window: Any = [*window_of(compacted), {"role": "user", "content": "Go on."}]
             following = await client.responses.create(**ASKED, input=window, max_output_tokens=1)
             assert following.usage is not None
@@ -168,6 +168,6 @@ async def test_other_instructions_find_no_conversation_without_them(client: Asyn
     cases: list[tuple[Any, str]] = [({"instructions": "Be brief."}, "Be brief."), ({}, "Rhyme.")]
     for given, head in cases:
         await client.responses.compact(model="fake-1", input=said, **given)
-        await api.services.next_prefixes.join()
+        await api.services.model.next_prefixes.join()
         asking = next(each for each in reversed(api.engine.requests) if each.params.max_tokens)
         assert text_of(asking.prompt).startswith(f"<system\n{head}><user\none><assistant\n{WHOLE_ANSWER}><user\nSummar")

@@ -209,7 +209,7 @@ async def test_unstored_response_leaves_nothing(client: AsyncOpenAI, api: Api) -
             await client.responses.create(model="fake-1", input="and?", previous_response_id=gone)
     for table in ("conversation", "message", "response"):
         assert await api.services.store.database.read(f"SELECT * FROM {table}") == []
-    assert api.services.runs.get(None, "local") is None
+    assert api.services.records.runs.get(None, "local") is None
 
 
 async def test_unstored_response_may_follow_a_stored_one(client: AsyncOpenAI, api: Api) -> None:

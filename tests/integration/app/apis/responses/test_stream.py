@@ -141,7 +141,7 @@ async def test_disconnect_cancels_response_and_keeps_partial_text(client: AsyncO
         asked.cancel()
     await api.engine.until_running(0)
     assert api.engine.finished == {"abort": 1}
-    await api.services.runs.join()
+    await api.services.records.runs.join()
     [row] = await api.services.store.database.read("SELECT message_id FROM response")
     kept = await client.responses.retrieve(row["message_id"].replace("msg_", "resp_"))
     assert (kept.status, kept.output_text) == ("cancelled", " w0 w1")
@@ -160,7 +160,7 @@ async def test_server_stop_sends_an_error_to_followers(client: AsyncOpenAI, api:
     stream = await client.responses.create(model="fake-1", input="hi", background=True, stream=True)
     api.engine.allow(2)
     seen = await until_text(aiter(stream), " w0 w1")
-    await api.services.host.stop(0)
+    await api.services.model.host.stop(0)
     [last] = await all_of(stream)
     assert last.type == "error"
     assert (last.code, last.sequence_number) == ("server_restart", seen[-1].sequence_number)

@@ -9,7 +9,7 @@ from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
 
 # Token limit of answers that a test stops.
-ENDLESS = 2_000
+ENDLESS = 10_000
 
 
 async def test_reload_during_answer_continues_stream_to_its_end(chat: ChatPage, engine: ReplayEngine) -> None:

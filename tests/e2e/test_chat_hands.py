@@ -4,6 +4,7 @@ import re
 
 from playwright.async_api import FilePayload, expect
 
+from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import long_chat
@@ -222,7 +223,9 @@ async def test_messages_in_view_move_only_as_far_as_they_are_scrolled(chat: Chat
     assert jump <= 1
 
 
-async def test_whole_chat_works_without_mouse(chat: ChatPage) -> None:
+async def test_whole_chat_works_without_mouse(chat: ChatPage, engine: ReplayEngine) -> None:
+    engine.hold()
+    engine.allow(3)
     await chat.page.goto("/")
     await expect(chat.composer).to_be_focused()
     await chat.page.keyboard.type("Give me a packing list for a weekend of sailing")

@@ -14,12 +14,13 @@ from tests.sizes import Size
 
 FLAGS = ("--kv-memory", "128MiB", "--cpu-kv-memory", "256MiB", "--redis-memory", "512MiB")
 PARAMS = {"temperature": 0, "max_tokens": 40, "ignore_eos": True}
+SAMPLED = {"temperature": 0.8, "seed": 5, "ignore_eos": True}
 
 
-async def ask(session: aiohttp.ClientSession, conversation: str, content: str) -> dict[str, Any]:
+async def ask(server: EbbServer, conversation: str, content: str) -> dict[str, Any]:
     """Send a message and return the finished answer."""
-    route = f"/api/conversations/{conversation}/messages"
-    async with session.post(route, json={"content": content, "params": PARAMS}) as response:
+    route, body = f"/api/conversations/{conversation}/messages", {"content": content, "params": PARAMS}
+    async with session_of(server) as session, session.post(route, json=body) as response:
         assert response.status == 200, await response.text()
         event, message = "", None
         async for raw in response.content:
@@ -42,51 +43,45 @@ def session_of(server: EbbServer) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(server.client.base_url)
 
 
-async def test_conversation_is_restored_from_redis_after_kill_9(
-    shallow_model: Path, tmp_path: Path, size: Size
-) -> None:
+async def test_chats_and_cut_answers_continue_after_kill_9(shallow_model: Path, tmp_path: Path, size: Size) -> None:
     turns = size.pick(small=3, full=10)
+    tokens, parts = size.pick(small=(160, (0.4,)), full=(400, (0.2, 0.6)))
+    body = {"content": "A long story, please.", "params": SAMPLED | {"max_tokens": tokens}}
+    # Starts take most of the time, so one server has both: a conversation at rest, and an answer that the kills cut.
     async with EbbServer(settings("restart", shallow_model), tmp_path / "state") as server:
-        async with session_of(server) as session:
-            async with session.post("/api/conversations", json={}) as response:
-                conversation = (await response.json())["id"]
-            for turn in range(turns):
-                content = f"Turn {turn}: tell me more about rivers, lakes and the sea, as a geographer would."
-                before = await ask(session, conversation, content)
-            assert await settle(server)
-        await server.restart_after_kill()
-        async with session_of(server) as session:
-            async with session.get(f"/api/conversations/{conversation}") as response:
-                kept = (await response.json())["messages"]
-            assert len(kept) == 2 * turns
-            assert kept[-1]["content"] == before["content"]
-            after = await ask(session, conversation, "And what did we speak about?")
+        conversation = await new_conversation(server)
+        for turn in range(turns):
+            content = f"Turn {turn}: tell me more about rivers, lakes and the sea, as a geographer would."
+            before = await ask(server, conversation, content)
+        whole, cut = RunReader(lambda: server.base_url), RunReader(lambda: server.base_url)
+        await whole.ask(await new_conversation(server), body)
+        assert await settle(server)
+        reading = asyncio.create_task(cut.ask(story := await new_conversation(server), body))
+        for part in parts:
+            await cut.until(int(part * len(whole.text)))
+            await server.restart_after_kill()
+        async with asyncio.timeout(60):
+            await reading
+        kept, (_, answer) = await messages_of(server, conversation), await messages_of(server, story)
+        after = await ask(server, conversation, "And what did we speak about?")
+    assert len(kept) == 2 * turns
+    assert kept[-1]["content"] == before["content"]
     old = before["usage"]["prompt_tokens"] + before["usage"]["completion_tokens"] - 1
     kv = after["usage"]["kv"]
     assert kv["redis"] == old // BLOCK * BLOCK
     assert kv["computed"] == after["usage"]["prompt_tokens"] - kv["redis"]
     assert after["usage"]["prompt_tokens_details"]["cached_tokens"] == kv["redis"]
 
-
-async def test_answer_cut_by_kill_9_resumes_to_the_same_text(shallow_model: Path, tmp_path: Path, size: Size) -> None:
-    tokens, parts = size.pick(small=(160, (0.4,)), full=(400, (0.2, 0.6)))
-    params = {"temperature": 0.8, "seed": 5, "max_tokens": tokens, "ignore_eos": True}
-    body = {"content": "A long story, please.", "params": params}
-    async with EbbServer(settings("cut", shallow_model), tmp_path / "state") as server:
-        whole, cut = RunReader(lambda: server.base_url), RunReader(lambda: server.base_url)
-        await whole.ask(await new_conversation(server), body)
-        reading = asyncio.create_task(cut.ask(conversation := await new_conversation(server), body))
-        for part in parts:
-            await cut.until(int(part * len(whole.text)))
-            await server.restart_after_kill()
-        async with asyncio.timeout(60):
-            await reading
-        async with session_of(server) as session, session.get(f"/api/conversations/{conversation}") as response:
-            _, answer = (await response.json())["messages"]
     assert cut.resumed >= len(parts)
     assert cut.text == whole.text == answer["content"]
     assert (answer["status"], answer["finish_reason"]) == ("incomplete", "length")
     assert answer["usage"]["completion_tokens"] == tokens
+
+
+async def messages_of(server: EbbServer, conversation: str) -> list[dict[str, Any]]:
+    """Return the stored messages of a conversation."""
+    async with session_of(server) as session, session.get(f"/api/conversations/{conversation}") as response:
+        return list((await response.json())["messages"])
 
 
 async def new_conversation(server: EbbServer) -> str:

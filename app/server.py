@@ -37,6 +37,7 @@ from app.config.secret import digest_of_secret, load_secret
 from app.config.settings import Settings
 from app.config.shared_replicas import ON_RAY
 from app.domain.bounds import KEEP_ALIVE_SECONDS
+from app.extras import install_command
 from app.host.earlier_kv import log_earlier_kv
 from app.host.ended_server import RESTART
 from app.host.engine_host import EngineHost
@@ -322,7 +323,7 @@ def _tracing(endpoint: str, host: EngineHost) -> "Tracing":
         from app.observability.tracing import Tracing
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"--otlp-endpoint needs {error.name}, which is not installed: pip install 'ebb-chat[tracing]'",
+            f"--otlp-endpoint needs {error.name}, which is not installed: {install_command('tracing')}",
             param="otlp-endpoint",
         ) from error
     return Tracing(endpoint, lambda: host.engine.model_name if host.engine is not None else "-")

@@ -17,6 +17,7 @@ from app.accounts.scim_plan import MIN_TOKEN, ScimPlan, SubjectAttribute
 from app.config.options import SettingsError
 from app.config.settings import Settings
 from app.domain.digests import digest_of
+from app.extras import install_command
 from app.tenants.person import DIRECTORY, PROXY
 from app.tenants.principal import Scope
 
@@ -144,7 +145,7 @@ def _directory(settings: Settings) -> "Directory":
         from app.accounts.directory import Directory, DirectoryPlan
     except ImportError as error:
         raise SettingsError(
-            f"--ldap-url needs python-ldap ({error}): pip install 'ebb-chat[ldap]'", param="ldap-url"
+            f"--ldap-url needs python-ldap ({error}): {install_command('ldap')}", param="ldap-url"
         ) from error
 
     _check_directory(settings)

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from app.client.chat_client import ChatClient, NoServerError
 from app.config.settings import Settings, has_screen
+from app.extras import install_command
 from app.transport.tls import own_certificate
 from engine.errors import EbbError
 from engine.parent_process import die_with
@@ -66,7 +67,7 @@ def _library() -> Any:
         import webview
     except ImportError:
         raise NoWindowError(
-            "`ebb desktop` needs a library that opens windows: pip install 'ebb-chat[desktop]'. Or open the page of "
+            f"`ebb desktop` needs a library that opens windows: {install_command('desktop')}. Or open the page of "
             "`ebb serve` in a browser"
         ) from None
     if not has_screen():

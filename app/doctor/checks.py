@@ -27,6 +27,7 @@ from app.doctor.npu_checks import check_npu
 from app.doctor.ray_check import check_ray
 from app.doctor.shared_replicas_check import check_shared_replicas
 from app.doctor.tls_checks import check_tls
+from app.extras import install_command
 from app.host.suitable_model import suitable
 from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.sqlite.migrating import migrations, schema_of, too_new
@@ -279,7 +280,7 @@ def _check_postgres(settings: Settings) -> Finding:
     except EbbError as error:
         return Finding("fail", "chats", error.message, "correct --database-url, or start PostgreSQL")
     except ImportError:
-        return Finding("fail", "chats", "--database-url needs psycopg", "pip install 'ebb-chat[postgres]'")
+        return Finding("fail", "chats", "--database-url needs psycopg", install_command("postgres"))
     if is_earlier:
         text = f"PostgreSQL at {place} answers; the start upgrades it, and earlier versions of Ebb cannot use it then"
         return Finding(

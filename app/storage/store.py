@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.extras import install_command
 from app.storage.access import AccessStore
 from app.storage.answers import AnswerStore
 from app.storage.conversations import ConversationStore
@@ -113,7 +114,7 @@ class Store:
             from app.storage.postgres.database import COMMAND, SERVER, PostgresDatabase
         except ImportError as error:
             raise UnusableDatabaseError(
-                f"--database-url needs psycopg: pip install 'ebb-chat[postgres]' ({error})"
+                f"--database-url needs psycopg: {install_command('postgres')} ({error})"
             ) from error
 
         database = await PostgresDatabase.open(url, setup=SERVER if serves else COMMAND)

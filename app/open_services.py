@@ -53,7 +53,7 @@ from app.storage.store import Store
 from app.tenants.gate import TenantGates
 from app.tenants.tenant_threads import TenantThreads
 from cache_tiers.owners import Owners
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 if TYPE_CHECKING:
     from app.provisioning.service import Provisioning

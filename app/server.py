@@ -66,7 +66,7 @@ from app.transport.faults import Faults
 from app.transport.protocol import HttpProtocol
 from app.transport.tls import TlsContext, certificate_files
 from app.transport.tls_door import TlsDoor
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 if TYPE_CHECKING:
     from app.observability.tracing import Tracing

@@ -20,13 +20,13 @@ from bench.report import RESULTS, Target, write_results
 from bench.report_tables import table, targets_table
 from bench.stats import median
 from cache_tiers.layout import BlockLayout
+from engine.api.sampling_params import SamplingParams
 from engine.attention.backend import kv_shapes
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
-from engine.sampling_params import SamplingParams
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.host_resources import usable_cores
 from engine.worker.native.runner import NativeRunner

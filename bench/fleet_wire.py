@@ -32,8 +32,10 @@ from bench.report_tables import table
 from bench.stats import median
 from cache_tiers.block_key import KeyNamespace
 from cache_tiers.tier import TierId
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.request_stream import RequestStream
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.build import build_fleet
@@ -41,14 +43,12 @@ from engine.fleet.handshake import new_token
 from engine.fleet.link import Link
 from engine.fleet.server import ReplicaServer
 from engine.fleet.tls import Identity
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput
-from engine.prefix_keys import PrefixKeys
-from engine.request_stream import RequestStream
-from engine.sampling_params import SamplingParams
-from engine.stats import EngineStats
-from engine.tenants import TenantSalts
+from engine.intake.prefix_keys import PrefixKeys
+from engine.intake.tenants import TenantSalts
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.loop.stats import EngineStats
 from engine.testing.stats import no_stats
+from engine.wiring.build import build_engine
 from models.resolve import resolve_model
 
 T = TypeVar("T")

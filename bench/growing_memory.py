@@ -19,10 +19,10 @@ from bench.report import RESULTS, Target, write_results
 from cache_tiers.config import TierConfig
 from cache_tiers.cpu.growing_memory import GrowingMemory
 from cache_tiers.lmcache_store import LMCacheStore
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.executor.uniproc import UniProcExecutor
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
 from models.resolve import find_model
 
 MIB: Final = 1 << 20

@@ -11,12 +11,12 @@ from typing import Final
 from app.observability.percentiles import percentile
 from cache_tiers.config import TierConfig
 from cache_tiers.redis.block_client import REDIS
+from engine.api.generate_request import GenerateRequest
+from engine.api.request_stream import RequestStream
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
-from engine.generate_request import GenerateRequest
-from engine.request_stream import RequestStream
-from engine.sampling_params import SamplingParams
 
 ANSWERS: Final = 24
 TOKENS: Final = 24

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.structured_output import FormKind
+from engine.api.structured_output import FormKind
 from tests.hostile_forms import BEYOND, WITHIN
 
 _MESSAGES: Final = [{"role": "user", "content": "hi"}]

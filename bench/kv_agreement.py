@@ -19,12 +19,12 @@ import torch
 from bench.kv_codecs import Codec
 from bench.quality import TEXTS, Positions, compare
 from bench.stats import share
+from engine.api.sampling_params import SamplingParams
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import InstructionSet
 from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
-from engine.sampling_params import SamplingParams
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS

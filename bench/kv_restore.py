@@ -26,10 +26,10 @@ from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.resp import ErrorReply, RespConnection
 from cache_tiers.redis.server_binary import find_redis_server
 from cache_tiers.sealed_value import HEADER_BYTES, BlockSeal, Reject
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
-from engine.sampling_params import SamplingParams
 from engine.worker.native.step_arrays import PAGE_KEYS
 
 LATENCY: Final = 0.001

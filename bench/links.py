@@ -24,11 +24,11 @@ from cache_tiers.config import TierConfig
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
 from engine.offload.prefill_cost import PrefillCost
-from engine.sampling_params import SamplingParams
 from models.resolve import resolve_model
 
 LATENCIES: Final = (0.005, 0.05, 0.5)

@@ -13,10 +13,10 @@ from typing import Final
 import torch
 
 from bench.stats import median
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.cpu.instruction_set import usable_instruction_sets
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import NewRequestData, SchedulerOutput
+from engine.request.scheduler_output import NewRequestData, SchedulerOutput
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import ModelLoader, Worker
 from models import registry

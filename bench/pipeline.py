@@ -21,11 +21,11 @@ from app.config.settings import load_settings
 from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
 from bench.stats import median
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from models.resolve import resolve_model
 
 STREAMS: Final = (1, 4, 8, 32)

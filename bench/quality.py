@@ -18,12 +18,12 @@ from app.observability.percentiles import percentile
 from bench.machine import Machine, describe_machine
 from bench.report import RESULTS, write_results
 from bench.stats import share
+from engine.api.sampling_params import SamplingParams
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set, usable_instruction_sets
 from engine.cpu.library import BFLOAT16_FORMATS, Kernels
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
-from engine.sampling_params import SamplingParams
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.host_resources import usable_cores
 from engine.worker.native.runner import NativeRunner

@@ -19,10 +19,10 @@ from app.config.settings import load_settings
 from bench.machine import describe_machine
 from bench.report import RESULTS, Target, write_results
 from bench.stats import median
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
+from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.sampling.mask_words import words_of_ids
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
 from models.resolve import DEFAULT_MODEL, resolve_model

@@ -25,8 +25,8 @@ from bench.random_llama import write_random_llama
 from bench.report import RESULTS, Target, write_results
 from bench.sampler import BLOCK, GREEDY, MAX_OVER_GREEDY, Batch, blocks_of, in_turns
 from bench.stats import median
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.sampling_params import SamplingParams
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
 from models.resolve import DEFAULT_MODEL, resolve_model

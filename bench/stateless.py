@@ -29,7 +29,7 @@ from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stateless_prompt import Making, measure_making
 from bench.workload import passage
-from engine.kv_block import common_prefix_len
+from engine.kv.block import common_prefix_len
 from models.chat_format import ChatFormat, Message
 from models.resolve import DEFAULT_MODEL, resolve_model
 from models.tokenizer import Tokenizer

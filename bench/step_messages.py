@@ -12,9 +12,9 @@ import time
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 
+from engine.api.sampling_params import SamplingParams
 from engine.executor.messages import Step, StepEnded, decode_down, decode_up, encode
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
+from engine.request.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 
 
 def main() -> None:

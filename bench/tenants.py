@@ -23,11 +23,11 @@ from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
 from bench.stats import median
 from cache_tiers.config import TierConfig
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import Usage
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.outputs import Usage
-from engine.sampling_params import SamplingParams
 from models.resolve import resolve_model
 
 BLOCK: Final = 64

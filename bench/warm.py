@@ -26,13 +26,13 @@ from bench.machine import describe_machine
 from bench.report import RESULTS, Target, write_results
 from bench.stats import Spread, share, spread
 from cache_tiers.config import TierConfig
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import Usage
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
+from engine.loop.async_llm import AsyncLLMEngine
 from engine.offload.connector import OffloadConnector
-from engine.outputs import Usage
-from engine.sampling_params import SamplingParams
+from engine.wiring.build import build_engine
 from models.resolve import resolve_model
 
 Arm = Literal["device", "CPU memory", "Redis", "Redis, warmed"]

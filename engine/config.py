@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from cache_tiers.config import TierConfig
-from engine.role import Role
-from engine.sampling_params import Pooling
+from engine.api.role import Role
+from engine.api.sampling_params import Pooling
 from engine.scheduling.queue.policy import QueuePolicy
 
 
@@ -24,7 +24,7 @@ class EngineConfig:
     max_model_len: tokens of prompt and answer together; 0 means the model's own window.
     kv_memory: bytes of the device's block pool, for all ranks together; 0 lets `engine.kv.budget` derive it from the
         free memory.
-    block_size: tokens per block. `engine.device_choice` knows which size suits a device.
+    block_size: tokens per block. `engine.device.choice` knows which size suits a device.
     attention: a backend from `engine.attention.selector`, or "auto" for the first one that supports the model.
     decode_graphs: capture decodes, and steps with prompts, where the device can replay them.
     check_operators: check every call of a device's fused operators against its documented limits, which is slow.

@@ -8,14 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from engine.build import build_llm_engine
+from engine.api.errors import EngineError, InvalidRequestError
+from engine.api.generate_request import GenerateRequest
+from engine.api.llm_outputs import PromptOutput, completion_of, logprobs_of
+from engine.api.outputs import RequestOutput, joined
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.device_choice import block_size_for, choose_device, step_tokens_for
-from engine.errors import EngineError, InvalidRequestError
-from engine.generate_request import GenerateRequest
-from engine.llm_outputs import PromptOutput, completion_of, logprobs_of
-from engine.outputs import RequestOutput, joined
-from engine.sampling_params import SamplingParams
+from engine.device.choice import block_size_for, choose_device, step_tokens_for
+from engine.wiring.build import build_llm_engine
 from models.chat_format import Message
 from models.resolve import resolve_model
 from models.thinking import ThinkingMode

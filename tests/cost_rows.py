@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 TIMES: Final = 5
 """Measurements of a size. The least one has the fewest disturbances."""

@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+from engine.api.sampling_params import SamplingParams
 from engine.sampling.philox import uniforms
 from engine.sampling.sampler import SamplingRow
-from engine.sampling_params import SamplingParams
 
 SPREADS = {"peaked": 4.0, "flat": 1.0, "nearly equal": 0.02, "equal": 0.0}
 WAYS = {

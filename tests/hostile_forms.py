@@ -6,7 +6,7 @@ limits, which must cost little.
 
 from typing import Any
 
-from engine.structured_output import FormKind
+from engine.api.structured_output import FormKind
 
 
 def nested(depth: int) -> dict[str, Any]:

@@ -9,11 +9,11 @@ from typing import Literal
 import torch
 
 from cache_tiers.layout import BlockLayout
+from engine.api.sampling_params import SamplingParams
 from engine.attention.backend import kv_shapes
 from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
-from engine.sampling_params import SamplingParams
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.lasting_objects import objects_that_stay
+from engine.process.gc_freeze import objects_that_stay
 
 if TYPE_CHECKING:
     from xdist.remote import Producer

@@ -9,7 +9,7 @@ from starlette.types import Receive
 
 from app.access.key_ring import FRESH_SECONDS, KeyRing
 from app.http.request_access import RequestAccess
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 EXPIRY_SECONDS: Final = 20.0
 """Seconds within which a stream ends after its login has expired. All other changes take effect at once."""

@@ -24,7 +24,7 @@ from app.tenants.api_key import SECRET_BYTES, ApiKey, key_id_of, matches
 from app.tenants.limits import NO_LIMITS, TenantLimits
 from app.tenants.person import Identity, Person, PersonSession
 from app.tenants.principal import ANYBODY, Principal
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 FRESH_SECONDS = 1.0
 WAIT_SECONDS = 1.0

@@ -17,7 +17,7 @@ from app.accounts.second_factor import (
 )
 from app.storage.passwords import PasswordStore, StoredPassword
 from app.tenants.person import Person
-from engine.errors import ClientError, InvalidRequestError
+from engine.api.errors import ClientError, InvalidRequestError
 
 SITE = "Ebb"
 

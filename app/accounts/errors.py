@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from engine.errors import EbbError, OutageError
+from engine.api.errors import EbbError, OutageError
 
 MAX_REASON: Final = 400
 """Characters of a refusal. Its reason may quote what a stranger sent, and the log keeps it."""

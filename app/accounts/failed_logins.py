@@ -15,7 +15,7 @@ from typing import Final
 from app.accounts.delays import Delays, Failures
 from app.accounts.login_turns import Place
 from app.tenants.token_bucket import TokenBucket
-from engine.errors import OverloadedError
+from engine.api.errors import OverloadedError
 
 FREE_FAILURES: Final = 5
 """Failures of an account at one source before its delays begin."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from engine.errors import OverloadedError
-from engine.fair_places import FairPlaces
+from engine.api.errors import OverloadedError
+from engine.process.fair_places import FairPlaces
 
 T = TypeVar("T")
 

@@ -2,7 +2,7 @@
 
 import re
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 MAX_PATH = 512
 _OWN_PATH = re.compile(r"/(?:[A-Za-z0-9_.~-][A-Za-z0-9_.~/-]*)?(?:\?[A-Za-z0-9_.~=&%-]*)?", re.ASCII)

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from app.accounts.login_turns import LoginTurns, Place
 from app.domain.bounds import MAX_PASSWORD, MIN_PASSWORD
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 INITIAL_BYTES: Final = 12
 """Random bytes of an initial password."""

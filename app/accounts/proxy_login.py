@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 
 from app.config.networks import Network
 from app.tenants.person import PROXY, Identity
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 MAX_TEXT = 255
 

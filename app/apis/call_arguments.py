@@ -49,7 +49,7 @@ def as_message_with_objects(
     A cut call of a stream has the object that was sent. In a whole answer it is text. A complete call also has the
     object that was sent, if its arguments have a number beyond a double.
 
-    cut_before: as in `engine.outputs.RequestOutput`.
+    cut_before: as in `engine.api.outputs.RequestOutput`.
     """
     message = offer.as_message(how, text, cut_before, only_complete=not is_streamed)
     calls = (

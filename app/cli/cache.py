@@ -10,7 +10,7 @@ from app.config.sizes import format_size
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.companion_folder import companion_folder, socket_path
 from cache_tiers.redis.inspection import clear, connect, stat, verify
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 
 class CacheUnreachableError(EbbError):

@@ -15,8 +15,8 @@ from app.client.chat_client import ChatClient, NoServerError
 from app.config.settings import Settings, has_screen
 from app.extras import install_command
 from app.transport.tls import own_certificate
-from engine.errors import EbbError
-from engine.parent_process import die_with
+from engine.api.errors import EbbError
+from engine.process.parent_process import die_with
 
 SIZE: Final = (1200, 800)
 """Width and height of the window, in px."""

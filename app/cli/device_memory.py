@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from app.config.settings import Settings
-from engine.device_choice import choose_device
-from engine.errors import EngineError
+from engine.api.errors import EngineError
+from engine.device.choice import choose_device
 from engine.worker.host_resources import available_memory, usable_cores
 
 

@@ -22,7 +22,7 @@ from app.tenants.api_key import ApiKey
 from app.tenants.limits import LIMIT_NAMES, NO_LIMITS, TenantLimits
 from app.tenants.name import LOCAL
 from app.tenants.principal import Scope
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 T = TypeVar("T")
 

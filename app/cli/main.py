@@ -39,8 +39,8 @@ from app.config.options import Option, any_path, any_text, did_you_mean, integer
 from app.config.settings import OPTIONS, Settings, load_settings
 from app.profile.plan import PROFILE_OPTIONS, ProfilePlan
 from app.version import VERSION
-from engine.device_choice import choose_device
-from engine.errors import EbbError
+from engine.api.errors import EbbError
+from engine.device.choice import choose_device
 
 CHAT_HELP = "talk to the running server in the terminal, or ask it one question"
 RUNNING = ("host", "port")

@@ -9,7 +9,7 @@ from app.config.settings import Settings
 from app.config.state_lock import lock_state_dir
 from app.storage.errors import UnusableDatabaseError
 from app.storage.store import Store
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 SHOW_SECONDS = 1.0
 

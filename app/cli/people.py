@@ -12,7 +12,7 @@ from app.storage.store import Store
 from app.storage.tenant_removal import remove_tenant
 from app.storage.tenants import StoredTenant
 from app.tenants.person import ADMIN_GROUP, OWN, Person
-from engine.errors import InvalidRequestError, NotFoundError
+from engine.api.errors import InvalidRequestError, NotFoundError
 
 
 def add(settings: Settings, name: str, admin: bool = False) -> int:

@@ -9,8 +9,8 @@ from app.cli.device_memory import ComputingMemory, computing_memory
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.host.suitable_model import suitable
-from engine.device_choice import choose_device
-from engine.errors import EbbError
+from engine.api.errors import EbbError
+from engine.device.choice import choose_device
 from models.catalogue import CATALOGUE
 from models.errors import ModelError
 from models.resolve import DEFAULT_MODEL, at_hub, fetched, resolve_model

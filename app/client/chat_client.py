@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 
 from app.load.sse import SSEParser
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 CONNECT_SECONDS = 5.0
 HEALTH_SECONDS = 5.0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.config.sizes import parse_size
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 ENV_PREFIX = "EBB_"
 _LINK = re.compile(r"\[(.+?)\]\(.+?\)")

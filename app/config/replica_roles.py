@@ -2,7 +2,7 @@
 
 from typing import Final, get_args
 
-from engine.role import Role
+from engine.api.role import Role
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 

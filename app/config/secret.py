@@ -6,7 +6,7 @@ import secrets
 import tempfile
 from pathlib import Path
 
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 SECRET_BYTES = 32
 

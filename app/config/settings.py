@@ -25,7 +25,7 @@ from app.config.topics.saml import SamlSettings
 from app.config.topics.scheduling import SchedulingSettings
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
-from engine.device_choice import block_size_for, choose_device, step_tokens_for
+from engine.device.choice import block_size_for, choose_device, step_tokens_for
 from engine.executor.device_shares import visible_devices
 from engine.kv.budget import redis_budget
 from engine.worker.host_resources import available_memory

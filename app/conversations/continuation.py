@@ -19,8 +19,8 @@ from app.storage.run_records import RunRecord
 from app.storage.store import Store
 from app.storage.versions import Versions
 from app.tenants.gate import TenantGate
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError
-from engine.generate_request import GenerateRequest
+from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.api.generate_request import GenerateRequest
 
 GOES_ON = ("incomplete", "cancelled")
 

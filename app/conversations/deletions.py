@@ -28,7 +28,7 @@ from app.storage.removals import Removed
 from app.storage.store import Store
 from app.storage.versions import Versions
 from cache_tiers.tier import BLOCK_TTL_SECONDS
-from engine.errors import NotFoundError, OutageError
+from engine.api.errors import NotFoundError, OutageError
 
 UNDO_SECONDS = 600.0
 LOOK_SECONDS = 15.0

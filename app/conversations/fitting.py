@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.conversations.turns import Turns
 from app.domain.beginning import Beginning
 from app.domain.records import Conversation, Message
-from engine.errors import PromptTooLongError
+from engine.api.errors import PromptTooLongError
 
 
 class Fitting:

@@ -19,7 +19,7 @@ from app.conversations.importing import checked_text, is_own, read_own
 from app.conversations.json_reader import UNREADABLE, JsonReader
 from app.domain.bounds import MAX_IMPORT_BYTES, MAX_IMPORTED
 from app.storage.imports import Imported
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 FormatName = Literal["ebb", ForeignName]
 

@@ -21,7 +21,7 @@ from app.schemas.imports import IMPORT_BOUNDS, ImportedFields, ImportHead, Messa
 from app.schemas.json_bounds import check_bounds
 from app.schemas.parsing import parse_object
 from app.storage.imports import Imported
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 _KEPT = (
     "role",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 MAX_DEPTH: Final = 50_000
 """Maximum depth of lists and objects that are read apart. Each message of a tree may be within the one before it."""

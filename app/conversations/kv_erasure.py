@@ -30,8 +30,8 @@ from app.storage.removals import Departure
 from app.storage.store import Store
 from app.storage.token_index import INDEXED_BYTES
 from cache_tiers.block_key import BlockKey
-from engine.errors import NotReadyError, OutageError
-from engine.trail import Trail
+from engine.api.errors import NotReadyError, OutageError
+from engine.api.stored_tokens import Trail
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from app.domain.records import Message
 from app.prompts.merging import merge_request
 from app.prompts.turn_prompt import PromptMaker
 from app.storage.store import Store
-from engine.errors import ConflictError, InvalidRequestError
+from engine.api.errors import ConflictError, InvalidRequestError
 from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 

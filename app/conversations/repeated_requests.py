@@ -6,7 +6,7 @@ from app.runs.run_end import ended_run
 from app.runs.run_log import opening_event
 from app.runs.service import RunRegistry
 from app.storage.store import Store
-from engine.errors import ConflictError
+from engine.api.errors import ConflictError
 
 
 class RepeatedRequests:

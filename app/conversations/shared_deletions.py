@@ -21,7 +21,7 @@ from app.storage.connection import MISSED
 from app.storage.erasures import ERASED
 from app.storage.store import Store
 from app.storage.tenant_deletions import DELETED
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 LOOK_SECONDS: Final = 15.0
 

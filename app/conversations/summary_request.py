@@ -9,9 +9,9 @@ from app.host.backend import Backend
 from app.prompts.summary import TASK
 from app.prompts.thinking import preferred_mode
 from app.storage.store import Store
-from engine.errors import ConflictError, InvalidRequestError
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
+from engine.api.errors import ConflictError, InvalidRequestError
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 
 MAX_TOKENS = 512
 """Length of a summary."""

@@ -24,9 +24,9 @@ from app.host.idle import IdleTasks, behind_all, is_busy
 from app.runs.run import Run
 from app.runs.unstored_ends import REFUSALS
 from app.storage.store import Store
-from engine.errors import NotReadyError, OutageError
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
+from engine.api.errors import NotReadyError, OutageError
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 
 MAX_TOKENS = 24
 POLL_SECONDS = 1.0

@@ -15,8 +15,8 @@ from app.prompts.turn_prompt import Prompt
 from app.runs.run import PROGRESS_SECONDS
 from app.storage.run_records import RunRecord, Turn
 from app.storage.versions import Versions
-from engine.sampling_params import SamplingParams
-from engine.urgency import Urgency
+from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import Urgency
 from models.thinking import ThinkingMode
 
 

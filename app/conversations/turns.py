@@ -34,9 +34,9 @@ from app.schemas.urgency import UrgencyFields
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError, Versions
 from app.tenants.gate import TenantGate
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
+from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 

@@ -38,12 +38,12 @@ from cache_tiers.redis.address import parse_redis_url
 from cache_tiers.redis.errors import RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_redis_server
+from engine.api.errors import EbbError, EngineError
 from engine.attention.backend import AttentionSpec
 from engine.attention.selector import load_backend, select_backend
 from engine.cpu.build import COMPILERS, kept_kernels
 from engine.cpu.instruction_set import choose_instruction_set
-from engine.device_choice import block_size_for, choose_device
-from engine.errors import EbbError, EngineError
+from engine.device.choice import block_size_for, choose_device
 from engine.kv.budget import redis_budget
 from engine.worker.host_resources import available_memory
 from engine.worker.torch.devices import open_device

@@ -10,7 +10,7 @@ from app.config.trial import trial_config
 from app.doctor.network_check import network_of
 from cache_tiers.layout import BlockLayout
 from engine.attention.backend import kv_shapes
-from engine.device_choice import choose_device
+from engine.device.choice import choose_device
 from engine.kv.budget import kv_budget, redis_budget
 from engine.worker.native.weight_memory import WeightMemory, weight_memory
 from models.folder import ModelFolder

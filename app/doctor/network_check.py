@@ -8,8 +8,8 @@ import torch
 from app.config.settings import Settings
 from app.config.trial import trial_config
 from app.doctor.finding import Finding
-from engine.device_choice import choose_device
-from engine.errors import EngineError
+from engine.api.errors import EngineError
+from engine.device.choice import choose_device
 from engine.worker.native.selection import matrices_refusal, native_refusal
 from models.block_types import stored_types
 from models.errors import ModelError

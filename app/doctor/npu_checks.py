@@ -10,7 +10,7 @@ from typing import Final
 
 from app.config.settings import Settings
 from app.doctor.finding import Finding
-from engine.device_choice import npu_files
+from engine.device.choice import npu_files
 
 LIBRARIES: Final = (
     *("libascendcl.so", "libhccl.so", "libacl_op_compiler.so", "libge_runner.so", "libgraph.so"),

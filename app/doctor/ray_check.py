@@ -7,8 +7,8 @@ from pathlib import Path
 from app.config.ray_address import AUTO
 from app.config.settings import Settings
 from app.doctor.finding import Finding
-from engine.device_choice import choose_device
-from engine.errors import EngineError
+from engine.api.errors import EngineError
+from engine.device.choice import choose_device
 from engine.executor.ray_stage import in_words, machines, stage_size
 from engine.fleet.ray_cluster import connect, demands_token, disconnect
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Final
 
 from app.documents.refusal import Refusal
-from engine.errors import ClientError
-from engine.fair_places import FairPlaces
+from engine.api.errors import ClientError
+from engine.process.fair_places import FairPlaces
 
 SECONDS: Final = 30.0
 """Time for one document. The child process has less CPU time."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.records import Message
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 
 @dataclass(frozen=True, slots=True)

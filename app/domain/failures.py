@@ -1,7 +1,7 @@
 """Errors that clients receive when the engine gives no answer, or only part of one."""
 
-from engine.errors import ClientError, EbbError, EngineError, NotReadyError, OverloadedError, TimeoutPassedError
-from engine.outputs import RequestOutput
+from engine.api.errors import ClientError, EbbError, EngineError, NotReadyError, OverloadedError, TimeoutPassedError
+from engine.api.outputs import RequestOutput
 
 
 class FormNotMetError(ClientError):

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final
 
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 
 ALWAYS: Final = frozenset({"temperature", "top_p", "top_k", "seed", "max_tokens", "min_tokens", "stop", "ignore_eos"})
 """Parameters that are always included. Others are left out at their default."""

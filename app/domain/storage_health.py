@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Final
 
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 PATIENT_MILLISECONDS: Final = 5000
 IMPATIENT_MILLISECONDS: Final = 250

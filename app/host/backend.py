@@ -1,4 +1,4 @@
-"""Interface of the engine that the routes depend on, implemented by `engine.async_llm.AsyncLLMEngine`."""
+"""Interface of the engine that the routes depend on, implemented by `engine.loop.async_llm.AsyncLLMEngine`."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -6,12 +6,12 @@ from typing import Any, Protocol
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.tier import TierId
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.sampling_params import SamplingParams
+from engine.api.stored_tokens import Trail
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput
-from engine.sampling_params import SamplingParams
-from engine.stats import EngineStats
-from engine.trail import Trail
+from engine.loop.stats import EngineStats
 from models.chat_format import Message
 from models.thinking import Thinking, ThinkingMode
 from models.tool_format import ToolFormat

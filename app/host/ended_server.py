@@ -5,7 +5,7 @@ import signal
 
 from app.config.sizes import format_size
 from app.host.start_step import StartStep
-from engine.control_groups import memory_group, num_oom_kills
+from engine.process.control_groups import memory_group, num_oom_kills
 
 RESTART = 75
 """Exit status (EX_TEMPFAIL) of a server process that has handed over its answers and requests a restart."""

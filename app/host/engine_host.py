@@ -14,7 +14,7 @@ from typing import Literal
 from app.domain.storage_health import StorageHealth
 from app.host.backend import Backend
 from app.host.model_aliases import ModelAliases
-from engine.errors import NotFoundError, NotReadyError
+from engine.api.errors import NotFoundError, NotReadyError
 
 State = Literal["starting", "ok", "stopping", "failed"]
 Status = Literal["starting", "ok", "recovering", "degraded", "stopping", "failed"]

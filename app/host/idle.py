@@ -10,10 +10,10 @@ from typing import Generic, TypeVar
 
 from app.domain.ids import new_id
 from app.host.backend import Backend
-from engine.errors import EbbError
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
-from engine.urgency import Urgency
+from engine.api.errors import EbbError
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import Urgency
 
 logger = logging.getLogger(__name__)
 

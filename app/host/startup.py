@@ -16,10 +16,10 @@ from app.config.settings import Settings
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.hidden_folders import without_folders
+from engine.api.errors import EbbError
 from engine.config import EngineConfig
-from engine.device_choice import choose_device
-from engine.errors import EbbError
-from engine.lasting_objects import objects_that_stay
+from engine.device.choice import choose_device
+from engine.process.gc_freeze import objects_that_stay
 from engine.tracing import NO_TRACE, Trace
 from models.errors import ModelError
 
@@ -78,7 +78,7 @@ def _engine(
         from engine.fleet.build import build_fleet
 
         return build_fleet(config, settings.replicas, report, settings.ray_address, roles=roles)
-    from engine.build import build_engine
+    from engine.wiring.build import build_engine
 
     return build_engine(config, report, trace)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.config.settings import Settings
 from app.config.sizes import format_size
-from engine.device_choice import choose_device
+from engine.device.choice import choose_device
 from engine.worker.host_resources import available_memory, usable_cores
 from models.catalogue import CatalogueModel, suitable_model
 from models.resolve import DEFAULT_MODEL

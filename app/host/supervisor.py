@@ -31,7 +31,7 @@ from app.host.process_limits import address_space_warning
 from app.host.start_step import StartStep
 from app.logs.log_lines import left_out_line, write_log
 from app.logs.log_relay import relayed
-from engine.restart_budget import RestartBudget
+from engine.process.restart_budget import RestartBudget
 
 PAUSES = (0.0, 1.0, 2.0, 4.0, 8.0)
 """Seconds to pause before each restart. A failure after the last restart ends the supervising process."""

@@ -6,7 +6,7 @@ Source: https://docs.anthropic.com/en/api/errors.
 from typing import Any
 
 from app.http.named_field import message_with_field
-from engine.errors import EbbError, PromptTooLongError
+from engine.api.errors import EbbError, PromptTooLongError
 
 ROUTE = "/v1/messages"
 

@@ -16,7 +16,7 @@ from app.http.ollama_errors import is_ollama, ollama_error
 from app.http.unknown_routes import hint_for
 from app.schemas.response_bodies.errors import ErrorBody
 from app.storage.versions import VersionMismatchError
-from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
+from engine.api.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
 
 logger = logging.getLogger(__name__)
 

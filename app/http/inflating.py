@@ -5,7 +5,7 @@ from typing import Final
 
 from app.config.sizes import format_size
 from app.http.error_responses import BodyTooLargeError, UnsupportedEncodingError
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 MAX_MEMBERS: Final = 16
 """Compressed streams in one body. A gzip file may have several, and each one costs time whatever its size."""

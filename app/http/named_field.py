@@ -1,6 +1,6 @@
 """Error messages for formats that have no field for the name of the parameter at fault."""
 
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 
 def message_with_field(error: EbbError) -> str:

@@ -6,7 +6,7 @@ Source: https://docs.ollama.com/api/errors.
 from typing import Any, Final
 
 from app.http.named_field import message_with_field
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 PATHS: Final = frozenset(
     {

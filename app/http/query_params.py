@@ -7,7 +7,7 @@ from typing import Final, TypeVar, get_args
 from starlette.requests import Request
 
 from app.domain.records import ConversationSource
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 SOURCES: tuple[ConversationSource, ...] = get_args(ConversationSource)
 MAX_MOMENT: Final = 1e11

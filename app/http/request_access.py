@@ -9,7 +9,7 @@ from typing import Final
 
 from starlette.types import Message, Receive, Scope
 
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 STATE: Final = "access"
 """Key in the scope's state."""

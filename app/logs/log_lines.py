@@ -10,7 +10,7 @@ from typing import Literal
 
 from app.logs.log_repeats import REPEATS, RepeatFilter
 from app.logs.request_log import CURRENT_REQUEST, Fact
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 LogFormat = Literal["text", "json"]
 LogLevel = Literal["debug", "info", "warning"]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cache_tiers.registry import all_tiers
-from engine.outputs import RequestOutput
+from engine.api.outputs import RequestOutput
 
 Fact = str | int | float | None
 

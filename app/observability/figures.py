@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cache_tiers.tier import CPU, DEVICE, TierId
-from engine.stats import EngineStats
+from engine.loop.stats import EngineStats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

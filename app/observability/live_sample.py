@@ -9,7 +9,7 @@ from app.observability.tier_words import breaker_state, tier_words
 from app.schemas.response_bodies.live import LiveFigures, RouteSample, TierSample
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
-from engine.stats import EngineStats, RouteStats
+from engine.loop.stats import EngineStats, RouteStats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

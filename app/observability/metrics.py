@@ -17,7 +17,7 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU
-from engine.stats import EngineStats, RouteStats
+from engine.loop.stats import EngineStats, RouteStats
 
 HTTP_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 """Histogram bounds. The duration of a streamed answer is that of its stream."""

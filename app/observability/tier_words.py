@@ -7,7 +7,7 @@ from app.host.hidden_folders import without_folders
 from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.store import StoreStats
 from cache_tiers.tier import CPU, DEVICE, TierId
-from engine.stats import EngineStats
+from engine.loop.stats import EngineStats
 
 LATE_SECONDS = 2.0
 """Age of the oldest block waiting to be written from which a tier is reported as slow."""

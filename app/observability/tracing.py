@@ -25,7 +25,7 @@ from starlette.types import Scope
 from app.logs.request_log import PROBES, RequestRecord
 from app.version import VERSION
 from cache_tiers.registry import all_tiers
-from engine.outputs import RequestOutput, Usage
+from engine.api.outputs import RequestOutput, Usage
 
 MAX_STATE = 512
 """Characters of `tracestate`, of which longer ones are left out (W3C Trace Context, section 3.3.1.5). The library takes

@@ -21,10 +21,10 @@ from app.profile.plan import ProfilePlan
 from app.profile.summary import summary
 from app.tenants.name import LOCAL
 from app.version import VERSION
-from engine.errors import EngineError
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
-from engine.step_trace import FORWARD
+from engine.api.errors import EngineError
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.loop.step_trace import FORWARD
 from engine.tracing import Recorder, Span, Trace, Track
 from models.errors import ModelError
 

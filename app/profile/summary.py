@@ -7,7 +7,7 @@ from itertools import pairwise
 from app.observability.percentiles import percentile
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import DEVICE
-from engine.step_trace import FORWARD
+from engine.loop.step_trace import FORWARD
 from engine.tracing import Span, Track
 
 

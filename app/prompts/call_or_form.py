@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import regex
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.embedded import CHECKED_RULE, OPTIONS
 from engine.grammar.limits import check_form
-from engine.structured_output import StructuredOutput
 from models.call_syntax.fields import may_be_text, properties_of
 from models.tool_format import ToolFormat
 

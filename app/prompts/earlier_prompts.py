@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from app.domain.records import Message
 from app.domain.token_history import joined_ids, unpack_ids, whole_key
 from app.host.backend import TextTokenizer
-from engine.kv_block import common_prefix_len
+from engine.kv.block import common_prefix_len
 from models.spelled_marks import without_breaks
 
 MAX_COMPARED = 32

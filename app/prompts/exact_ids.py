@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from app.host.backend import TextTokenizer
-from engine.detokenizer import Detokenizer
+from engine.text.detokenizer import Detokenizer
 from models.spelled_marks import without_breaks
 
 ANCHORS = ("", "\n")

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.prompts.call_or_form import shallow
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.enforceable import enforceable
 from engine.grammar.limits import check_form
-from engine.structured_output import StructuredOutput
 from models.tool_format import ToolFormat
 
 

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 Remember = Callable[[Sequence[int], str, str | None], Awaitable[None]]
 """Called with the ids generated for an answer, its text, including tool calls as the model wrote them, and the text
-before which the answer was cut, as in `engine.outputs.RequestOutput`.
+before which the answer was cut, as in `engine.api.outputs.RequestOutput`.
 """
 
 AsMessage = Callable[[str, str | None], Message]

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from app.host.backend import Backend
-from engine.errors import InvalidRequestError
-from engine.sampling_params import SamplingParams
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
 
 EFFORTS: dict[str, tuple[ThinkingMode, ...]] = {

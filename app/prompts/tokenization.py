@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from app.host.backend import Backend, GenerationStream
 from app.tenants.gate import TenantGate
-from engine.errors import InvalidRequestError, PromptTooLongError
-from engine.generate_request import GenerateRequest
+from engine.api.errors import InvalidRequestError, PromptTooLongError
+from engine.api.generate_request import GenerateRequest
 from models.chat_format import Message
 from models.errors import ModelError, TextTooLongError
 from models.thinking import ThinkingMode

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from app.prompts.call_or_form import call_or_form
 from app.prompts.free_calls import free_calls
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.enforceable import enforceable
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
 from models.chat_format import Message
 from models.tool_format import ToolFormat
 
@@ -115,7 +115,7 @@ class ToolOffer:
     def as_message(self, how: ToolFormat, text: str, cut_before: str | None, *, only_complete: bool = False) -> Message:
         """Convert an answer's text to the message that the client will send back as history.
 
-        cut_before: as in `engine.outputs.RequestOutput`.
+        cut_before: as in `engine.api.outputs.RequestOutput`.
         only_complete: as in ToolCallParser.
         """
         parser = how.parser(parallel=self.parallel, tools=self.known_functions, only_complete=only_complete)

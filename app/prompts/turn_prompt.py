@@ -13,7 +13,7 @@ from app.prompts.summary import with_summary
 from app.prompts.tokenization import LONG_TEXT, MANY_MESSAGES, apart_if, chat_ids, size_apart, size_of, to_ids
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.tenants.gate import TenantGate
-from engine.errors import InvalidRequestError, PromptTooLongError
+from engine.api.errors import InvalidRequestError, PromptTooLongError
 from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 

@@ -34,7 +34,7 @@ from app.storage.provisioning import (
     UserColumn,
     VersionError,
 )
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 
 T = TypeVar("T")
 

@@ -19,7 +19,7 @@ from app.services import Services, server_services, services_of
 from app.tenants.api_key import ApiKey
 from app.tenants.person import OWN, Person
 from app.tenants.principal import principal_of
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 MAX_OWN_KEYS = 32
 

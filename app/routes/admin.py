@@ -32,7 +32,7 @@ from app.storage.matching import BEFORE_ALL
 from app.tenants.name import parse_name
 from app.tenants.person import Person
 from app.tenants.principal import principal_of
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 
 DEFAULT_PAGE = 100
 

@@ -15,7 +15,7 @@ from app.schemas.conversations import EditedAnswer, MessageChoice, RatingFields
 from app.schemas.response_bodies import conversations as bodies
 from app.services import services_of
 from app.storage.tree import Outline
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 
 async def get_tree(request: Request) -> Response:

@@ -15,7 +15,7 @@ from app.schemas.bulk import BulkFields, SelectedConversations
 from app.schemas.response_bodies.conversations import BulkResult
 from app.services import services_of
 from app.storage.store import Store
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 
 async def change_conversations(request: Request) -> Response:

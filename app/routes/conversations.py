@@ -25,7 +25,7 @@ from app.services import Services, services_of
 from app.storage.list_filter import ListFilter
 from app.storage.rows import no_message
 from app.transport.event_stream import EventStream
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 DEFAULT_PAGE = 100
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 
 from app.storage.conversations import ListPosition
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 TimePlace = tuple[float, str]
 """A time in Unix seconds, and the id of the row that has it."""

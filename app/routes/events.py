@@ -12,7 +12,7 @@ from app.schemas.response_bodies.conversations import conversation_body
 from app.services import Services, services_of
 from app.transport.event_stream import SILENCE_SECONDS, EventStream
 from app.transport.sse import encode_json, farewell_frame
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 PING_SECONDS: Final = SILENCE_SECONDS / 2
 """The longest interval, since each open page has such a stream."""

@@ -35,7 +35,7 @@ from app.schemas.response_bodies import login as bodies
 from app.services import Services, server_services
 from app.tenants.person import OWN, Person
 from app.tenants.principal import Principal
-from engine.errors import NotFoundError, OutageError, OverloadedError
+from engine.api.errors import NotFoundError, OutageError, OverloadedError
 
 ATTEMPT_COOKIE = "ebb_login_attempt"
 PASSWORD_PATH = "/api/login/password"

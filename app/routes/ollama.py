@@ -25,7 +25,7 @@ from app.services import server_services, services_of
 from app.serving.prompts import text_ids, whole_prompt
 from app.serving.request import answer
 from app.tenants.gate import gate_of
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from models.thinking import ThinkingMode
 
 API_VERSION: Final = "0.32.0"

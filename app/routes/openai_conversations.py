@@ -15,7 +15,7 @@ from app.domain.response_record import message_id_of_item
 from app.http.request_body import read_body
 from app.services import Services, services_of
 from app.storage.items import NewItem
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 
 async def create_conversation(request: Request) -> Response:

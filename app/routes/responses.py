@@ -20,7 +20,7 @@ from app.prompts.tokenization import generate
 from app.services import services_of
 from app.serving.request import Said, collect_outputs, outputs_of
 from app.tenants.gate import gate_of
-from engine.generate_request import GenerateRequest
+from engine.api.generate_request import GenerateRequest
 
 LAST_EVENT_ID: Final = "Last-Event-ID"
 

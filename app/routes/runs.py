@@ -11,7 +11,7 @@ from app.runs.run_log import RunLog, is_number
 from app.schemas.response_bodies.messages import message_body
 from app.services import services_of
 from app.transport.event_stream import EventStream
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 
 async def follow_run(request: Request) -> Response:

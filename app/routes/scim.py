@@ -9,7 +9,7 @@ from starlette.routing import Route
 from app.domain.bounds import MAX_PROVISIONING_BYTES
 from app.http.request_body import read_bytes
 from app.services import server_services
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 BASE: Final = "/scim/v2"
 METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]

@@ -15,7 +15,7 @@ from app.services import services_of
 from app.storage.search import BEYOND_ALL, FoundMessage, FoundTitle, SearchStore
 from app.storage.search_filter import SearchFilter
 from app.storage.snippets import Snippet
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 DEFAULT_FOUND = 20
 MAX_FOUND = 100

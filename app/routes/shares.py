@@ -16,7 +16,7 @@ from app.routes.rights import needs
 from app.schemas.response_bodies.shares import NewShare, Shares, share_body
 from app.schemas.shares import ShareFields
 from app.services import server_services, services_of
-from engine.errors import ConflictError, OverloadedError
+from engine.api.errors import ConflictError, OverloadedError
 
 DAY_SECONDS = 86_400
 MAX_SECRET = 128

@@ -18,8 +18,8 @@ from app.serving.request import Said, collect_outputs, outputs_of, streamed
 from app.tenants.gate import gate_of
 from app.transport.framing import EVENTS, Framing
 from app.transport.sse import named_frame
-from engine.errors import EbbError
-from engine.outputs import RequestOutput
+from engine.api.errors import EbbError
+from engine.api.outputs import RequestOutput
 
 
 class SummaryStream:

@@ -41,7 +41,7 @@ from app.schemas.response_bodies.transfer import (
 )
 from app.services import Services, services_of
 from app.storage.imports import Imported as ImportedConversation
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 T = TypeVar("T")
 

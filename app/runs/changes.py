@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from engine.errors import OverloadedError
+from engine.api.errors import OverloadedError
 
 MAX_PENDING: Final = 64
 MAX_FOLLOWERS: Final = 32

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from app.storage.servers import LEASE_SECONDS
-from engine.errors import NotReadyError
+from engine.api.errors import NotReadyError
 
 CANCEL_SECONDS: Final = 3 * LEASE_SECONDS
 """Longest time for which a cancel waits. After less time, another server has the run of one that died."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from app.schemas.response_bodies.run_events import PromptProgress
 from cache_tiers.registry import all_tiers
-from engine import outputs
+from engine.api import outputs
 
 
 def progress_body(progress: outputs.PromptProgress) -> PromptProgress:

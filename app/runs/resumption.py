@@ -27,9 +27,9 @@ from app.runs.service import RunRegistry
 from app.runs.unstored_ends import REFUSALS
 from app.storage.run_records import RunRecord, UnfinishedRun
 from app.storage.store import Store
-from engine.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
-from engine.generate_request import GenerateRequest
-from engine.urgency import Urgency
+from engine.api.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
+from engine.api.generate_request import GenerateRequest
+from engine.api.urgency import Urgency
 
 MAX_FRUITLESS = 2
 """Number of consecutive deaths of the server after which a run is given up that had a place and gained no token: it may

@@ -16,7 +16,7 @@ from app.schemas.response_bodies.reuse_report import Divergence, PromptSide, Reu
 from app.schemas.response_bodies.usage import StoredReuse
 from cache_tiers import registry
 from cache_tiers.tier import BLOCK_TTL_SECONDS
-from engine.outputs import Reuse
+from engine.api.outputs import Reuse
 
 SHOWN_DIGITS = 8
 """Digits of a fingerprint that are stored and shown."""

@@ -12,8 +12,8 @@ from app.prompts.stateless import Remember
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.run_log import RunLog
 from app.storage.run_records import RunProgress
-from engine.errors import EbbError
-from engine.outputs import RequestOutput, Reuse, TokenLogprobs
+from engine.api.errors import EbbError
+from engine.api.outputs import RequestOutput, Reuse, TokenLogprobs
 
 PROGRESS_SECONDS: Final = 0.5
 """Seconds before the first report of a prompt's progress, and between two. Shorter prompts have none."""

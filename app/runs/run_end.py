@@ -12,7 +12,7 @@ from app.runs.run_log import RunLog
 from app.runs.usage import message_usage
 from app.schemas.response_bodies.run_events import OpeningRecords
 from app.storage.run_records import MessageEnd
-from engine.outputs import RequestOutput
+from engine.api.outputs import RequestOutput
 
 
 def closing_error(run: Run) -> Mapping[str, Any] | None:

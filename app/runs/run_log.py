@@ -35,7 +35,7 @@ from app.schemas.response_bodies.run_events import (
 )
 from app.transport.direct_writer import DirectWriter
 from app.transport.sse import encode_json, event_frame, farewell_frame, named_frame
-from engine.outputs import PromptProgress
+from engine.api.outputs import PromptProgress
 
 OPENING = 1
 MAX_DIGITS = 15

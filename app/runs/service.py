@@ -29,8 +29,8 @@ from app.runs.shared_runs import SharedRuns
 from app.runs.unstored_ends import UnstoredEnds
 from app.storage.run_records import MessageEnd
 from app.storage.runs import RunStore
-from engine.errors import FOR_THE_PROCESS, EbbError, NotReadyError, OutageError
-from engine.outputs import PromptProgress, RequestOutput
+from engine.api.errors import FOR_THE_PROCESS, EbbError, NotReadyError, OutageError
+from engine.api.outputs import PromptProgress, RequestOutput
 
 KEEP_SECONDS = 600.0
 KEEP_RUNS = 256

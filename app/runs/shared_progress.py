@@ -12,7 +12,7 @@ from typing import Final
 from app.runs.outbox import Outbox
 from app.storage.connection import NOTICE_CHARACTERS, Connection
 from app.storage.database import Database
-from engine.outputs import PromptProgress
+from engine.api.outputs import PromptProgress
 
 READING: Final = "reading"
 """Topic of notices with a JSON array: the id of a run and the newest report of its prompt's progress, for each."""

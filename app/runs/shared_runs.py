@@ -26,7 +26,7 @@ from app.runs.unstored_ends import REFUSALS
 from app.storage.run_records import RunNews, UnfinishedRun
 from app.storage.runs import CANCEL, PROGRESS
 from app.storage.store import Store
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 POLL_SECONDS: Final = 1.0
 

@@ -5,7 +5,7 @@ import logging
 from contextlib import suppress
 
 from app.storage.database import Database
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 PROBE_SECONDS = 1.0
 

@@ -20,7 +20,7 @@ from app.domain.records import Message
 from app.http.error_responses import error_body
 from app.storage.errors import DatabaseError
 from app.storage.runs import RunStore
-from engine.errors import EngineError, OutageError, ServerError
+from engine.api.errors import EngineError, OutageError, ServerError
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 15.0

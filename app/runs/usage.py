@@ -10,7 +10,7 @@ from app.runs.reuse_report import stored_reuse
 from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU, DEVICE
-from engine.outputs import FormVerdict, KVReceipt, Usage
+from engine.api.outputs import FormVerdict, KVReceipt, Usage
 
 
 def combined_usage(usages: Sequence[Usage]) -> Usage:
@@ -122,7 +122,7 @@ def _nanoseconds(milliseconds: float) -> int:
 
 
 def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
-    """Serialize the receipt: tokens by tier, costs and savings. See `engine.outputs.KVReceipt`."""
+    """Serialize the receipt: tokens by tier, costs and savings. See `engine.api.outputs.KVReceipt`."""
     phases = kv.phases
     figures: bodies.ReceiptFigures = {
         "computed": kv.computed,

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field, Tag
 
 from app.schemas.parsing import RequestModel, by_kind, by_tag, optional
 from app.schemas.unenforced import note_unenforced
-from engine.errors import InvalidRequestError
-from engine.structured_output import StructuredOutput
+from engine.api.errors import InvalidRequestError
+from engine.api.structured_output import StructuredOutput
 
 MAX_CHOICES = 1000
 MAX_FORM_CHARACTERS = 1 << 16

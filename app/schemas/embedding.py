@@ -7,7 +7,7 @@ from pydantic import Field
 from app.schemas.parsing import CompatibleRequest, optional
 from app.schemas.sampling import ModelName
 from app.schemas.urgency import TimeoutSeconds, UrgencyFields
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 
 class EmbeddingRequest(UrgencyFields, CompatibleRequest):

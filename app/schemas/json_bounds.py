@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.bounds import MAX_CONTAINERS, MAX_STRINGS, MAX_VALUES
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 UNCOUNTED_BYTES: Final = 128 << 10
 """Size up to which a body is not counted, since hardly any such body can exceed the bounds."""

@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, from_js
 from app.domain.bounds import MAX_FIELDS
 from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.json_bounds import check_bounds
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 
 def _stop_at_first_fault(schema: Any) -> None:

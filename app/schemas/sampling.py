@@ -24,8 +24,8 @@ from app.schemas.cache_mark import CacheKey
 from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.parsing import CompatibleRequest, RequestModel, optional
 from app.schemas.urgency import UrgencyFields
-from engine.errors import InvalidRequestError
-from engine.sampling_params import SamplingParams
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
 
 UNLIMITED: Final = -1

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from app.domain.bounds import MAX_TIMEOUT_SECONDS
 from app.schemas.parsing import RequestModel, optional
-from engine.urgency import Urgency
+from engine.api.urgency import Urgency
 
 Priority = Annotated[int, Field(ge=-(1 << 31), lt=1 << 31)]
 TimeoutSeconds = Annotated[float, Field(gt=0, le=MAX_TIMEOUT_SECONDS)]

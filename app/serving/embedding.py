@@ -18,11 +18,11 @@ from app.logs.request_log import log_embedded
 from app.prompts.tokenization import LONG_TEXT, apart_if
 from app.serving.prompts import text_ids
 from app.tenants.gate import Queue, gate_of
-from engine.errors import EngineError, InvalidRequestError
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput
-from engine.sampling_params import SamplingParams
-from engine.urgency import Urgency
+from engine.api.errors import EngineError, InvalidRequestError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import Urgency
 
 AT_ONCE: Final = 32
 """Texts of one request that the engine has at once: enough to fill its steps, and the others keep their turn."""

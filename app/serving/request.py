@@ -23,10 +23,10 @@ from app.tenants.gate import gate_of
 from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
 from app.transport.framing import Framing
-from engine.errors import EbbError, EngineError
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput, joined
-from engine.sampling_params import SamplingParams
+from engine.api.errors import EbbError, EngineError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput, joined
+from engine.api.sampling_params import SamplingParams
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
-from engine.fair_places import FairPlaces
+from engine.process.fair_places import FairPlaces
 
 BUSY_SHARE: Final = 0.1
 """Fraction of the time that batches may take while answers are being generated."""

@@ -18,7 +18,7 @@ from app.storage.list_filter import CHATS, ListFilter
 from app.storage.rows import conversation_of, dump, dump_tags, insert_conversation, no_conversation
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 
 CHANGEABLE = ("title", "system_prompt", "params", "pinned", "archived", "metadata", "folder_id", "tags", "temporary")
 MARKS = {"title", "pinned", "archived", "metadata", "folder_id", "tags", "temporary"}

@@ -15,7 +15,7 @@ from app.storage.removals import Leaving, Removal, Removed, mark, mark_hidden, n
 from app.storage.rows import children_below, message_of, no_conversation, no_message
 from app.storage.tree import move_head, newest_leaf
 from app.storage.versions import Versions, about_to_change
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 HIDE_BRANCH = """
     WITH RECURSIVE below(id) AS (

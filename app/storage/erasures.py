@@ -8,7 +8,7 @@ from typing import Final
 from app.domain.token_history import pack_ids, unpack_ids
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
-from engine.trail import Trail
+from engine.api.stored_tokens import Trail
 
 ERASED: Final = "erased"
 """Topic of the notice that there is more to erase."""

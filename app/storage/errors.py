@@ -8,7 +8,7 @@ DatabaseError
     └── MissingReferenceError  the row that a foreign key names does not exist
 """
 
-from engine.errors import NotReadyError
+from engine.api.errors import NotReadyError
 
 
 class DatabaseError(Exception):

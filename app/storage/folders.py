@@ -13,7 +13,7 @@ from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.list_filter import CHATS
 from app.storage.named_rows import NamedKind, NamedRows, insert_named
-from engine.errors import ConflictError, InvalidRequestError
+from engine.api.errors import ConflictError, InvalidRequestError
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.storage.next_prefixes import forget_next_prefixes
 from app.storage.removals import CONVERSATION_NODES, Leaving, disown, without_kv
 from app.storage.rows import insert_message, no_conversation, node_of
 from app.storage.server_clock import act_at
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 
 class NewItem(NamedTuple):

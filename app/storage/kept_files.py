@@ -8,7 +8,7 @@ from app.domain.kept_file import KeptFile
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.limits import check_size
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 MAX_KEPT_FILES: Final = 500
 """Maximum number of kept files of a tenant."""

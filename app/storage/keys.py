@@ -10,7 +10,7 @@ from app.storage.database import Database
 from app.storage.matching import ListPlace, matching
 from app.tenants.api_key import ApiKey, new_key
 from app.tenants.principal import Scope
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 COLUMNS = "id, name, tenant, scope, digest, created_at, last_used_at, revoked_at"
 LOGIN_COLUMNS = "digest, key_id, expires_at"

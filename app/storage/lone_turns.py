@@ -13,7 +13,7 @@ from app.storage.connection import Connection
 from app.storage.messages import PATH_QUERY
 from app.storage.removals import REMOVED_ABOVE
 from app.storage.rows import children_below, insert_messages, message_of
-from engine.errors import ConflictError
+from engine.api.errors import ConflictError
 
 # The recursion is evaluated as a queue, so each message comes after its parent.
 SHOWN_BELOW = """

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.errors import MissingReferenceError
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from app.domain.records import Message
 from app.storage.connection import Row
 from app.storage.database import Database
 from app.storage.rows import children_below, listed, message_of, no_message, shown_among
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 # From a message of a tenant to the first one of its path.
 PATH = """

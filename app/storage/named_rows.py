@@ -8,7 +8,7 @@ from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.limits import check_size
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 
 class Named(Protocol):

@@ -10,7 +10,7 @@ from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.people import COLUMNS, ID_BYTES, NEVER_SEEN, SHOWN_COLUMNS, person_of
 from app.tenants.person import ADMIN_GROUP, OWN, Person
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 
 @dataclass(frozen=True, slots=True)

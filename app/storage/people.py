@@ -9,7 +9,7 @@ from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.matching import ListPlace, matching
 from app.tenants.person import Identity, Person, PersonSession
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 COLUMNS = "id, tenant, issuer, subject, name, email, groups, created_at, last_seen_at, disabled_at"
 SHOWN_COLUMNS = f"{COLUMNS}, provisioned"

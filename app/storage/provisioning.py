@@ -15,7 +15,7 @@ from app.storage.database import Database
 from app.storage.memberships import Memberships
 from app.storage.people import ID_BYTES, NEVER_SEEN
 from app.tenants.person import Identity
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 UserColumn = Literal["user_key", "external_id", "id"]
 GroupColumn = Literal["name_key", "external_id", "id"]

@@ -7,7 +7,7 @@ from app.storage.limits import check_size
 from app.storage.rows import message_of, no_message
 from app.storage.tree import SHOWN_MESSAGE
 from app.storage.versions import about_to_change
-from engine.errors import ConflictError, InvalidRequestError
+from engine.api.errors import ConflictError, InvalidRequestError
 
 
 class RatingStore:

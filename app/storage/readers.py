@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from app.storage.connection import Connection
 from app.storage.errors import ReadTimeoutError
-from engine.fair_places import FairPlaces
+from engine.process.fair_places import FairPlaces
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Connection)

@@ -14,7 +14,7 @@ from app.storage.path_ends import mark_path_end, remove_path_end
 from app.storage.removals import Leaving, Removed, without_kv
 from app.storage.response_texts import FIELDS, TEXTS, share_text
 from app.storage.rows import dump, dump_optional, listed
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 _RECORD: Final = tuple(each.name for each in fields(ResponseRecord))
 _JSON: Final = ("metadata", "tools", "tool_choice", "text_format")

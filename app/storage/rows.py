@@ -14,7 +14,7 @@ from app.storage.connection import Connection, Row
 from app.storage.dialect import Dialect
 from app.storage.limits import check_items, check_room, check_size
 from app.storage.many_rows import insert_rows
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 MESSAGE_COLUMNS = (
     "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "

@@ -30,7 +30,7 @@ from app.storage.run_records import RunNews, RunProgress, RunRecord, StoredLengt
 from app.storage.server_clock import act_at
 from app.storage.servers import IS_LEFT, RELEASED
 from app.storage.versions import Versions, about_to_change
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 _FIELDS = [each.name for each in fields(RunRecord)]
 _RECORD = ", ".join(_FIELDS)

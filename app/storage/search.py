@@ -15,7 +15,7 @@ from app.storage.search_typos import spellings
 from app.storage.search_walk import newest
 from app.storage.search_words import INDEXED_CHARACTERS, may_be_unfinished, phrases_of, query_pieces, segmented
 from app.storage.snippets import Snippet, SnippetMaker
-from engine.errors import ClientError
+from engine.api.errors import ClientError
 
 LOOKED_THROUGH = 524_288
 """Total characters of the messages on one result page that are scanned for snippets."""

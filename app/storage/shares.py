@@ -9,7 +9,7 @@ from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.rows import message_of, no_conversation
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 
 MAX_SHARES = 200
 """Maximum number of links of a tenant that have not expired."""

@@ -26,7 +26,7 @@ from app.storage.rows import (
 )
 from app.storage.server_clock import act_at
 from app.storage.versions import Versions, about_to_change
-from engine.errors import ConflictError, InvalidRequestError
+from engine.api.errors import ConflictError, InvalidRequestError
 
 NUMBERED = re.compile(r"(.*) \(([1-9][0-9]{0,5})\)", re.DOTALL)
 """Title of a fork, with its number."""

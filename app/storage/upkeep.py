@@ -19,7 +19,7 @@ from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.memberships import Memberships
 from app.storage.search_times import note_times
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 BATCH_CONVERSATIONS = 20
 

@@ -8,7 +8,7 @@ does a look at an answer. A client that has seen the user's latest action is the
 from app.domain.records import Conversation
 from app.storage.connection import Connection
 from app.storage.rows import conversation_of, no_conversation
-from engine.errors import ClientError
+from engine.api.errors import ClientError
 
 Versions = frozenset[int] | None
 """Versions that a client accepts as the base of its change. None accepts any version."""

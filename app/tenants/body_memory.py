@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Final
 
 from app.config.sizes import format_size
-from engine.errors import OverloadedError
+from engine.api.errors import OverloadedError
 
 MOST_OF_ONE: Final = 256 << 20
 """Bytes of all bodies of one tenant that are being read or used: four files to import."""

@@ -18,10 +18,10 @@ from app.tenants.owed_use import NOTHING_OWED, OwedUse
 from app.tenants.tenancy import tenant_of
 from app.tenants.token_bucket import TokenBucket
 from app.tenants.use import Use
-from engine.errors import InvalidRequestError
-from engine.fair_places import FairPlaces
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput
+from engine.api.errors import InvalidRequestError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.process.fair_places import FairPlaces
 
 VERY_LONG_TEXT = 1 << 17
 """Characters from which tokenizing takes so long that shorter texts should not wait for it."""

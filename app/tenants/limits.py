@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from engine.errors import OverloadedError
+from engine.api.errors import OverloadedError
 
 LimitName = Literal[
     "requests_per_minute",

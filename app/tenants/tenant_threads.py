@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from traceback import clear_frames
 from typing import Final, TypeVar
 
-from engine.fair_places import FairPlaces
+from engine.process.fair_places import FairPlaces
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from app.config.settings import Settings
 from app.http.client_network import is_local, network_of
-from engine.errors import EbbError, NotReadyError, OverloadedError
+from engine.api.errors import EbbError, NotReadyError, OverloadedError
 
 MAX_CONNECTIONS: Final = 8192
 """Default limit if the system allows more open files than that."""

@@ -21,7 +21,7 @@ from app.http.request_access import access_refusal
 from app.transport.direct_writer import DirectWriter, direct_writer
 from app.transport.framing import EVENTS, Framing
 from app.transport.sse_parts import LibraryStream, SendTimeoutError, ServerSentEvent
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 SILENCE_SECONDS: Final = 40.0
 """Silence after which the page takes a connection for dead (`SILENCE_MS` of the page). Pings come at

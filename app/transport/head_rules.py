@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from engine.errors import ClientError, EbbError
+from engine.api.errors import ClientError, EbbError
 
 VERSIONS: Final = ("1.0", "1.1")
 

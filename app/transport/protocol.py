@@ -56,7 +56,7 @@ from app.transport.transport_of_answer import TransportOfAnswer
 from app.transport.unframed import unframed
 from app.transport.unsent_bytes import limit_unsent_bytes
 from app.transport.uvicorn_parts import ASGI3Application, HTTPScope, RequestResponseCycle, UvicornProtocol
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 RESET_POLL_SECONDS = 0.1
 """Seconds between two checks of a half-closed connection. Such connections are few, and a check is one system call."""

@@ -1,7 +1,7 @@
 """Refusals of requests whose head cannot be read. The application sends them, as it does any other response."""
 
 from app.domain.bounds import MAX_HEADER_BYTES, MAX_HEADERS
-from engine.errors import ClientError, OverloadedError
+from engine.api.errors import ClientError, OverloadedError
 
 REFUSAL = "refusal"
 """Key in the scope's state: the EbbError that the application must respond with."""

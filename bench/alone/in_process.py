@@ -10,11 +10,11 @@ from bench.native_step import Arm, Load
 from bench.peers.plan import PeersPlan
 from bench.peers.prompts import PromptMaker
 from bench.stats import median
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 
 _BLOCK = 64
 _STEPS = 15

@@ -9,7 +9,7 @@ from app.config.settings import Settings
 from app.host.startup import Report
 from app.host.supervisor import supervise
 from app.server import run_server
-from engine.lasting_objects import objects_that_stay
+from engine.process.gc_freeze import objects_that_stay
 from engine.testing.replay_engine import MODEL, ReplayEngine
 from engine.testing.schedule import STEP_SECONDS
 from engine.testing.script import Pieces, StepNumbers

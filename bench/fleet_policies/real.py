@@ -16,14 +16,14 @@ from bench.fleet_policies.outcome import Outcome
 from bench.fleet_policies.workloads import Ask, Workload
 from bench.random_llama import write_random_llama
 from cache_tiers.config import TierConfig
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import Usage
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from engine.fleet.report import Report
 from engine.fleet.router import RoutedPrompt, Router, Seat, Ticket
-from engine.generate_request import GenerateRequest
-from engine.outputs import Usage
-from engine.sampling_params import SamplingParams
 from models.resolve import resolve_model
 
 REPLICAS: Final = 4

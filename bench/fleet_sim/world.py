@@ -12,9 +12,9 @@ from msgspec import structs
 from bench.fleet_sim.agenda import Agenda
 from bench.fleet_sim.block_cache import BlockCache
 from bench.fleet_sim.replica import ReplicaSize, SimReplica, SimRequest, Totals
+from engine.api.role import Role
 from engine.fleet.report import ReplicaCost
 from engine.fleet.router import RoutedPrompt, Router, Seat, Ticket
-from engine.role import Role
 
 TIMED_EVERY: Final = 16
 """One decision in this many is timed."""

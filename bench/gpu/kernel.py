@@ -10,7 +10,7 @@ from torch.nn.attention.bias import causal_lower_right
 
 from bench.gpu.rig import Scale
 from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, prompt_shape
-from engine.device_choice import block_size_for
+from engine.device.choice import block_size_for
 
 TIMES: Final = 20
 

@@ -15,7 +15,7 @@ from cache_tiers.layout import BlockLayout
 from cache_tiers.transfer import Direction
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import load_backend, select_backend
-from engine.device_choice import block_size_for
+from engine.device.choice import block_size_for
 from engine.worker.torch.devices import open_device
 
 Figures = Mapping[str, Any]

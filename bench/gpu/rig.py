@@ -9,10 +9,10 @@ from typing import Final
 import torch
 
 from cache_tiers.transfer import Direction, TransferJob
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.device_choice import block_size_for
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
+from engine.device.choice import block_size_for
+from engine.request.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 from engine.worker.worker import Worker
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM

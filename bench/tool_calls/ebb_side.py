@@ -7,7 +7,7 @@ from bench.tool_calls.answers import WHOLE, Answer, Vocabulary
 from bench.tool_calls.cases import TOOLS
 from bench.tool_calls.formats import Format
 from bench.tool_calls.outcome import Outcome, ReadCall
-from engine.answer_text import AnswerFormat
+from engine.text.answer_text import AnswerFormat
 from models.call_syntax.registry import syntax_named
 from models.harmony_thinking import CHANNEL, find_harmony_thinking
 from models.tokenizer import Tokenizer

@@ -24,7 +24,7 @@ from engine.attention.backend import (
     StepShape,
 )
 from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, padded, parts_of, prompt_shape
-from engine.upload import upload
+from engine.device.pinned_copy import upload
 from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 

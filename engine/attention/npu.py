@@ -18,7 +18,7 @@ from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
 from engine.attention import npu_limits as limits
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
-from engine.upload import upload
+from engine.device.pinned_copy import upload
 from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 

@@ -6,8 +6,8 @@ import torch
 
 from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import PoolOrder
+from engine.api.errors import EngineError
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport
-from engine.errors import EngineError
 
 
 class PlaceholderAttention:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
+from engine.api.errors import EngineError
 from engine.attention.backend import AttentionBackend, AttentionSpec
 from engine.attention.backends import BACKENDS
-from engine.errors import EngineError
 
 
 @dataclass(frozen=True, slots=True)

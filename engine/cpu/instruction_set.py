@@ -9,7 +9,7 @@ from typing import Final
 
 import torch
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 
 logger = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ import ctypes
 from types import MappingProxyType
 from typing import Final, Protocol
 
+from engine.api.errors import EngineError
 from engine.cpu.build import KernelBuild
-from engine.errors import EngineError
 
 _INT = ctypes.c_int32
 _POINTER = ctypes.c_void_p

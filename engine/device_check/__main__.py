@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
+from engine.api.errors import EngineError
 from engine.device_check.comparison import logits_distance
-from engine.errors import EngineError
 from engine.worker.torch.devices import open_device
 from models.errors import ModelError
 

@@ -5,7 +5,7 @@ from glob import glob
 from types import MappingProxyType
 from typing import Final
 
-from engine.device_choice import GPU_FILES, NPU_FILES
+from engine.device.choice import GPU_FILES, NPU_FILES
 
 VARIABLES: Final = MappingProxyType({"cuda": "CUDA_VISIBLE_DEVICES", "npu": "ASCEND_RT_VISIBLE_DEVICES"})
 """The variable with which a driver restricts a process to some devices, by the kind of device."""

@@ -8,7 +8,7 @@ answers, the process sends log lines and progress notes at any time.
 from msgspec import Struct, msgpack
 
 from cache_tiers.cpu.shared_pool import SharedPool
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 
 

@@ -11,15 +11,15 @@ from itertools import accumulate
 from typing import Final
 
 from cache_tiers.cpu.shared_pool import SharedPool
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.joined_transfers import JoinedTransfers
 from engine.executor.messages import AttachHostPool, Call, InitKV, Load, Step, StepEnded
 from engine.executor.rank_processes import RankProcesses
 from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
-from engine.restart_budget import RestartBudget
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.process.restart_budget import RestartBudget
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_processes
 from models.errors import UnsupportedModelError
 from models.partition import Partition

@@ -10,8 +10,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.far_pool import FarPool
 from engine.executor.messages import (
     AttachHostPool,
@@ -29,8 +29,8 @@ from engine.executor.messages import (
     encode,
 )
 from engine.executor.uniproc import UniProcExecutor
-from engine.parent_process import die_with
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.process.parent_process import die_with
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.torch.ranks import MeetingAddress, TorchRanks
 from engine.worker.torch.stage_link import TorchStageLink

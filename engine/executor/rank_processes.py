@@ -13,8 +13,8 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Final
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.far_pool import PoolServer
 from engine.executor.frame_sender import FrameSender
 from engine.executor.messages import (

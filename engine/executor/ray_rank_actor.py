@@ -14,7 +14,7 @@ import ray
 
 from engine.executor.core_shares import CoreShare, core_shares
 from engine.executor.machine_share import MachineShare
-from engine.lasting_objects import objects_that_stay
+from engine.process.gc_freeze import objects_that_stay
 
 if TYPE_CHECKING:
     from engine.executor.rank_process import RankOrder

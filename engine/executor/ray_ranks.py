@@ -21,13 +21,13 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.executor.core_shares import CoreShare
 from engine.executor.far_pool import hang_up
 from engine.executor.ray_rank_actor import START_SECONDS, RankActor, RankDoor, pipe_of
 from engine.executor.ray_stage import StageSize, actor_options, machines
 from engine.executor.started_rank import RankProcess, StartedRank
-from engine.listening_socket import listen_on
+from engine.process.listening_socket import listen_on
 from engine.worker.torch.ranks import MeetingAddress, open_store
 from models.partition import Partition
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 
 RESOURCES: Final[Mapping[str, str]] = MappingProxyType({"cuda": "GPU", "npu": "NPU"})
 """Name of a device's kind in Ray."""

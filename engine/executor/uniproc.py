@@ -5,10 +5,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from cache_tiers.cpu.shared_pool import SharedPool
-from engine.errors import FOR_THE_PROCESS
+from engine.api.errors import FOR_THE_PROCESS
 from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from engine.worker.worker import Worker
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 
 
 class WorkersLostError(EngineError):

@@ -8,13 +8,13 @@ from dataclasses import replace
 from math import inf
 from typing import Final
 
-from engine.errors import EbbError, OverloadedError, TimeoutPassedError
+from engine.api.errors import EbbError, OverloadedError, TimeoutPassedError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import FinishReason, KVReceipt, PromptProgress, RequestOutput, Usage
+from engine.api.request_stream import RequestStream
+from engine.api.sampling_params import SamplingParams
 from engine.fleet.messages import Begun, Output
 from engine.fleet.router import Ticket
-from engine.generate_request import GenerateRequest
-from engine.outputs import FinishReason, KVReceipt, PromptProgress, RequestOutput, Usage
-from engine.request_stream import RequestStream
-from engine.sampling_params import SamplingParams
 
 MAX_FRUITLESS: Final = 2
 """Replicas that may die in a row while they admit an answer, or compute it before it gains a token.

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from cache_tiers.tier import TierId
+from engine.api.role import Role
 from engine.config import EngineConfig
 from engine.fleet.local import LocalPlacement
 from engine.fleet.placement import Placement
@@ -15,8 +16,7 @@ from engine.fleet.shared_place import ReplicaDirectory
 from engine.fleet.shared_placement import SharedPlacement
 from engine.fleet.shared_starter import LocalStarter, SharedStarter
 from engine.fleet.shares import check_divisible, check_machines, check_shareable, shares_of
-from engine.open_tiers import share_lower_tiers
-from engine.role import Role
+from engine.wiring.open_tiers import share_lower_tiers
 from models.call_syntax.registry import AUTO
 from models.chat_format import ChatFormat
 from models.fingerprint import model_fingerprint

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from engine.listening_socket import listen_on
+from engine.process.listening_socket import listen_on
 
 HANDSHAKE_SECONDS: Final = 5.0
 """Time limit of a peer's TLS handshake, while which no other peer is heard."""

@@ -14,8 +14,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from engine.api.errors import ConflictError, EngineError, NotFoundError, NotReadyError
 from engine.config import EngineConfig
-from engine.errors import ConflictError, EngineError, NotFoundError, NotReadyError
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.handshake import new_token
 from engine.fleet.link import CLOSED, Link
@@ -25,8 +25,8 @@ from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import PlacedReplica, Placement, Share
 from engine.fleet.report import Report
 from engine.fleet.server import BEAT_SECONDS
-from engine.restart_budget import RestartBudget
-from engine.stats import EngineStats, ReplicaState
+from engine.loop.stats import EngineStats, ReplicaState
+from engine.process.restart_budget import RestartBudget
 
 SILENT_TICKS: Final = 4
 """Ticks of BEAT_SECONDS without a frame after which a replica that serves counts as frozen."""

@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
-from engine.errors import EngineError, NotReadyError
+from engine.api.errors import EngineError, NotReadyError
+from engine.api.generate_request import GenerateRequest
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.connection import MAX_FRAME, Connection
 from engine.fleet.handshake import check, gateway_proof, new_nonce, replica_proof
@@ -40,8 +41,7 @@ from engine.fleet.messages import (
 from engine.fleet.refusals import error_of
 from engine.fleet.report import Report
 from engine.fleet.router import Seat
-from engine.generate_request import GenerateRequest
-from engine.stats import EngineStats
+from engine.loop.stats import EngineStats
 
 CLOSED: Final = "its connection closed"
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.executor.core_shares import CoreShare, core_shares
 from engine.executor.device_shares import variables_for
 from engine.fleet.life_lock import LifeLock, death_noticed

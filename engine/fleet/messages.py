@@ -25,11 +25,11 @@ from msgspec import Struct, msgpack
 
 from cache_tiers.block_key import BlockKey, KeyNamespace
 from cache_tiers.tier import TierId
+from engine.api.outputs import FinishReason, PromptProgress, TokenLogprobs, Usage
+from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import Urgency
 from engine.fleet.report import Report
-from engine.outputs import FinishReason, PromptProgress, TokenLogprobs, Usage
-from engine.sampling_params import SamplingParams
-from engine.stats import EngineStats
-from engine.urgency import Urgency
+from engine.loop.stats import EngineStats
 
 
 class Challenge(Struct, tag=True, frozen=True):

@@ -10,11 +10,11 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from engine.errors import EbbError
+from engine.api.errors import EbbError
+from engine.api.generate_request import GenerateRequest
+from engine.api.request_stream import RequestStream
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.link import Link
-from engine.generate_request import GenerateRequest
-from engine.request_stream import RequestStream
 
 MOVES: Final = 1
 """Answers that move at a time, for each gateway."""

@@ -14,16 +14,16 @@ import threading
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 from engine.fleet.life_lock import LifeLock
 from engine.fleet.messages import LogLine, Note
 from engine.fleet.order import ReplicaOrder, decode_order
 from engine.fleet.server import ReplicaServer
-from engine.parent_process import die_with
+from engine.process.parent_process import die_with
 from models.errors import ModelError
 
 if TYPE_CHECKING:
-    from engine.async_llm import AsyncLLMEngine
+    from engine.loop.async_llm import AsyncLLMEngine
 
 logger = logging.getLogger(__name__)
 
@@ -93,8 +93,8 @@ def _build(
 ) -> None:
     """Build the engine on a thread of its own, while the loop sends signs of life."""
     try:
-        from engine.build import build_engine
-        from engine.lasting_objects import objects_that_stay
+        from engine.process.gc_freeze import objects_that_stay
+        from engine.wiring.build import build_engine
 
         with objects_that_stay():
             engine = build_engine(

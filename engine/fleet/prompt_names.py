@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from cache_tiers.block_key import BlockKey
+from engine.api.stored_tokens import Trail
 from engine.fleet.messages import ReplicaFacts
 from engine.fleet.report import name_of
-from engine.prefix_keys import PrefixKeys
-from engine.tenants import TenantSalts
-from engine.trail import Trail
+from engine.intake.prefix_keys import PrefixKeys
+from engine.intake.tenants import TenantSalts
 
 LONG_PROMPT: Final = 8192
 """Prompt length in tokens from which hashing takes about a millisecond."""

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from threading import Thread
 from typing import Final, TypeVar
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.fleet.kept_signals import kept_handlers
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from ray.exceptions import RayError
 from ray.util import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.ray_stage import StageSize, actor_options, machines, stage_size
 from engine.fleet.door import Door
 from engine.fleet.order import ReplicaOrder, encode_order

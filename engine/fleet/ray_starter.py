@@ -10,7 +10,7 @@ from typing import Any, Final
 import ray
 from ray.exceptions import RayError
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.executor.ray_stage import actor_options, machines, stage_size
 from engine.fleet.order import ReplicaOrder, encode_order
 from engine.fleet.placement import Share

@@ -1,6 +1,6 @@
 """The engine's errors on their way through the wire."""
 
-from engine.errors import (
+from engine.api.errors import (
     ConflictError,
     EbbError,
     EngineError,

@@ -11,8 +11,11 @@ from typing import Final
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.tier import TierId
+from engine.api.errors import EbbError, EngineError, NotReadyError, OverloadedError
+from engine.api.generate_request import GenerateRequest
+from engine.api.request_stream import RequestStream
+from engine.api.stored_tokens import Trail
 from engine.config import EngineConfig
-from engine.errors import EbbError, EngineError, NotReadyError, OverloadedError
 from engine.fleet.answer import FRUITLESS, LateError, RemoteAnswer
 from engine.fleet.keeper import ReplicaKeeper
 from engine.fleet.link import Link, ReplicaLostError
@@ -27,11 +30,8 @@ from engine.fleet.route_counts import RouteCounts
 from engine.fleet.router import PredictingRouter, RoutedPrompt, Router
 from engine.fleet.stand_ins import StandIns
 from engine.fleet.summed_stats import EndedStats, summed
-from engine.generate_request import GenerateRequest
-from engine.request_stream import RequestStream
-from engine.stats import EngineStats
-from engine.tenants import TenantSalts
-from engine.trail import Trail
+from engine.intake.tenants import TenantSalts
+from engine.loop.stats import EngineStats
 from models.chat_format import ChatFormat
 from models.text_tokenizer import TextTokenizer
 

@@ -9,7 +9,7 @@ from cache_tiers.manager import TierManager
 from cache_tiers.tier import CPU
 from engine.fleet.chains import ChainBook, Holds
 from engine.fleet.report import ReplicaCost, ReplicaWork, Tips
-from engine.request import Request, RequestStatus
+from engine.request.request import Request, RequestStatus
 from engine.scheduling.scheduler import Scheduler
 
 T = TypeVar("T")

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal
 
+from engine.api.errors import EngineError
+from engine.api.generate_request import GenerateRequest
+from engine.api.role import Role
 from engine.config import EngineConfig
-from engine.errors import EngineError
-from engine.generate_request import GenerateRequest
-from engine.role import Role
 
 Part = Literal["prompt", "answer"]
 """Part of a request that a replica is chosen for.

@@ -4,7 +4,7 @@ from collections import Counter
 
 from cache_tiers.histogram import Histogram
 from engine.fleet.router import Ticket
-from engine.stats import RouteStats
+from engine.loop.stats import RouteStats
 
 
 class RouteCounts:

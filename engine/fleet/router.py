@@ -8,11 +8,11 @@ from typing import Final, Literal, Protocol
 
 import numpy as np
 
+from engine.api.role import Role
 from engine.fleet.prediction import NO_LIMITS, Floats, Need, PredictionTable, StepLimits
 from engine.fleet.prefix_index import Found, PrefixIndex, Published
 from engine.fleet.report import NO_WORK, ReplicaWork, Report
 from engine.fleet.roles import Part, suits
-from engine.role import Role
 
 FIRST_GUESS: Final = 256.0
 """Expected tokens of an answer before any answer has ended."""

@@ -6,12 +6,12 @@ import logging
 import os
 from typing import Final
 
-from engine.async_llm import AsyncLLMEngine
 from engine.fleet.connection import Connection
 from engine.fleet.messages import Beat, Draining, Failed, Ready, ReplicaFacts, Up
 from engine.fleet.report import REPORT_SECONDS
 from engine.fleet.reporter import Reporter
 from engine.fleet.session import GatewaySession
+from engine.loop.async_llm import AsyncLLMEngine
 
 BEAT_SECONDS: Final = 0.25
 """Longest time without a frame from a replica that lives."""

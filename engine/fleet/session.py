@@ -9,8 +9,10 @@ from functools import partial
 from typing import Any, Final, Protocol
 
 from cache_tiers.tier import TierId
-from engine.async_llm import AsyncLLMEngine
-from engine.errors import FOR_THE_PROCESS, EbbError, EngineError
+from engine.api.errors import FOR_THE_PROCESS, EbbError, EngineError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.request_stream import RequestStream
 from engine.fleet.connection import MAX_FRAME, Connection
 from engine.fleet.handshake import check, gateway_proof, new_nonce, replica_proof
 from engine.fleet.live_hints import LiveHints
@@ -43,9 +45,7 @@ from engine.fleet.messages import (
 from engine.fleet.refusals import refusal_of
 from engine.fleet.report import NO_TIPS, ReplicaWork, Report, Tips
 from engine.fleet.reporter import Reading
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput
-from engine.request_stream import RequestStream
+from engine.loop.async_llm import AsyncLLMEngine
 
 DEFECT: Final = "The replica failed unexpectedly; see the server's log."
 

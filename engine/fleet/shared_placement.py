@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from engine.errors import EngineError, OutageError
+from engine.api.errors import EngineError, OutageError
 from engine.fleet.life_lock import LifeLock, death_noticed
 from engine.fleet.nearby_process import NearbyProcess
 from engine.fleet.order import ReplicaOrder
@@ -30,7 +30,7 @@ from engine.fleet.placement import Share
 from engine.fleet.shared_place import PublishedReplica, ReplicaDirectory, SharedPlace, token_of
 from engine.fleet.shared_starter import SharedStarter
 from engine.fleet.tls import Identity
-from engine.restart_budget import RestartBudget
+from engine.process.restart_budget import RestartBudget
 
 REACH_SECONDS: Final = (1.0, 3.0)
 """Time limits of two attempts to connect to a replica that lives. A frozen one completes no handshake.

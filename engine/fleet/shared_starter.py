@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Protocol
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.executor.device_shares import variables_for
 from engine.fleet.local import local_shares
 from engine.fleet.nearby_process import NearbyProcess

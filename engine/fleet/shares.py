@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.device_shares import VARIABLES
 
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from engine.api.role import Role
 from engine.fleet.roles import Part, suits
-from engine.role import Role
-from engine.stats import ReplicaState
+from engine.loop.stats import ReplicaState
 
 OTHER_PART: Final[Mapping[Role, Part]] = {"prefill": "answer", "decode": "prompt"}
 """Part of a request that a replica of this role leaves to others."""

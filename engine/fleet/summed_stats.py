@@ -8,7 +8,7 @@ from typing import Any, cast
 from cache_tiers.histogram import Histogram
 from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.store import StoreStats
-from engine.stats import EngineStats
+from engine.loop.stats import EngineStats
 
 CURRENT = frozenset(
     {

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from engine.outputs import FormVerdict
+from engine.api.outputs import FormVerdict
 from engine.sampling.token_mask import TokenMask
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import llguidance
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.structured_output import FormKind, StructuredOutput
 from engine.grammar.call_rules import tool_at
 from engine.grammar.embedded import embedded
 from engine.grammar.endless import endless_reference
 from engine.grammar.enforceable import enforceable
-from engine.structured_output import FormKind, StructuredOutput
 from models.text_tokenizer import TextTokenizer
 
 if TYPE_CHECKING:

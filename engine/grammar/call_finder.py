@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from engine.answer_text import AnswerFormat, AnswerText
+from engine.text.answer_text import AnswerFormat, AnswerText
 
 _MORE: Final = 64
 """Characters of white space that an opening may have beyond its own."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
+from engine.api.outputs import FormVerdict
 from engine.grammar.call_finder import CallFinder
 from engine.grammar.grammar_mask import GrammarMask
-from engine.outputs import FormVerdict
 
 
 class CallMask:

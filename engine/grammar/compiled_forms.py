@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from weakref import WeakValueDictionary
 
-from engine.errors import InvalidRequestError, OverloadedError
-from engine.fair_places import FairPlaces
-from engine.outputs import FormVerdict
-from engine.structured_output import StructuredOutput
+from engine.api.errors import InvalidRequestError, OverloadedError
+from engine.api.outputs import FormVerdict
+from engine.api.structured_output import StructuredOutput
+from engine.process.fair_places import FairPlaces
 
 if TYPE_CHECKING:
     from engine.grammar.automaton import Automaton, Position

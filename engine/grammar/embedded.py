@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from engine.grammar.enforceable import enforceable
 
 OPTIONS: Final = "x-guidance"

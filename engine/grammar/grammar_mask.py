@@ -6,8 +6,8 @@ from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from engine.api.outputs import FormVerdict
 from engine.grammar.compiled_forms import CompiledForm
-from engine.outputs import FormVerdict
 
 if TYPE_CHECKING:
     from engine.grammar.automaton import Position

@@ -8,8 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
-from engine.answer_text import AnswerFormat
-from engine.errors import InvalidRequestError, OverloadedError
+from engine.api.errors import InvalidRequestError, OverloadedError
+from engine.api.outputs import FormVerdict
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.after_thought import AfterThought, Tracker
 from engine.grammar.call_finder import CallFinder, Openings
 from engine.grammar.call_mask import CallMask
@@ -19,10 +21,8 @@ from engine.grammar.enforceable import enforceable
 from engine.grammar.grammar_mask import GrammarMask, MaskThreads
 from engine.grammar.limits import check_form
 from engine.grammar.verdict import verdict
-from engine.outputs import FormVerdict
 from engine.sampling.token_mask import TokenMask
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.text.answer_text import AnswerFormat
 from models.harmony_thinking import HarmonyThinking, HarmonyThoughts
 from models.text_tokenizer import TextTokenizer
 from models.thinking import MarkedThinking, Thinking, Thoughts

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.structured_output import FormKind, StructuredOutput
 from engine.grammar.call_rules import tool_at
 from engine.grammar.embedded import EmbeddedSchema, embedded
 from engine.grammar.enforceable import enforceable, subschemas
-from engine.structured_output import FormKind, StructuredOutput
 
 MAX_BYTES: Mapping[FormKind, int] = {"json": 32 << 10, "regex": 8 << 10, "lark": 16 << 10, "calls": 64 << 10}
 MAX_ALTERNATIVES = 64

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from engine.answer_text import AnswerFormat, AnswerText
-from engine.outputs import FormVerdict
+from engine.api.outputs import FormVerdict
+from engine.api.sampling_params import SamplingParams
 from engine.sampling.token_mask import TokenMask
-from engine.sampling_params import SamplingParams
+from engine.text.answer_text import AnswerFormat, AnswerText
 
 MakeMask = Callable[[SamplingParams, Sequence[int], str], TokenMask | None]
 """Creates the mask of an answer from its parameters, its prompt and its tenant; None for no mask."""

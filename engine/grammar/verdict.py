@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import regex
 
+from engine.api.outputs import FormVerdict
 from engine.grammar.enforceable import KNOWN_FORMATS
 from engine.grammar.references import resolved
-from engine.outputs import FormVerdict
 
 MOST_STEPS: Final = 20_000
 """Values compared with schemas. A check that needs more has no verdict."""

@@ -18,9 +18,9 @@ from cache_tiers.block_key import BlockKey, Owner, block_key, owner_of
 from cache_tiers.leak_check import PIECE, LeakCheck, complete
 from cache_tiers.owners import Owners
 from cache_tiers.shares import MemoryShares
+from engine.kv.block import EvictionLine, FreeBlockQueue, KVCacheBlock
 from engine.kv.packed_ids import packed
 from engine.kv.partial_index import Match, PartialIndex
-from engine.kv_block import EvictionLine, FreeBlockQueue, KVCacheBlock
 
 
 class BlockPool:

@@ -9,8 +9,10 @@ from cache_tiers.block_key import BlockKey, block_key
 from cache_tiers.leak_check import LeakCheck
 from cache_tiers.manager import TierManager
 from cache_tiers.transfer import TransferJob, TransferResult
-from engine.kv.block_manager import BlockManager
-from engine.kv_block import KVCacheBlock
+from engine.api.outputs import KVReceipt, MissReason
+from engine.api.role import Role
+from engine.block_tables.block_manager import BlockManager
+from engine.kv.block import KVCacheBlock
 from engine.offload.idle_promotion import PROMOTION_ID
 from engine.offload.late_copies import LateCopies
 from engine.offload.load_choice import LoadChoice
@@ -21,10 +23,8 @@ from engine.offload.prefetch_hints import PrefetchHints
 from engine.offload.prefill_cost import PrefillCost
 from engine.offload.restoring import Restoring, with_restored
 from engine.offload.stored_partials import StoredPartial, StoredPartials
-from engine.outputs import KVReceipt, MissReason
-from engine.request import Request, Restored
-from engine.role import Role
-from engine.scheduler_output import SchedulerOutput
+from engine.request.request import Request, Restored
+from engine.request.scheduler_output import SchedulerOutput
 from engine.tracing import NO_TRACE, Trace, Track
 
 MAX_STORES = 16

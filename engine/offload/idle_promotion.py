@@ -7,8 +7,8 @@ from typing import Final
 from cache_tiers.block_key import BlockKey, owner_of
 from cache_tiers.loads import LoadOutcome
 from cache_tiers.manager import TierManager
+from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
-from engine.kv_block import KVCacheBlock
 
 PROMOTION_ID: Final = "ahead of its request"
 """Load id of the promotion; at most one is in flight."""

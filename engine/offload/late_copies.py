@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
-from engine.scheduler_output import SchedulerOutput
+from engine.request.scheduler_output import SchedulerOutput
 
 
 class LateCopies:

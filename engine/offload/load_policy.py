@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from cache_tiers.block_key import BlockKey
 from cache_tiers.manager import TierManager
+from engine.api.outputs import MissReason
 from engine.offload.load_choice import ExpectedLoad, LoadChoice, choose
 from engine.offload.miss_reason import end_not_worth, end_without_look_up
 from engine.offload.prefill_cost import PrefillCost
-from engine.outputs import MissReason
 
 
 class LoadPolicy:

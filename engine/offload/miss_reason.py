@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from cache_tiers.loads import LoadEnd
 from cache_tiers.lower_tier import LowerTierStats, TierMiss, TierMissReason
 from cache_tiers.tier import TierId
-from engine.outputs import MissReason
+from engine.api.outputs import MissReason
 
 
 def end_without_look_up(lower: Iterable[LowerTierStats], gone_from: tuple[TierId, ...]) -> MissReason:

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from cache_tiers.block_key import BlockKey
 from cache_tiers.leak_check import LeakCheck
 from cache_tiers.transfer import TransferJob, TransferResult
-from engine.outputs import MissReason
-from engine.request import Request
-from engine.scheduler_output import SchedulerOutput
+from engine.api.outputs import MissReason
+from engine.request.request import Request
+from engine.request.scheduler_output import SchedulerOutput
 
 
 class NoTiers:

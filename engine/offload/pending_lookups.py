@@ -8,7 +8,7 @@ from cache_tiers.manager import TierManager
 from engine.offload.load_policy import LoadPolicy
 from engine.offload.miss_reason import reason_of_miss
 from engine.offload.prefill_cost import PrefillCost
-from engine.request import Request, RequestStatus
+from engine.request.request import Request, RequestStatus
 
 
 @dataclass(frozen=True, slots=True)

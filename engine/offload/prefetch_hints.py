@@ -14,10 +14,10 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.loads import LoadOutcome
 from cache_tiers.manager import TierManager
 from cache_tiers.tier import TierId
-from engine.kv.block_manager import BlockManager
+from engine.block_tables.block_manager import BlockManager
 from engine.offload.idle_promotion import MAX_BLOCKS, IdlePromotion, PrefixBlock
 from engine.offload.stored_partials import StoredPartials
-from engine.request import Request
+from engine.request.request import Request
 
 LAPSE_SECONDS: Final = 30.0
 """Lifetime of a hint that is not renewed."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from engine.scheduler_output import SchedulerOutput
+from engine.request.scheduler_output import SchedulerOutput
 
 _FADE: Final = 0.8
 _RIDGE: Final = 1e-3

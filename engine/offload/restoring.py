@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from cache_tiers.block_key import BlockKey
 from cache_tiers.loads import LoadOutcome
 from cache_tiers.tier import TierId
+from engine.api.outputs import KVReceipt
 from engine.offload.stored_partials import StoredPartial
-from engine.outputs import KVReceipt
-from engine.request import Request, Restored
+from engine.request.request import Request, Restored
 
 
 @dataclass(slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from engine.api.sampling_params import SamplingParams
 from engine.sampling.mask_words import Words, words_of_ids
-from engine.sampling_params import SamplingParams
 
 Ints = npt.NDArray[np.int32]
 

@@ -7,14 +7,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
+from engine.api.sampling_params import SamplingParams
+from engine.device.pinned_copy import upload
 from engine.sampling.adjustments import Adjustments, SeenTokens
 from engine.sampling.candidates import Filters, draw_by_id
 from engine.sampling.mask_words import Words
 from engine.sampling.row_numbers import RowNumbers
 from engine.sampling.seen_table import SeenTable
-from engine.sampling_params import SamplingParams
-from engine.upload import upload
 
 
 class RequestMemory:

@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 import torch
 
+from engine.api.sampling_params import SamplingParams
+from engine.device.pinned_copy import upload
 from engine.sampling.kernel_choice import has_kernels
 from engine.sampling.running_mass import ONE, RunningMass, share_of, to_integers
-from engine.sampling_params import SamplingParams
-from engine.upload import upload
 
 CANDIDATES: Final = 1024
 """Number of likeliest tokens that are ordered in each row."""

@@ -1,7 +1,7 @@
 """Validation of SamplingParams from any source. Each refusal names the field."""
 
-from engine.errors import InvalidRequestError
-from engine.sampling_params import SamplingParams
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
 
 MAX_STOP_STRINGS = 128
 MAX_LOGPROBS = 20

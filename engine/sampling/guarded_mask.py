@@ -4,8 +4,8 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from engine.errors import FOR_THE_PROCESS
-from engine.outputs import FormVerdict
+from engine.api.errors import FOR_THE_PROCESS
+from engine.api.outputs import FormVerdict
 from engine.sampling.token_mask import TokenMask
 
 FAILED: Final = "the grammar failed; see the server's log"

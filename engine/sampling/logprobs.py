@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 import torch
 
-from engine.outputs import TokenLogprobs
-from engine.upload import upload
+from engine.api.outputs import TokenLogprobs
+from engine.device.pinned_copy import upload
 
 WIDEST_STRETCH: Final = 128
 NARROWEST_STRETCH: Final = 16

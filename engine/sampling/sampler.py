@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from engine.api.sampling_params import SamplingParams
+from engine.device.pinned_copy import upload
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.batch_settings import BatchSettings, RequestMemory, fitted, keep_allowed
 from engine.sampling.mask_words import Words
-from engine.sampling_params import SamplingParams
-from engine.upload import upload
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary
 
 import torch
 
+from engine.device.pinned_copy import upload
 from engine.sampling.adjustments import SeenTokens
 from engine.sampling.kernel_choice import has_kernels
-from engine.upload import upload
 
 
 class SeenTable:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from cache_tiers.tier import CPU, DEVICE, TierId
 from cache_tiers.transfer import BlockCopy
-from engine.kv.block_manager import BlockManager
+from engine.api.outputs import KVReceipt, Reuse
+from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
-from engine.outputs import KVReceipt, Reuse
-from engine.request import Lack, Request, RequestStatus, Restored
+from engine.request.request import Lack, Request, RequestStatus, Restored
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
 from engine.scheduling.siblings import source_of, take_prompt

@@ -7,7 +7,7 @@ need no tokens, so consecutive steps may have chunks of the same prompt.
 
 from collections import deque
 
-from engine.request import Request
+from engine.request.request import Request
 
 
 class Batches:

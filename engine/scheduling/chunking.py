@@ -1,6 +1,6 @@
 """Size of a prompt chunk while answers are streaming: each chunk lengthens the step that all streams wait for."""
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.step_cost import StepCost
 
 SMALLEST_CHUNK = 16

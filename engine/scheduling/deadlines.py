@@ -2,8 +2,8 @@
 
 from math import inf
 
-from engine.outputs import FinishReason
-from engine.request import Request
+from engine.api.outputs import FinishReason
+from engine.request.request import Request
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from cache_tiers.max_min import fair_shares
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.step_cost import StepCost
 
 _MICROSECOND: Final = 1e-6

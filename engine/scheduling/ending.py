@@ -1,7 +1,7 @@
 """Finish condition of a request, checked after each token."""
 
-from engine.outputs import FinishReason
-from engine.request import Request
+from engine.api.outputs import FinishReason
+from engine.request.request import Request
 
 
 def reason_to_end(request: Request, token_id: int) -> FinishReason | None:

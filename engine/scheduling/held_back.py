@@ -9,7 +9,7 @@ a block would cost more than recomputing it.
 from typing import Final
 
 from engine.offload.interface import TierConnector
-from engine.request import Request
+from engine.request.request import Request
 
 MAX_HELD_BACK_SECONDS: Final = 1.0
 """Maximum wait of a request in seconds, counted from the first step that held it back."""

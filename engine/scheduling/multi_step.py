@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from engine.kv.block_manager import BlockManager
-from engine.request import Request
+from engine.block_tables.block_manager import BlockManager
+from engine.request.request import Request
 
 LONGEST_STEP_SECONDS = 0.05
 """Longest step with several passes where no target for the time between tokens is set.

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from engine.kv.block_manager import BlockManager
+from engine.block_tables.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
-from engine.request import Request, RequestStatus
+from engine.request.request import Request, RequestStatus
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.siblings import leader_of
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from engine.outputs import PromptProgress, PromptState, RequestOutput
-from engine.request import Request, RequestStatus
+from engine.api.outputs import PromptProgress, PromptState, RequestOutput
+from engine.request.request import Request, RequestStatus
 from engine.scheduling.step_cost import StepCost
 
 LEAST_KEYS: Final = 2000

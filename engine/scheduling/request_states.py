@@ -4,18 +4,18 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from engine.kv.block_manager import BlockManager
-from engine.kv.prefix_log import PrefixLog
+from engine.api.outputs import FinishReason
+from engine.block_tables.block_manager import BlockManager
+from engine.block_tables.prefix_log import PrefixLog
 from engine.offload.interface import TierConnector
-from engine.outputs import FinishReason
-from engine.request import Request, RequestStatus
+from engine.request.request import Request, RequestStatus
+from engine.request.timeline import Phase
 from engine.scheduling.deadlines import Deadlines
 from engine.scheduling.prefix_waiters import PrefixWaiters
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.queue.sorted_requests import Key, SortedRequests
 from engine.scheduling.shares import Shares
 from engine.scheduling.siblings import heir_of, take_prompt
-from engine.timeline import Phase
 
 EARLIER: Final = -(2**62)
 """First arrival number of the requests that arrived elsewhere. They never reach 0."""

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.kv.block_manager import BlockManager
+from engine.api.outputs import FinishReason, TokenLogprobs
+from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
-from engine.outputs import FinishReason, TokenLogprobs
-from engine.request import Request, RequestStatus
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.request import Request, RequestStatus
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.ending import reason_to_end
 from engine.scheduling.request_states import RequestStates
 from engine.speculation.speculation import Speculation

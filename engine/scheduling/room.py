@@ -25,9 +25,9 @@ one, so running requests finish until there is room for it.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from engine.kv.block_manager import BlockManager
+from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.shares import Shares
 from engine.scheduling.step_draft import StepDraft

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from cache_tiers.block_key import BlockKey
 from cache_tiers.leak_check import LeakCheck, complete
 from cache_tiers.transfer import TransferJob
-from engine.errors import OverloadedError
-from engine.kv.block_manager import BlockManager
+from engine.api.errors import OverloadedError
+from engine.api.outputs import FinishReason
+from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
-from engine.outputs import FinishReason
-from engine.request import Request, RequestStatus
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.request import Request, RequestStatus
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
 from engine.scheduling.batches import Batches
 from engine.scheduling.budget import SchedulingBudget

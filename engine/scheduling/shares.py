@@ -9,7 +9,7 @@ requests rank by arrival.
 
 from collections.abc import Iterable
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.queue.request_queue import RequestQueue
 
 Rank = tuple[float, float, int]

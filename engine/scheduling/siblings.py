@@ -6,8 +6,8 @@ shared. Each sibling computes that row itself, for the logits of its first token
 whose prefix was cached. Siblings share only confirmed blocks, so a failed step cannot corrupt another answer.
 """
 
-from engine.kv.block_manager import BlockManager
-from engine.request import Request, RequestStatus
+from engine.block_tables.block_manager import BlockManager
+from engine.request.request import Request, RequestStatus
 
 
 def source_of(request: Request, block_size: int) -> Request | None:

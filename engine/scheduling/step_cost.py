@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import Final
 
-from engine.cost_filter import CostFilter
-from engine.scheduler_output import SchedulerOutput
+from engine.cost_estimate import CostFilter
+from engine.request.scheduler_output import SchedulerOutput
 
 _NOISE: Final = 0.1
 """Standard deviation of a step's time, as a fraction of it."""

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from engine.request import Request
-from engine.scheduler_output import CachedRequestData, NewRequestData
+from engine.request.request import Request
+from engine.request.scheduler_output import CachedRequestData, NewRequestData
 from engine.scheduling.budget import SchedulingBudget
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Final
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.bursts import WEIGHT_AHEAD, Bursts
 from engine.scheduling.chunking import AUTO_STRETCH, prompt_tokens_alongside
 from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from engine.kv.block_manager import BlockManager
+from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
-from engine.request import Request, RequestStatus
+from engine.request.request import Request, RequestStatus
 from engine.scheduling.admission import Admission
 from engine.scheduling.held_back import HeldBack
 from engine.scheduling.overload import TurnPace

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.request import Request
+from engine.request.request import Request
 
 
 @dataclass(frozen=True, slots=True)

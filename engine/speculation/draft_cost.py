@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from engine.cost_filter import CostFilter
+from engine.cost_estimate import CostFilter
 
 FIRST_ROW: Final = 1 / 16
 """Initial estimate of the cost of a draft row, as a fraction of a step without drafts, if the cost of a prompt token is

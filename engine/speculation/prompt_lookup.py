@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.speculation.ngram_index import NgramIndex
 
 MAX_INDEXED: Final = 1024

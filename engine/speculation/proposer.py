@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from engine.request import Request
+from engine.request.request import Request
 
 
 class Proposer(Protocol):

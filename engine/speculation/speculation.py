@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from engine.kv.block_manager import BlockManager
-from engine.request import Request
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.block_tables.block_manager import BlockManager
+from engine.request.request import Request
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.draft_cost import DraftCost, PlainStep
 from engine.speculation.proposer import Proposer
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from engine.generate_request import GenerateRequest
-from engine.request_stream import RequestStream
-from engine.sampling_params import SamplingParams
+from engine.api.generate_request import GenerateRequest
+from engine.api.request_stream import RequestStream
+from engine.api.sampling_params import SamplingParams
 from engine.testing.byte_tokenizer import END, text_of
 
 

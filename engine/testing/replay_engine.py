@@ -17,14 +17,15 @@ from cache_tiers.block_key import BlockKey, KeyNamespace
 from cache_tiers.histogram import Histogram
 from cache_tiers.registry import LOWER_TIERS
 from cache_tiers.store import StoreStats
+from engine.api.errors import NotFoundError, NotReadyError, OverloadedError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import FinishReason, KnownPrefix, KVReceipt, RequestOutput, Reuse, TokenLogprobs, Usage
+from engine.api.request_stream import MAX_MERGED
+from engine.api.stored_tokens import Trail
 from engine.config import EngineConfig
-from engine.errors import NotFoundError, NotReadyError, OverloadedError
-from engine.generate_request import GenerateRequest
-from engine.outputs import FinishReason, KnownPrefix, KVReceipt, RequestOutput, Reuse, TokenLogprobs, Usage
-from engine.processor import ModelLimits, Processor
-from engine.request_stream import MAX_MERGED
-from engine.stats import EngineStats
-from engine.tenants import TenantSalts
+from engine.intake.processor import ModelLimits, Processor
+from engine.intake.tenants import TenantSalts
+from engine.loop.stats import EngineStats
 from engine.testing.answer import ReplayedAnswer
 from engine.testing.byte_chat_format import ByteChatFormat
 from engine.testing.byte_tokenizer import END, START, ByteTokenizer
@@ -32,7 +33,6 @@ from engine.testing.prefixes import RecordedPrefixes
 from engine.testing.schedule import clock, steps_until
 from engine.testing.script import NumberedWords, Script
 from engine.testing.stats import no_stats
-from engine.trail import Trail
 
 MODEL = "fake-1"
 WINDOW = 4096

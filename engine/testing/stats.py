@@ -3,7 +3,7 @@
 from collections import Counter
 
 from cache_tiers.histogram import Histogram
-from engine.stats import EngineStats
+from engine.loop.stats import EngineStats
 
 
 def no_stats() -> EngineStats:

@@ -12,8 +12,8 @@ from cache_tiers.npu.device_pool import DevicePool
 from cache_tiers.npu.owed_results import EndedBatch, OwedResults
 from cache_tiers.npu.staged_copies import NO_CPU_TIER, StagedCopies
 from cache_tiers.transfer import BlockCopy, TransferJob, TransferResult
-from engine.errors import EngineError
-from engine.scheduler_output import SchedulerOutput
+from engine.api.errors import EngineError
+from engine.request.scheduler_output import SchedulerOutput
 from engine.worker.batch.step_moves import Addresses
 from engine.worker.torch.device import Device
 

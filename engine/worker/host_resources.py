@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from engine.control_groups import cpu_quota, memory_group
+from engine.process.control_groups import cpu_quota, memory_group
 
 
 def usable_cores() -> int:

@@ -12,13 +12,13 @@ import torch
 
 from cache_tiers.layout import BlockLayout, PoolOrder
 from cache_tiers.npu.owed_results import OwedResults
+from engine.api.errors import FOR_THE_PROCESS, EngineError
 from engine.attention.backend import AttentionBackend, AttentionSpec, Feature, GraphedSteps, kv_shapes
 from engine.attention.backends import PLAIN
 from engine.attention.selector import Selection, select_backend
 from engine.config import EngineConfig
 from engine.cpu.weights import PackedModel
-from engine.errors import FOR_THE_PROCESS, EngineError
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.speculation import LONGEST_DRAFT
 from engine.worker.batch.forward_pass import ForwardPass, step_output
 from engine.worker.batch.input_batch import InputBatch

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from cache_tiers.config import TierConfig
+from engine.api.llm_outputs import CompletionOutput
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.llm import LLM
-from engine.llm_outputs import CompletionOutput
 from engine.sampling.sampler import Sampler, SamplingRow
-from engine.sampling_params import SamplingParams
 from engine.worker.torch.device_tables import DeviceTables
 from tests.fake_npu.host_copies import HostCopies
 from tests.integration.worker_driver import WorkerDriver

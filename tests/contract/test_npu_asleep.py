@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.prompts.tool_offer import ToolOffer
+from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
 from models.chat_format import ChatFormat
 from models.tokenizer import Tokenizer
 from tests.contract.npu_rig import npu_config, prompt

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import NewRequestData
+from engine.api.sampling_params import SamplingParams
+from engine.request.scheduler_output import NewRequestData
 from engine.worker.torch.decode_graphs import DecodeGraphs
 from engine.worker.torch.decode_lines import DecodeLines
 from tests.contract.npu_rig import GREEDY, note_table_copies, npu_config, npu_driver, prompt

@@ -8,7 +8,7 @@ import pytest
 from cache_tiers.config import TierConfig
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
-from engine.scheduler_output import SchedulerOutput
+from engine.request.scheduler_output import SchedulerOutput
 from engine.scheduling.scheduler import Scheduler
 from tests.contract.npu_rig import BLOCK, answers, fill_device, npu_config, prompt
 from tests.fake_npu.device import FakeNpu

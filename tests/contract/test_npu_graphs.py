@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from cache_tiers.kv_pool import KVPool
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import NewRequestData
+from engine.api.sampling_params import SamplingParams
+from engine.request.scheduler_output import NewRequestData
 from engine.worker.torch.decode_graphs import DecodeShape
 from tests.contract.npu_operators import NpuOperators
 from tests.contract.npu_rig import (

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import ModelRunnerOutput, NewRequestData, SchedulerOutput
+from engine.api.sampling_params import SamplingParams
+from engine.request.scheduler_output import ModelRunnerOutput, NewRequestData, SchedulerOutput
 from tests.contract.npu_rig import GREEDY, note_sampler_copies, npu_config, npu_driver, prompt
 from tests.fake_npu.device import FakeNpu
 from tests.integration.worker_driver import WorkerDriver

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from engine.api.errors import EngineError
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.errors import EngineError
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import NewRequestData
+from engine.request.scheduler_output import NewRequestData
 from models.errors import UnsupportedModelError
 from tests.contract.conftest import npu_opened
 from tests.contract.npu_operators import NpuOperators

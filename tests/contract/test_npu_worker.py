@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
-from engine.errors import EngineError
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import NewRequestData
+from engine.api.errors import EngineError
+from engine.api.sampling_params import SamplingParams
+from engine.request.scheduler_output import NewRequestData
 from tests.contract.conftest import npu_opened
 from tests.contract.npu_operators import NpuOperators
 from tests.contract.npu_rig import BLOCK, BLOCK_NBYTES, GREEDY, npu_config, npu_driver, prompt

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 import torch
 
+from engine.api.sampling_params import SamplingParams
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.batch_settings import BatchSettings, RequestMemory
 from engine.sampling.candidates import Filters, draw_by_id
 from engine.sampling.kernel_choice import has_kernels
 from engine.sampling.sampler import Sampler, SamplingRow
-from engine.sampling_params import SamplingParams
 from engine.worker.torch.accelerator import AcceleratorDevice
 from tests.drawn_tokens import SPREADS, WAYS
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.transfer import Direction, TransferJob
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import NewRequestData
+from engine.request.scheduler_output import NewRequestData
 from engine.worker.torch.accelerator import AcceleratorDevice
 from tests.device.model import pangu
 from tests.integration.worker_driver import GREEDY, WorkerDriver, tokens_of

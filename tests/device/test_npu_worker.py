@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cache_tiers.transfer import Direction, TransferJob
-from engine.scheduler_output import NewRequestData
+from engine.request.scheduler_output import NewRequestData
 from engine.worker.torch.accelerator import AcceleratorDevice
 from tests.contract.npu_rig import BLOCK, BLOCK_NBYTES, GREEDY, npu_config, npu_driver, prompt
 from tests.device.model import pangu

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from app.observability.percentiles import percentile
-from engine.async_llm import AsyncLLMEngine
-from engine.generate_request import GenerateRequest
-from engine.outputs import KVReceipt
-from engine.sampling_params import SamplingParams
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import KVReceipt
+from engine.api.sampling_params import SamplingParams
+from engine.loop.async_llm import AsyncLLMEngine
 from engine.scheduling.scheduler import Scheduler
 
 STREAMS = 4

@@ -21,9 +21,9 @@ import pytest
 
 from bench.slow_link import FAST, SlowLink
 from cache_tiers.sealed_value import HEADER_BYTES
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
 from engine.config import EngineConfig
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.faults.conftest import Line, Table
 from tests.faults.scene import ANSWER, Answer, Outcome, Scene, Strike, bring_chats_back, chat
 from tests.integration.engine_rig import MIB, engine_config

@@ -4,8 +4,8 @@ import asyncio
 import random
 from pathlib import Path
 
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 from tests.faults.scene import CHATS, Scene, chat
 from tests.faults.test_faults import BLOCKS, opened
 from tests.integration.engine_rig import engine_config

@@ -20,17 +20,17 @@ import pytest
 
 from app.host.backend import GenerationStream
 from app.observability.percentiles import percentile
-from engine.build import build_engine
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput, joined
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.config import EngineConfig
 from engine.fleet import keeper
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.build import build_fleet
 from engine.fleet.link import Link
 from engine.fleet.remote_engine import RemoteEngine
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput, joined
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.wiring.build import build_engine
 from tests.integration.engine.fleet.answers import Told, answers_of, prompt_of, told, until_states
 from tests.integration.engine_rig import MIB, engine_config
 from tests.redis_server import RedisServer

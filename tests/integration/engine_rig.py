@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cache_tiers.config import TierConfig
+from engine.api.llm_outputs import CompletionOutput
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.llm import LLM
-from engine.llm_outputs import CompletionOutput
-from engine.sampling_params import SamplingParams
 from tests.conftest import default_cache_dir
 
 BLOCK = 64

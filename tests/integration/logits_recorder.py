@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import torch
 
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import KVReceipt
+from engine.api.sampling_params import SamplingParams
 from engine.cpu.weights import PackedModel
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.outputs import KVReceipt
-from engine.sampling_params import SamplingParams
 from engine.speculation.verify import verify
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.batch.step_moves import NO_MOVES, StepMoves

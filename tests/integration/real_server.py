@@ -7,10 +7,10 @@ from pathlib import Path
 
 import aiohttp
 
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
 from engine.config import EngineConfig
+from engine.loop.async_llm import AsyncLLMEngine
 from engine.offload.connector import OffloadConnector
+from engine.wiring.build import build_engine
 from tests.integration.api_server import api_client, running_server
 from tests.waiting import until
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from app.config.settings import Settings
 from app.host.supervisor import supervise
 from app.server import run_server
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.testing.replay_engine import ReplayEngine
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import torch
 
 from cache_tiers.transfer import TransferJob
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.executor.uniproc import UniProcExecutor
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
+from engine.request.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 from engine.worker.worker import Worker
 from models.dense_context import DenseContext
 from models.registry import load_model

@@ -9,7 +9,7 @@ import torch
 
 from cache_tiers.transfer import Direction, TransferJob
 from engine.config import EngineConfig
-from engine.scheduler_output import NewRequestData
+from engine.request.scheduler_output import NewRequestData
 from engine.worker.torch.device import Graph
 from models.layers.cuda import cuda_layers
 from models.layers.kinds import LayerKinds

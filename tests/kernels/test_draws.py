@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from engine.api.sampling_params import SamplingParams
 from engine.sampling import candidates, seen_table, triton_draws
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.candidates import CANDIDATES, Filters, draw_by_id
 from engine.sampling.sampler import Sampler, SamplingRow
-from engine.sampling_params import SamplingParams
 from tests.drawn_tokens import SPREADS, WAYS
 
 CPU = torch.device("cpu")

@@ -17,19 +17,18 @@ from cache_tiers.fetches import Fetches
 from cache_tiers.loads import Loads
 from cache_tiers.manager import TierManager
 from cache_tiers.stores import Stores
-from engine.answer_text import AnswerText
-from engine.async_llm import MAX_REBUILDS
-from engine.errors import NotReadyError
+from engine.api.errors import NotReadyError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.request_stream import RequestStream
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
+from engine.block_tables.block_manager import BlockManager
 from engine.executor import step_limit
-from engine.generate_request import GenerateRequest
-from engine.kv.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
+from engine.loop.async_llm import MAX_REBUILDS
 from engine.offload.connector import OffloadConnector
 from engine.offload.prefetch_hints import PrefetchHints
-from engine.output_processor import OutputProcessor
-from engine.outputs import RequestOutput
-from engine.request_stream import RequestStream
-from engine.sampling_params import SamplingParams
 from engine.scheduling.admission import Admission
 from engine.scheduling.queue.fair import FairQueue
 from engine.scheduling.request_states import RequestStates
@@ -38,7 +37,8 @@ from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_cost import StepCost
 from engine.scheduling.turns import Turns
 from engine.speculation.speculation import Speculation
-from engine.structured_output import StructuredOutput
+from engine.text.answer_text import AnswerText
+from engine.text.output_processor import OutputProcessor
 from tests.model.toy_engine import ToyEngine, ToyExecutor, text_of
 from tests.model.toys import HalfRight, ToyMask, ToyStore, ToyWorker, expected_output
 from tests.sizes import Size

@@ -7,9 +7,9 @@ import pytest
 
 from cache_tiers.block_key import Owner
 from cache_tiers.leak_check import LeakCheck
-from engine import async_llm
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.loop import async_llm
 from tests.model.toy_engine import ToyEngine
 from tests.waiting import until
 

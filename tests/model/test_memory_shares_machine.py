@@ -14,8 +14,8 @@ from cache_tiers.cpu.eviction import EvictionName, make_eviction
 from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.owners import Owners
 from cache_tiers.shares import LAPSE_SECONDS, MemoryShares
+from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
-from engine.kv_block import KVCacheBlock
 from tests.lives import run_lives
 from tests.sizes import Size
 

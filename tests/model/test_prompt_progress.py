@@ -2,9 +2,9 @@
 
 import asyncio
 
-from engine.generate_request import GenerateRequest
-from engine.outputs import PromptProgress, RequestOutput, joined
-from engine.sampling_params import SamplingParams
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import PromptProgress, RequestOutput, joined
+from engine.api.sampling_params import SamplingParams
 from tests.model.toy_engine import ToyEngine
 
 PROMPT = [*range(10)] * 6

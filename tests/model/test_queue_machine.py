@@ -13,7 +13,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from tests.lives import run_lives
 from tests.sizes import Size

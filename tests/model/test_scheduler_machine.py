@@ -28,12 +28,12 @@ from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
-from engine.kv.block_manager import BlockManager
+from engine.api.sampling_params import SamplingParams
+from engine.block_tables.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.offload.connector import OffloadConnector
-from engine.request import Request, RequestStatus
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.request import Request, RequestStatus
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.scheduling.step_cost import StepCost

@@ -13,24 +13,24 @@ from cache_tiers.block_key import KeyNamespace
 from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
-from engine.answer_text import AnswerFormat
-from engine.async_llm import AsyncLLMEngine
+from engine.api.sampling_params import SamplingParams
+from engine.block_tables.block_manager import BlockManager
 from engine.config import EngineConfig
-from engine.core import EngineCore
 from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.grammar.grammars import Grammars
-from engine.kv.block_manager import BlockManager
+from engine.intake.processor import ModelLimits, Processor
+from engine.intake.tenants import TenantSalts
 from engine.kv.block_pool import BlockPool
-from engine.llm_engine import LLMEngine
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.loop.core import EngineCore
+from engine.loop.llm_engine import LLMEngine
 from engine.offload.connector import OffloadConnector
-from engine.output_processor import OutputProcessor
-from engine.processor import ModelLimits, Processor
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
-from engine.tenants import TenantSalts
+from engine.text.answer_text import AnswerFormat
+from engine.text.output_processor import OutputProcessor
 from models.chat_format import ChatFormat
 from models.text_tokenizer import TextTokenizer
 from tests.model.toys import BelievedCost, HalfRight, ToyMask, ToyStore, ToyWorker

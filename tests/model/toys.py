@@ -18,10 +18,10 @@ from cache_tiers.shares import MemoryShares
 from cache_tiers.store import CPUTierStats, HostSlot, PrefetchResult, StoreStats
 from cache_tiers.tier import CPU, TierId
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
+from engine.api.sampling_params import SamplingParams
 from engine.offload.prefill_cost import PrefillCost
-from engine.request import Request
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.request import Request
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.verify import verify
 
 Slots = list[int | None]

@@ -7,7 +7,7 @@ import pytest
 
 from app.runs import departure
 from app.storage.servers import RELEASED
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
 
 

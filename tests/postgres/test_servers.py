@@ -21,9 +21,9 @@ from app.storage.servers import LEASE_SECONDS, RELEASED
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from cache_tiers.block_key import KEY_BYTES, BlockKey
-from engine.errors import NotReadyError
-from engine.outputs import PromptProgress, RequestOutput
-from engine.trail import Trail
+from engine.api.errors import NotReadyError
+from engine.api.outputs import PromptProgress, RequestOutput
+from engine.api.stored_tokens import Trail
 from tests.on_postgres import schema_of
 from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
 from tests.postgres.test_database import end_connections

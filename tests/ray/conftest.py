@@ -17,12 +17,12 @@ import pytest
 import pytest_asyncio
 
 from cache_tiers.config import TierConfig
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.fleet import ray_cluster as ray_connection
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.integration.engine_rig import BLOCK, MIB, engine_config
 from tests.ray.ahead import Ahead
 from tests.ray.cluster import RayCluster, ray_cluster

@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.lasting_objects import objects_that_stay
+from engine.process.gc_freeze import objects_that_stay
 
 MAX_REQUEST: Final = 1 << 17
 """Bytes of a request: the arguments and the environment of a worker."""
 
 BEFORE_RAY: Final = (
     "uvloop",
-    "engine.build",
+    "engine.wiring.build",
     "engine.executor.multiproc",
     "engine.executor.uniproc",
     "engine.executor.rank_process",

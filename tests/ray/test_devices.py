@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.device_shares import VARIABLES
 from engine.executor.ray_stage import StageSize, actor_options
 from tests.integration.engine.fleet.answers import SECONDS

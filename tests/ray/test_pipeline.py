@@ -10,11 +10,11 @@ import pytest
 import pytest_asyncio
 
 from app.host.backend import Backend
-from engine.build import build_engine
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import KVReceipt, RequestOutput
 from engine.config import EngineConfig
 from engine.fleet.remote_engine import RemoteEngine
-from engine.generate_request import GenerateRequest
-from engine.outputs import KVReceipt, RequestOutput
+from engine.wiring.build import build_engine
 from tests.integration.engine.fleet.answers import KINDS, SECONDS, Reading, Told, told
 from tests.integration.engine_rig import BLOCK
 from tests.ray.ahead import Ahead

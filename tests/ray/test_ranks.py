@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from app.host.backend import Backend
-from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.fleet.remote_engine import RemoteEngine
+from engine.wiring.build import build_engine
 from tests.integration.engine.fleet.answers import KINDS, Told, answers_of, prompt_of, reading, told
 from tests.ray.ahead import Ahead
 from tests.ray.cluster import machine_of

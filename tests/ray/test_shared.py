@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from engine.async_llm import AsyncLLMEngine
+from engine.loop.async_llm import AsyncLLMEngine
 from tests.integration.engine.fleet.answers import KINDS, answers_alone, begun_of_all_kinds, told, until_states
 from tests.ray.ahead import Ahead
 from tests.ray.servers import SharingServers

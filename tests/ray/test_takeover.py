@@ -6,9 +6,9 @@ import signal
 
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
 from engine.fleet.remote_engine import RemoteEngine
-from engine.stats import ReplicaState
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.loop.stats import ReplicaState
 from tests.integration.engine.fleet.answers import KINDS, answers_alone, answers_through, signalled, until_states
 from tests.ray.cluster import RayCluster
 from tests.waiting import until

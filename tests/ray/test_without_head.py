@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
 from engine.fleet.remote_engine import RemoteEngine
+from engine.loop.async_llm import AsyncLLMEngine
 from tests.integration.engine.fleet.answers import KINDS, answers_alone, answers_through, signalled, until_states
 from tests.ray.cluster import RayCluster
 

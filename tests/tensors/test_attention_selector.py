@@ -6,11 +6,11 @@ import torch
 
 from cache_tiers.kv_pool import KVPool
 from cache_tiers.layout import BlockLayout, KVShape
+from engine.api.errors import EngineError
 from engine.attention import backend
 from engine.attention.backend import AttentionMetadata, AttentionSpec
 from engine.attention.backends import BACKENDS
 from engine.attention.selector import load_backend, select_backend
-from engine.errors import EngineError
 from models.attention_call import plain_calls
 
 PANGU = AttentionSpec("npu", torch.bfloat16, plain_calls(2, 32, 8, 128), 128)

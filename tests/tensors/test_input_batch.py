@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from engine.errors import EngineError
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
+from engine.api.errors import EngineError
+from engine.api.sampling_params import SamplingParams
+from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.worker.batch.input_batch import InputBatch
 
 PARAMS = SamplingParams(temperature=0.0)

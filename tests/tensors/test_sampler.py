@@ -6,11 +6,11 @@ import numpy.typing as npt
 import pytest
 import torch
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
+from engine.api.sampling_params import SamplingParams
 from engine.sampling.candidates import CANDIDATES
 from engine.sampling.running_mass import STRETCH, RunningMass, share_of, to_integers
 from engine.sampling.sampler import Sampler, SamplingRow
-from engine.sampling_params import SamplingParams
 
 GREEDY = SamplingParams(temperature=0.0)
 

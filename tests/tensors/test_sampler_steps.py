@@ -6,9 +6,9 @@ from random import Random
 import pytest
 import torch
 
+from engine.api.sampling_params import SamplingParams
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.sampler import Sampler, SamplingRow
-from engine.sampling_params import SamplingParams
 from tests.fake_npu.host_copies import HostCopies
 from tests.sizes import Size
 

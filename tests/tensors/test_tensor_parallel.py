@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.multiproc import MultiprocExecutor
 from models.decoder.model import DecoderForCausalLM, Positions
 from models.interface import ForwardContext

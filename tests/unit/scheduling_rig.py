@@ -8,15 +8,15 @@ from math import inf
 from cache_tiers.block_key import KeyNamespace, extend_keys
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.manager import TierManager
-from engine.kv.block_manager import BlockManager
+from engine.api.sampling_params import SamplingParams
+from engine.block_tables.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
 from engine.offload.connector import OffloadConnector
 from engine.offload.interface import TierConnector
 from engine.offload.no_tiers import NoTiers
 from engine.offload.prefill_cost import PrefillCost
-from engine.request import Request
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.request import Request
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits

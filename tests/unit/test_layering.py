@@ -30,12 +30,9 @@ ORDER = {
         routes openapi server cli
         """,
     "engine": """
-        errors listening_socket upload control_groups device_choice role trail urgency fair_places restart_budget
-        tracing public_prefix detokenizer answer_text outputs timeline kv_block structured_output sampling_params
-        sampling generate_request request scheduler_output kv grammar cost_filter speculation offload scheduling config
-        tenants tenant_memory attention cpu worker device_check parent_process lasting_objects executor stats stats_log
-        pace step_trace core prefix_keys processor output_processor llm_engine stored_prefixes
-        request_stream async_llm open_tiers build llm_outputs llm fleet testing
+        api tracing device kv cost_estimate process cpu attention sampling request block_tables offload
+        speculation scheduling config text grammar intake worker executor device_check loop wiring llm testing
+        fleet
         """,
     "cache_tiers": """
         tier block_key leak_check owners shares cpu max_min service_account fair_line histogram link_speed layout
@@ -55,13 +52,14 @@ ORDER = {
         """,
 }
 SCHEDULER_SIDE = (
-    "engine.core",
-    "engine.processor",
-    "engine.output_processor",
+    "engine.loop.core",
+    "engine.intake.processor",
+    "engine.text.output_processor",
     "engine.scheduling",
     "engine.offload",
     "engine.speculation",
     "engine.kv",
+    "engine.block_tables",
 )
 
 

@@ -30,8 +30,8 @@ from app.schemas.sampling import (
     Whole,
     stop_strings,
 )
-from engine.errors import InvalidRequestError, NotFoundError
-from engine.sampling_params import SamplingParams
+from engine.api.errors import InvalidRequestError, NotFoundError
+from engine.api.sampling_params import SamplingParams
 from models.chat_format import Message
 from models.thinking import ThinkingMode
 

@@ -24,10 +24,10 @@ from app.prompts.tokenization import apart_if, generate
 from app.prompts.tool_offer import ToolOffer
 from app.runs.usage import combined_usage
 from app.tenants.gate import TenantGate
-from engine.errors import EbbError
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput, Usage
-from engine.sampling_params import SamplingParams
+from engine.api.errors import EbbError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput, Usage
+from engine.api.sampling_params import SamplingParams
 from models.chat_format import Message
 
 _LEAST_SECONDS: Final = 0.001

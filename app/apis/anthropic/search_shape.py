@@ -7,7 +7,7 @@ from app.apis.anthropic.references import FailedSearch, FoundTools
 from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShape
 from app.apis.call_arguments import arguments_object
 from app.domain.ids import new_id
-from engine.outputs import RequestOutput
+from engine.api.outputs import RequestOutput
 from models.tool_call_parser import ToolCallParser
 from models.tool_calls import ToolCall
 

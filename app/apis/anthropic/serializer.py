@@ -16,8 +16,8 @@ from app.runs.usage import anthropic_usage
 from app.transport.framing import EVENTS
 from app.transport.sse import typed_frame
 from app.transport.text_frame import TextFrame
-from engine.errors import EbbError
-from engine.outputs import RequestOutput
+from engine.api.errors import EbbError
+from engine.api.outputs import RequestOutput
 from models.tool_call_parser import ToolCallParser
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, TextPiece, ToolCall
 

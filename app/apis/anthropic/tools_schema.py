@@ -14,7 +14,7 @@ from app.prompts.tool_offer import NamedChoice, ToolOffer, WordOfChoice
 from app.schemas.cache_mark import Markable
 from app.schemas.hosted_tools import HostedTool, MayBeHosted, hosted
 from app.schemas.parsing import RequestModel, by_tag, by_type
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from models.tool_calls import ToolCall
 
 

@@ -11,7 +11,7 @@ from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.foreign import Picture, with_pictures
 from app.schemas.parsing import RequestModel, optional
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from models.chat_format import Message
 from models.tool_calls import ToolCall
 

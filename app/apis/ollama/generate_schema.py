@@ -9,7 +9,7 @@ from app.apis.ollama.request import OllamaRequest
 from app.domain.bounds import MAX_MESSAGES
 from app.schemas.foreign import Picture, with_pictures
 from app.schemas.parsing import optional
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from models.chat_format import Message
 
 

@@ -19,8 +19,8 @@ from app.schemas.sampling import (
     TopP,
     Whole,
 )
+from engine.api.sampling_params import SamplingParams
 from engine.sampling.checks import MAX_TEMPERATURE
-from engine.sampling_params import SamplingParams
 
 TokenLimit = Annotated[int, Field(ge=-2, le=1 << 31), Whole]
 AnyTemperature = Annotated[float, Field(ge=0, le=MAX_TEMPERATURE)]

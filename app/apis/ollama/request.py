@@ -13,7 +13,7 @@ from app.schemas.answer_forms import ANY_OBJECT, of_schema
 from app.schemas.parsing import by_kind, optional
 from app.schemas.sampling import NO_DEFAULTS, AnswerRequest, TopLogprobs
 from app.schemas.unenforced import note_unenforced
-from engine.sampling_params import SamplingParams
+from engine.api.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
 
 

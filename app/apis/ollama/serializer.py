@@ -20,8 +20,8 @@ from app.runs.usage import ollama_usage
 from app.transport.framing import JSON_LINES
 from app.transport.json_lines import json_line
 from app.transport.text_frame import TextFrame
-from engine.errors import EbbError
-from engine.outputs import RequestOutput
+from engine.api.errors import EbbError
+from engine.api.outputs import RequestOutput
 from models.tool_call_parser import ToolCallParser
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
 

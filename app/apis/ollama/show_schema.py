@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from app.schemas.parsing import CompatibleRequest
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 GivenName = Annotated[str, Field(max_length=1024)]
 """A name that may be empty, which counts as none: Ollama's own client sends both fields."""

@@ -15,8 +15,8 @@ from app.schemas.cache_mark import Breakpoint, Markable, marked_share
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.parsing import TEXT_OR_LIST, RequestModel, by_kind, by_type, optional
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, ThinkingBudget, TopLogprobs
-from engine.errors import InvalidRequestError
-from engine.sampling_params import SamplingParams
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
 from models.chat_format import Message
 from models.thinking import ThinkingMode
 

@@ -9,8 +9,8 @@ from pydantic import Field, Tag
 from app.domain.bounds import MAX_ANSWERS, MAX_PROMPTS
 from app.schemas.parsing import by_kind, optional
 from app.schemas.sampling import NO_DEFAULTS, UNLIMITED, AnswerCount, OpenAIRequest, TokenId, TopLogprobs
-from engine.errors import InvalidRequestError
-from engine.sampling_params import SamplingParams
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
 
 DEFAULT_MAX_TOKENS = 16
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.host.backend import TextTokenizer
-from engine.outputs import RequestOutput, TokenLogprobs
+from engine.api.outputs import RequestOutput, TokenLogprobs
 
 
 def shown_logprobs(output: RequestOutput, *, ends_with_stop_token: bool) -> tuple[TokenLogprobs, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.apis.openai.serializer import TextShape
-from engine.outputs import RequestOutput
+from engine.api.outputs import RequestOutput
 
 
 class PromptShape(TextShape):

@@ -17,8 +17,8 @@ from app.schemas.sampling import OpenAIRequest
 from app.transport.framing import EVENTS
 from app.transport.sse import DONE_FRAME, data_frame
 from app.transport.text_frame import TextFrame
-from engine.errors import EbbError
-from engine.outputs import FinishReason, RequestOutput
+from engine.api.errors import EbbError
+from engine.api.outputs import FinishReason, RequestOutput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,9 @@ from app.schemas.sampling import GenerationRequest
 from app.serving.request import Said, abort_all, collect_outputs, ending_in_words, outputs_of
 from app.tenants.gate import gate_of
 from app.transport.event_stream import EventStream
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput
-from engine.sampling_params import SamplingParams
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.sampling_params import SamplingParams
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from app.apis.openai.chat_schema import ChatMessages
 from app.apis.openai.tools_schema import ToolFields
 from app.schemas.parsing import CompatibleRequest
 from app.schemas.sampling import ModelName, TokenId
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 
 class TokenizeRequest(CompatibleRequest, ToolFields):

@@ -8,7 +8,7 @@ from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.domain.ids import new_id
 from app.prompts.tool_offer import ToolOffer
 from app.transport.text_frame import TextFrame
-from engine.outputs import FinishReason, RequestOutput
+from engine.api.outputs import FinishReason, RequestOutput
 from models.custom_input import CustomInput, input_of
 from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
 from models.tool_format import ToolFormat

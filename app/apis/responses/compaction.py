@@ -28,8 +28,8 @@ from app.prompts.headless import HeadPart
 from app.prompts.summary import HEAD, TASK
 from app.prompts.turn_prompt import Prompt, PromptMaker
 from app.runs.usage import openai_usage
-from engine.outputs import RequestOutput
-from engine.sampling_params import SamplingParams
+from engine.api.outputs import RequestOutput
+from engine.api.sampling_params import SamplingParams
 
 _TOOLS: Final = TypeAdapter[list[ResponseTool]](ResponseTools)
 _KEY_BYTES: Final = 32

@@ -35,8 +35,8 @@ from app.prompts.tokenization import apart_if
 from app.runs.prompt_progress import llama_progress
 from app.runs.run_log import OPENING
 from app.transport.sse import numbered_frame
-from engine.errors import EbbError
-from engine.outputs import PromptProgress
+from engine.api.errors import EbbError
+from engine.api.outputs import PromptProgress
 from models.tool_calls import AnswerEvent, ArgumentsPiece, TextPiece
 
 BEFORE_THE_FIRST = -1

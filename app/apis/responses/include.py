@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 
 from starlette.datastructures import QueryParams
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 Includable = Literal[
     "reasoning.encrypted_content",

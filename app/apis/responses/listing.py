@@ -9,7 +9,7 @@ from starlette.datastructures import QueryParams
 from app.apis.responses.include import check_include
 from app.domain.bounds import MAX_ITEMS_PAGE
 from app.domain.response_record import message_id_of_item
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 DEFAULT_PAGE = 20
 MAX_DIGITS = 15

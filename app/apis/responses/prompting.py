@@ -16,7 +16,7 @@ from app.prompts.thinking import preferred_mode
 from app.prompts.tokenization import MANY_MESSAGES, apart_if, go_on
 from app.prompts.turn_prompt import Prompt, PromptMaker, turns_of
 from app.tenants.gate import TenantGate
-from engine.errors import PromptTooLongError
+from engine.api.errors import PromptTooLongError
 from models.chat_format import Message as ChatMessage
 from models.thinking import ThinkingMode
 

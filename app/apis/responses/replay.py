@@ -8,7 +8,7 @@ from app.domain.token_history import ID_BYTES, unpack_ids
 from app.host.backend import Backend
 from app.runs.run_end import error_of
 from app.runs.run_log import RunLog
-from engine.answer_text import AnswerFormat, Said
+from engine.text.answer_text import AnswerFormat, Said
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ from app.schemas.sampling import (
     TopP,
 )
 from app.schemas.urgency import UrgencyFields
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 
 Items = Annotated[list[RequestItem], Field(min_length=1, max_length=MAX_MESSAGES)]
 

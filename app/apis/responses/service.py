@@ -56,7 +56,7 @@ from app.runs.service import RunRegistry
 from app.storage.store import Store
 from app.tenants.gate import TenantGate
 from app.tenants.limits import LimitReachedError
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 from models.tool_format import ToolFormat
 
 Fields = TypeVar("Fields", bound=PromptFields)

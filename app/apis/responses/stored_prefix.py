@@ -18,7 +18,7 @@ from app.domain.token_history import MessageTokens, pack_ids
 from app.domain.tool_use import ToolUse, dump_tool_use
 from app.prompts.turn_prompt import Prompt
 from app.storage.store import Store
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 MAX_NAMES: Final = 256
 """Maximum number of beginnings that are looked up, the longest first."""

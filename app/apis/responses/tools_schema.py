@@ -12,7 +12,7 @@ from app.domain.namespaces import name_within
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from app.schemas.hosted_tools import HostedTool, MayBeHosted, NotHosted, hosted
 from app.schemas.parsing import RequestModel, by_type
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 MAX_FUNCTIONS: Final = 1024
 """Maximum number of tools, those of namespaces included."""

@@ -7,9 +7,9 @@ from app.config.options import integer, one_of, setting, switch
 from app.config.ray_address import parse_ray_address
 from app.config.replica_roles import parse_roles
 from app.config.shared_replicas import parse_shared_replicas
+from engine.api.role import Role
 from engine.attention.backends import CHOICES
-from engine.device_choice import DEVICES
-from engine.role import Role
+from engine.device.choice import DEVICES
 
 ATTENTIONS = ("auto", *CHOICES)
 CPU_KERNELS = ("auto", "onednn", "torch", "amx_bf16", "avx512_bf16", "avx512", "avx2", "portable")

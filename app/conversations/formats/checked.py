@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 T = TypeVar("T")
 

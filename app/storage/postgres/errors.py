@@ -20,7 +20,7 @@ from psycopg.errors import (
 from app.domain.storage_health import SchemaChangedError, StorageFullError, StorageUnavailableError
 from app.storage.errors import ConstraintError, DatabaseError, DuplicateError, MissingReferenceError
 from app.storage.postgres.own_schema import CHANGED
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 
 def outage_of(error: Error) -> OutageError | None:

@@ -5,7 +5,7 @@ import psycopg
 from app.storage.key_counts import KeyCounts
 from app.storage.postgres.database import refusal
 from app.storage.postgres.limits import CONNECT_SECONDS
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 
 def count_keys(url: str) -> KeyCounts:

@@ -12,7 +12,7 @@ from typing import Final
 
 from app.domain.storage_health import StorageFullError, StorageUnavailableError
 from app.storage.errors import ConstraintError, DatabaseError, DuplicateError, MissingReferenceError
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 _PRIMARY_CODE: Final = 0xFF
 

@@ -14,7 +14,7 @@ from app.storage.sqlite.damage import find_damage
 from app.storage.sqlite.functions import add_functions
 from app.storage.sqlite.migrating import migrations
 from app.storage.sqlite.restoration import sync_folder
-from engine.errors import EbbError
+from engine.api.errors import EbbError
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 BUSY_SECONDS = 30.0

@@ -12,7 +12,7 @@ from heapq import nsmallest
 from math import ceil
 
 from cache_tiers.service_account import ServiceAccounts
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.queue.line import Line
 
 DEFAULT_WEIGHT = 1.0

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.queue.sorted_requests import SortedRequests, by_arrival
 
 

@@ -1,6 +1,6 @@
 """A priority queue without starvation."""
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.queue.sorted_requests import SortedRequests, by_priority, by_wait
 
 

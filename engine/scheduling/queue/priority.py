@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import inf
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.queue.line import Line
 
 

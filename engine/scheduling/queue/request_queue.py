@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from engine.request import Request
+from engine.request.request import Request
 
 
 class RequestQueue(Protocol):

@@ -3,7 +3,7 @@
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator
 
-from engine.request import Request
+from engine.request.request import Request
 
 Key = tuple[float, ...]
 

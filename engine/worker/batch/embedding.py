@@ -2,7 +2,7 @@
 
 import torch
 
-from engine.sampling_params import Pooling
+from engine.api.sampling_params import Pooling
 
 
 class HiddenSum:

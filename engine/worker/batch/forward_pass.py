@@ -9,9 +9,9 @@ from typing import Final
 import torch
 
 from cache_tiers.transfer import TransferResult
-from engine.outputs import TokenLogprobs
+from engine.api.outputs import TokenLogprobs
+from engine.request.scheduler_output import ModelRunnerOutput, PromptLogprobs, SchedulerOutput
 from engine.sampling.logprobs import token_logprobs
-from engine.scheduler_output import ModelRunnerOutput, PromptLogprobs, SchedulerOutput
 from engine.worker.batch.input_batch import ScheduledRequest
 
 

@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from engine.api.errors import EngineError
+from engine.api.sampling_params import SamplingParams
 from engine.attention.backend import AttentionMetadata
-from engine.errors import EngineError
+from engine.device.pinned_copy import upload
+from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.bad_phrases import ends_of_phrases
 from engine.sampling.mask_words import words_from_bytes
 from engine.sampling.sampler import SamplingRow
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.speculation.verify import verify
-from engine.upload import upload
 from engine.worker.batch.embedding import HiddenSum
 
 

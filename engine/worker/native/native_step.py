@@ -2,8 +2,8 @@
 
 import time
 
-from engine.errors import EngineError
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.api.errors import EngineError
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.batch.forward_pass import NO_LOGPROBS, ForwardPass, embeddings_of, step_logprobs, step_output
 from engine.worker.batch.input_batch import ExpectedTokens, InputBatch
 from engine.worker.batch.stage_exchange import StageExchange

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
+from engine.api.errors import EngineError
 from engine.cpu.weights import PackedModel
-from engine.errors import EngineError
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.batch.step_moves import NO_MOVES, StepMoves
 from engine.worker.native.step_arrays import StepArrays

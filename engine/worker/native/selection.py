@@ -6,13 +6,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
 from engine.cpu.build import COMPILERS, KernelBuild, KernelBuildError, build_kernels
 from engine.cpu.instruction_set import InstructionSet, choose_instruction_set
 from engine.cpu.library import Kernels
 from engine.cpu.multiplier import Multiplier
 from engine.cpu.weights import PackedModel, unsupported_reason
-from engine.errors import EngineError
 from engine.worker.native.step_arrays import PAGE_KEYS
 from models.decoder.config import DecoderConfig
 from models.decoder.model import EMBEDDING, DecoderForCausalLM

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from engine.api.errors import EngineError
 from engine.cpu import library
 from engine.cpu.library import HiddenSum, Move, RowSampling, StepInput
-from engine.errors import EngineError
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.mask_words import Words
 from engine.sampling.sampler import SamplingRow

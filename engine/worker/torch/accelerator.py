@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from cache_tiers.npu.streams import DeviceMemory, Event, Stream
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.worker.torch.device import Graph
 from models.layers.cuda import cuda_layers
 from models.layers.kinds import LayerKinds

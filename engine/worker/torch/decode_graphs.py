@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from engine.attention.backend import AttentionBackend, GraphedAttention
-from engine.upload import upload
+from engine.device.pinned_copy import upload
 from engine.worker.batch.input_batch import StepInput
 from engine.worker.torch.buckets import buckets_up_to, capture_buckets
 from engine.worker.torch.decode_lines import DecodeLines

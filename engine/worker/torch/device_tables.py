@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from engine.upload import upload
+from engine.device.pinned_copy import upload
 
 
 class DeviceTables:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from cache_tiers.npu.streams import DeviceMemory
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.worker.host_resources import available_memory, usable_cores
 from engine.worker.torch.device import Device, Graph
 from models.layers.kinds import TORCH_LAYERS, LayerKinds

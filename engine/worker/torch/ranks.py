@@ -11,8 +11,8 @@ import torch
 from torch import distributed
 from torch._C._distributed_c10d import FileStore, Store, TCPStore
 
-from engine.errors import EngineError
-from engine.listening_socket import listen_on
+from engine.api.errors import EngineError
+from engine.process.listening_socket import listen_on
 from models.partition import Partition
 
 BACKENDS: Final = MappingProxyType({"cpu": "gloo", "cuda": "nccl", "npu": "hccl"})

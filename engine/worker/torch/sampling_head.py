@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
+from engine.device.pinned_copy import upload
 from engine.sampling.sampler import Sampler, SamplingRow
-from engine.upload import upload
 from engine.worker.batch.embedding import HiddenSum
 from engine.worker.batch.forward_pass import embeddings_of
 from engine.worker.batch.input_batch import ScheduledRequest, StepInput

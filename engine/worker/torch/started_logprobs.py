@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
+from engine.device.pinned_copy import upload
 from engine.sampling.logprobs import packed_logprobs, unpacked
-from engine.upload import upload
 from engine.worker.batch.forward_pass import NO_LOGPROBS, ScoredRows, StepLogprobs
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.torch.device import Device

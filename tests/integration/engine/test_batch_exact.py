@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.generate_request import GenerateRequest
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
 from tests.integration.engine_rig import engine_config
 from tests.sizes import Size
 

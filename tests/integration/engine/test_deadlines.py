@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
-from engine.errors import InvalidRequestError
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
-from engine.urgency import Urgency
+from engine.api.errors import InvalidRequestError
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import Urgency
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.integration.engine_rig import engine_config
 
 LONG = SamplingParams(temperature=0.0, max_tokens=2000, ignore_eos=True)

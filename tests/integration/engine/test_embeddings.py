@@ -10,12 +10,12 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
+from engine.api.errors import PromptTooLongError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.sampling_params import Pooling, SamplingParams
 from engine.config import EngineConfig
-from engine.errors import PromptTooLongError
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.outputs import RequestOutput
-from engine.sampling_params import Pooling, SamplingParams
 from tests.conftest import default_cache_dir
 from tests.integration.engine_rig import engine_config
 from tests.tiny_models import make_tiny_model

@@ -10,8 +10,8 @@ from types import CodeType
 
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import engine_config
 

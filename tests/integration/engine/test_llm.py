@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from engine.errors import EngineError, InvalidRequestError
+from engine.api.errors import EngineError, InvalidRequestError
+from engine.api.outputs import RequestOutput
+from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
-from engine.llm_engine import LLMEngine
-from engine.outputs import RequestOutput
-from engine.sampling_params import SamplingParams
+from engine.loop.llm_engine import LLMEngine
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model
 

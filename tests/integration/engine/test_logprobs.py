@@ -9,12 +9,12 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import TokenLogprobs
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
-from engine.outputs import TokenLogprobs
-from engine.sampling_params import SamplingParams
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model
 

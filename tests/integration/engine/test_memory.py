@@ -7,8 +7,8 @@ import pytest
 from app.config.settings import load_settings
 from app.doctor.memory_plan import plan_memory
 from cache_tiers.config import TierConfig
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.llm import LLM
 from tests.tiny_models import make_tiny_model
 

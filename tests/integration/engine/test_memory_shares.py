@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.config import TierConfig
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import KVReceipt
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.outputs import KVReceipt
-from engine.sampling_params import SamplingParams
 from tests.conftest import default_cache_dir
 from tests.integration.engine_rig import BLOCK
 from tests.tiny_models import make_tiny_model

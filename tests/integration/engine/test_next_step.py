@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
 from engine.scheduling.results import TokenUpdate
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model

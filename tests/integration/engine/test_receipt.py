@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.api.outputs import KVReceipt, Usage
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.llm import LLM
-from engine.outputs import KVReceipt, Usage
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
 from tests.integration.engine_rig import BLOCK, answer, engine_config, fill_device
 
 PROMPT = [1000 + (at * 7919) % 20000 for at in range(6 * BLOCK + 1)]

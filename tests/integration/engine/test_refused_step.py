@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.errors import EngineError
-from engine.generate_request import GenerateRequest
+from engine.api.errors import EngineError
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import Urgency
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
-from engine.urgency import Urgency
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.batch.step_moves import StepMoves
 from engine.worker.native.runner import NativeRunner, Started

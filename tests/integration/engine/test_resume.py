@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from engine.generate_request import GenerateRequest
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
-from engine.outputs import RequestOutput
-from engine.sampling_params import SamplingParams
 from tests.integration.engine_rig import BLOCK, engine_config
 
 TOKENS = 50

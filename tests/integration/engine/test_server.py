@@ -11,10 +11,10 @@ import pytest
 
 from app.apis.anthropic.serializer import MessageShape
 from app.apis.openai.serializer import ChatShape
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
-from engine.outputs import RequestOutput
+from engine.api.outputs import RequestOutput
+from engine.loop.async_llm import AsyncLLMEngine
 from engine.scheduling.scheduler import Scheduler
+from engine.wiring.build import build_engine
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import MIB, engine_config
 from tests.redis_server import RedisServer

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput, joined
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.outputs import RequestOutput, joined
-from engine.sampling_params import SamplingParams
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model
 

@@ -10,12 +10,12 @@ from cache_tiers.block_key import BlockKey
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.resp import Timeouts
-from engine import async_llm
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
-from engine.trail import Trail
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.api.stored_tokens import Trail
+from engine.loop import async_llm
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.redis_server import RedisServer
 

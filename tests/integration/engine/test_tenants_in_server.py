@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from engine.build import build_engine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.engine_rig import engine_config
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.block_key import Owner
+from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
 from tests.integration.engine_rig import BLOCK, answer, converse, engine_config, fill_device
 from tests.sizes import Size
 from tests.waiting import until

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from transformers import AddedToken, GemmaTokenizer, LlamaTokenizer
 from transformers.tokenization_utils_base import generate_merges
 
-from engine.detokenizer import Detokenizer
+from engine.text.detokenizer import Detokenizer
 from models.chat_format import ChatFormat, Message
 from models.errors import ConversionError
 from models.gguf_import.convert import convert_gguf

@@ -5,9 +5,9 @@ from cache_tiers.owned_keys import OwnedKeys
 from cache_tiers.owners import Owners
 from cache_tiers.recent_keys import RecentKeys
 from cache_tiers.redis.known_keys import KnownKeys
-from engine.kv.prefix_log import PrefixLog
+from engine.block_tables.prefix_log import PrefixLog
 from engine.offload.stored_partials import StoredPartials
-from tests.unit.engine.kv.test_prefix_log import request
+from tests.unit.engine.block_tables.test_prefix_log import request
 
 QUIET, FLOOD = Owner(b"quiet..."), Owner(b"flood...")
 

@@ -8,7 +8,7 @@ from cache_tiers.link_speed import LinkSpeed
 from cache_tiers.load_cost import LoadCost
 from cache_tiers.owners import Owners
 from cache_tiers.warming import Warming
-from engine.request import Request, RequestStatus
+from engine.request.request import Request, RequestStatus
 from tests.model.toys import BelievedCost, ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Final
 
 from app.domain.bounds import MAX_STOP_STRINGS
-from engine.answer_text import AnswerFormat
-from engine.detokenizer import StopStrings
 from engine.grammar.call_finder import CallFinder, Openings
+from engine.text.answer_text import AnswerFormat
+from engine.text.detokenizer import StopStrings
 from models.call_syntax.element_calls import ElementCalls
 from models.call_syntax.nested_reader import MARK as M3_MARK
 from models.call_syntax.registry import NAMES, syntax_named

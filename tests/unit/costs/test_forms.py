@@ -6,12 +6,12 @@ from functools import partial
 from typing import Any, Final
 
 from app.schemas.answer_forms import MAX_CHOICES, _of_choice
+from engine.api.structured_output import FormKind, StructuredOutput
 from engine.grammar.call_rules import tool_at
 from engine.grammar.endless import endless_reference
 from engine.grammar.enforceable import enforceable
 from engine.grammar.limits import MAX_BYTES, check_form
 from engine.grammar.verdict import verdict
-from engine.structured_output import FormKind, StructuredOutput
 from models.call_syntax.registry import NAMES, syntax_named
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
 from tests.sizes import Size

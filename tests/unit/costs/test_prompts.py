@@ -10,7 +10,7 @@ from typing import Final
 from app.conversations.chat_prefixes import computed_prefix
 from app.domain.token_history import MessageTokens
 from app.storage.heads import Head
-from engine.detokenizer import Detokenizer
+from engine.text.detokenizer import Detokenizer
 from models.chat_format import ChatFormat, Message, unused_character
 from models.tokenizer import Tokenizer
 from models.tool_calls import ToolCall

@@ -9,8 +9,8 @@ import pytest
 from app.profile.chrome_trace import trace_events, write_trace
 from app.profile.summary import summary
 from cache_tiers.transfer import Direction, TransferJob, TransferResult
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.step_trace import trace_step
+from engine.loop.step_trace import trace_step
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.tracing import NO_TRACE, Recorder, Span, Track
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from tokenizers import AddedToken
 
-from engine.answer_text import AnswerFormat
+from engine.text.answer_text import AnswerFormat
 from models.chat_format import ChatFormat, Message
 from models.harmony_thinking import MUSE, SOLAR, HarmonyReader, HarmonyThinking, HarmonyThoughts, find_harmony_thinking
 from models.thinking import GEMMA_START, MARKERS, MarkedThinking, ThinkingMode, Thoughts, find_thinking

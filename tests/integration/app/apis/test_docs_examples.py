@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from engine.build import build_engine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import running_server
 from tests.integration.engine_rig import engine_config
 from tests.sizes import TOOL

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from engine.build import build_engine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import running_server
 from tests.integration.engine_rig import engine_config
 

@@ -10,8 +10,8 @@ from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 from openai.types.responses import Response
 
-from engine.build import build_engine
 from engine.testing.replay_engine import ReplayEngine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import engine_config
 from tests.integration.responses_rig import NUM_TOKENS, WHOLE_ANSWER, all_of, prompt

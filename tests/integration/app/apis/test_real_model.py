@@ -12,8 +12,8 @@ import pytest
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.engine_rig import engine_config
 

@@ -13,8 +13,8 @@ from ollama import AsyncClient as OllamaClient
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseStreamEvent
 
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config

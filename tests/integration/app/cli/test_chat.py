@@ -15,8 +15,8 @@ import pytest
 
 from app.cli.chat_answer import FAINT, NORMAL
 from app.cli.main import main
-from engine.build import build_engine
 from engine.testing.replay_engine import FAILING, ReplayEngine
+from engine.wiring.build import build_engine
 from tests.forked_process import ForkedProcess
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import engine_config

@@ -9,8 +9,8 @@ import pytest
 
 from app.domain.token_history import joined_ids
 from app.storage.store import Store
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.conversations_client import created, said
 from tests.integration.engine_rig import BLOCK, engine_config

@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
+from engine.loop.async_llm import AsyncLLMEngine
 from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import created, said

@@ -8,8 +8,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from models.chat_format import Message
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.engine_rig import BLOCK, engine_config

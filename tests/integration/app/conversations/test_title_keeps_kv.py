@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 from app.conversations.title_maker import TitleMaker
-from engine.build import build_engine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import created, said, shown
 from tests.integration.engine_rig import engine_config

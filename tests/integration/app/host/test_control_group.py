@@ -8,7 +8,7 @@ import pytest
 
 from app.load.client import Generation
 from bench.server import EBB_SERVE, EbbServer, ServerSettings
-from engine.control_groups import num_oom_kills
+from engine.process.control_groups import num_oom_kills
 from tests.sizes import TOOL
 
 pytestmark = TOOL

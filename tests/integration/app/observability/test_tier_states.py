@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
-from engine.async_llm import AsyncLLMEngine
+from engine.loop.async_llm import AsyncLLMEngine
 from engine.offload.connector import OffloadConnector
 from tests.integration.engine_rig import block_nbytes, engine_config
 from tests.integration.real_server import serving, settled

@@ -7,9 +7,9 @@ import pytest
 
 from app.load.words import WORDS
 from bench.long_window_model import WINDOW, write_long_window_model
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
 from models import slices
 from models.errors import TextTooLongError
 from models.tokenizer import Tokenizer

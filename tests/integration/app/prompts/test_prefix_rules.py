@@ -13,9 +13,9 @@ from openai import AsyncOpenAI
 
 from app.domain.response_record import message_id_of
 from app.prompts.prefix_rules import AS_SENT, STABLE, PrefixRules
-from engine.build import build_engine
 from engine.testing.byte_tokenizer import text_of
 from engine.testing.replay_engine import ReplayEngine
+from engine.wiring.build import build_engine
 from tests.harness_bodies import HARNESSES, HEADER, claude_code, opencode
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import BLOCK, engine_config

@@ -14,7 +14,7 @@ from typing import Any
 import aiohttp
 from openai import AsyncOpenAI
 
-from engine.build import build_engine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.tiny_models import make_tiny_model

@@ -12,8 +12,8 @@ from openai import AsyncOpenAI, BadRequestError
 from app.conversations.next_prompt_prefill import NextPromptPrefill
 from app.storage.next_prefixes import NextPrefixStore
 from app.tenants.name import LOCAL
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from models.thinking import ThinkingMode
 from tests.harness_bodies import HEADER
 from tests.integration.api_server import RunningServer, api_client, running_server

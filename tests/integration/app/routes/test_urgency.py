@@ -7,9 +7,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from engine.outputs import FinishReason
+from engine.api.outputs import FinishReason
+from engine.api.urgency import Urgency
 from engine.testing.replay_engine import ReplayEngine
-from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer
 from tests.integration.sse_events import all_events
 

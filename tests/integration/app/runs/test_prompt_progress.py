@@ -6,7 +6,7 @@ from collections import Counter
 import aiohttp
 
 from app.runs.run import PROGRESS_SECONDS
-from engine.outputs import PromptProgress, RequestOutput
+from engine.api.outputs import PromptProgress, RequestOutput
 from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.described import check_event

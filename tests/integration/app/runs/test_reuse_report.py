@@ -10,7 +10,7 @@ import pytest
 from bench.slow_link import FAST, SlowLink
 from cache_tiers.layout import LAYOUT_VERSION
 from cache_tiers.redis.block_commands import KEY_PREFIX
-from engine.async_llm import AsyncLLMEngine
+from engine.loop.async_llm import AsyncLLMEngine
 from engine.offload.prefill_cost import PrefillCost
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.integration.real_server import cpu_cleared, serving, settled
@@ -201,7 +201,7 @@ async def test_blocks_of_another_version_are_not_called_evicted(
         answer = await say(http, await converse(http), QUESTION)
         fingerprint = engine.kv_fingerprint[:8]
         await settled(engine)
-    monkeypatch.setattr("engine.build.LAYOUT_VERSION", LAYOUT_VERSION + 1)
+    monkeypatch.setattr("engine.wiring.build.LAYOUT_VERSION", LAYOUT_VERSION + 1)
     async with serving(config, tmp_path) as (http, engine):
         first = await why(http, await retry(http, answer))
         assert (first["cause"], first["reused_until"]) == ("computed_otherwise", 0)

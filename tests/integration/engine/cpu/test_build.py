@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.api.errors import EngineError
 from engine.cpu.build import KernelBuildError, build_kernels
 from engine.cpu.instruction_set import INSTRUCTION_SETS, choose_instruction_set, usable_instruction_sets
-from engine.errors import EngineError
 
 AVX512 = ("avx2", "fma3", "avx512_f", "avx512_bw", "avx512_dq", "avx512_vl")
 BF16 = (*AVX512, "avx512_bf16", "avx512_vbmi", "avx512_vnni")

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.config import TierConfig
-from engine import build
+from engine.api.errors import EngineError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import TokenLogprobs
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.multiproc import MultiprocExecutor
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.outputs import TokenLogprobs
-from engine.request import Request
-from engine.restart_budget import RestartBudget
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.process.restart_budget import RestartBudget
+from engine.request.request import Request
+from engine.wiring import build
 from tests.conftest import default_cache_dir
 from tests.integration.engine.speculation.test_speculation import Remembered, make_drafts_free
 from tests.integration.engine_rig import BLOCK, MIB, answer

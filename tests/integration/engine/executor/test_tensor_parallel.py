@@ -11,17 +11,17 @@ import pytest
 import torch
 
 from cache_tiers.config import TierConfig
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.api.errors import EngineError
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.sampling_params import Pooling, SamplingParams
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor import multiproc, rank_processes, step_limit
 from engine.executor.multiproc import MultiprocExecutor
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.outputs import RequestOutput
-from engine.restart_budget import RestartBudget
-from engine.sampling_params import Pooling, SamplingParams
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.process.restart_budget import RestartBudget
+from engine.wiring.build import build_engine
 from models.dense_context import DenseContext
 from models.registry import load_model
 from tests.integration.engine.fleet.answers import answers_of

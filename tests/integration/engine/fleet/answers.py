@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.host.backend import Backend, GenerationStream
-from engine.async_llm import AsyncLLMEngine
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput, TokenLogprobs, joined
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.fleet.remote_engine import RemoteEngine
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput, TokenLogprobs, joined
-from engine.sampling_params import SamplingParams
-from engine.stats import ReplicaState
-from engine.structured_output import StructuredOutput
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.loop.stats import ReplicaState
 
 SECONDS = 60.0
 MAX_TOKENS = 150

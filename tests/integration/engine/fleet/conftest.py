@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
 from engine.config import EngineConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.integration.engine_rig import MIB, engine_config
 from tests.redis_server import RedisServer
 

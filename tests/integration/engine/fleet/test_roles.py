@@ -11,10 +11,10 @@ import pytest_asyncio
 
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.tier import CPU
-from engine.async_llm import AsyncLLMEngine
 from engine.config import EngineConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
+from engine.loop.async_llm import AsyncLLMEngine
 from tests.integration.engine.fleet.answers import (
     GREEDY,
     KINDS,

@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
-from engine.errors import EbbError, InvalidRequestError, PromptTooLongError
+from engine.api.errors import EbbError, InvalidRequestError, PromptTooLongError
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.api.stored_tokens import Trail
 from engine.fleet.remote_engine import RemoteEngine
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
-from engine.trail import Trail
+from engine.loop.async_llm import AsyncLLMEngine
 from tests.integration.engine.fleet.answers import SECONDS, answers_of, prompt_of, reading, told, until_states
 from tests.sizes import MANY_PROCESSES
 

@@ -5,11 +5,11 @@ import signal
 
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
+from engine.api.sampling_params import Pooling, SamplingParams
 from engine.fleet.local import LocalReplica
 from engine.fleet.remote_engine import RemoteEngine
-from engine.sampling_params import Pooling, SamplingParams
+from engine.loop.async_llm import AsyncLLMEngine
 from tests.integration.engine.fleet.answers import (
     KINDS,
     answers_alone,

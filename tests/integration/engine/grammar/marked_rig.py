@@ -8,11 +8,11 @@ from typing import Any
 
 from tokenizers import AddedToken
 
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.request import Request
-from engine.sampling_params import SamplingParams
+from engine.request.request import Request
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model
 from tests.tiny_tokenizer import BYTE_VOCAB, CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from app.prompts.tool_offer import ToolOffer
-from engine import build
+from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
+from engine.wiring import build
 from models.chat_format import ChatFormat
 from models.tokenizer import Tokenizer
 from models.tool_format import ToolFormat

@@ -8,11 +8,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from engine.generate_request import GenerateRequest
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import FinishReason
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.llm import LLM
-from engine.outputs import FinishReason
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
 from tests.integration.engine_rig import engine_config
 from tests.integration.schema_zoo import schemas
 from tests.sizes import Size

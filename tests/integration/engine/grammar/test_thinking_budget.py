@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from engine import build
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.wiring import build
 from tests.integration.engine.grammar.marked_rig import ANSWER, COUNT, PROMPTS, THINK, ask, config_of, marked_model
 from tests.integration.engine.speculation.test_speculation import Remembered, make_drafts_free
 

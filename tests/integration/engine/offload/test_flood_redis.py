@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.config import TierConfig
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
 from engine.scheduling import held_back
 from tests.conftest import default_cache_dir
 from tests.integration.engine.test_memory_shares import BLOCK_BYTES, CHATS, FLOOD

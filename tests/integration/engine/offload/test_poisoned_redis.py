@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.redis.block_commands import redis_key
-from engine.generate_request import GenerateRequest
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import NORMAL
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
-from engine.urgency import NORMAL
 from tests.integration.engine_rig import BLOCK, answer, engine_config
 from tests.mutations import MUTATIONS
 from tests.redis_server import RedisServer

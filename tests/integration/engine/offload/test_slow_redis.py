@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.slow_link import FAST, SlowLink
+from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
-from engine.sampling_params import SamplingParams
 from tests.integration.engine_rig import BLOCK, answer, engine_config
 from tests.redis_server import RedisServer
 from tests.waiting import until

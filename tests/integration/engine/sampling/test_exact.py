@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from engine.async_llm import AsyncLLMEngine
-from engine.build import build_engine
+from engine.api.generate_request import GenerateRequest
+from engine.api.request_stream import RequestStream
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
-from engine.request_stream import RequestStream
-from engine.sampling_params import SamplingParams
+from engine.loop.async_llm import AsyncLLMEngine
+from engine.wiring.build import build_engine
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from cache_tiers.config import TierConfig
-from engine import build
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.generate_request import GenerateRequest
 from engine.llm import LLM
-from engine.request import Request
-from engine.sampling_params import SamplingParams
+from engine.request.request import Request
 from engine.speculation.draft_cost import DraftCost
+from engine.wiring import build
 from engine.worker import worker
 from tests.conftest import default_cache_dir
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together

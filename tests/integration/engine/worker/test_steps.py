@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import NewRequestData
+from engine.api.sampling_params import SamplingParams
+from engine.request.scheduler_output import NewRequestData
 from tests.integration.worker_driver import GREEDY, WorkerDriver, dense_greedy, tokens_of
 from tests.tiny_models import make_tiny_model
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from cache_tiers.transfer import Direction, TransferJob
-from engine.scheduler_output import NewRequestData
+from engine.request.scheduler_output import NewRequestData
 from tests.integration.worker_driver import BLOCK, GREEDY, WorkerDriver, tokens_of
 from tests.tiny_models import make_tiny_model
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from cache_tiers.layout import KVShape
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.executor.uniproc import UniProcExecutor
-from engine.scheduler_output import NewRequestData, SchedulerOutput
+from engine.request.scheduler_output import NewRequestData, SchedulerOutput
 from engine.worker.host_resources import usable_cores
 from engine.worker.torch.devices import open_device
 from engine.worker.worker import Worker

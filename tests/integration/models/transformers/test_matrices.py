@@ -9,10 +9,10 @@ import pytest
 import torch
 from transformers import PreTrainedModel
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
 from engine.cpu.library import BFLOAT16_FORMATS
 from engine.cpu.multiplier import Multiplier
-from engine.errors import EngineError
 from engine.worker.worker import Worker
 from models.errors import UnsupportedModelError
 from models.interface import HasMatrices

@@ -7,8 +7,8 @@ import pytest
 import torch
 from transformers.dependency_versions_table import deps
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.multiproc import MultiprocExecutor
 from engine.worker.worker import Worker
 from models.errors import UnsupportedModelError

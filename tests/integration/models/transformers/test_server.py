@@ -12,8 +12,8 @@ from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 from transformers import PreTrainedModel
 
-from engine.build import build_engine
 from engine.config import EngineConfig
+from engine.wiring.build import build_engine
 from models.chat_format import ChatFormat, Message
 from models.text_tokenizer import load_tokenizer
 from tests.integration.api_server import running_server

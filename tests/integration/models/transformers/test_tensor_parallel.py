@@ -10,8 +10,8 @@ import pytest
 import torch
 from transformers import PreTrainedModel
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
 from models.dense_context import DenseContext

@@ -14,7 +14,7 @@ from app.accounts.failed_logins import FREE_FAILURES, FailedLogins, Source
 from app.accounts.login_turns import Place
 from app.storage.store import Store
 from app.tenants.person import Identity
-from engine.errors import OverloadedError
+from engine.api.errors import OverloadedError
 
 PASSWORD = "grey gulls"
 

@@ -14,7 +14,7 @@ from app.accounts.failed_logins import (
     Source,
 )
 from app.accounts.login_turns import Place
-from engine.errors import OutageError, OverloadedError
+from engine.api.errors import OutageError, OverloadedError
 
 PLACE = Place("")
 HERE, THERE = (Source(f"address 192.0.2.{host}", PLACE) for host in (1, 2))

@@ -8,7 +8,7 @@ import pytest
 from starlette.requests import ClientDisconnect
 
 from app.accounts.login_turns import MAX_WAITING, LoginTurns, Place
-from engine.errors import OverloadedError
+from engine.api.errors import OverloadedError
 
 
 async def test_cancelled_login_keeps_its_turn_until_it_ends() -> None:

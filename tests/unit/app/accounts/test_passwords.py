@@ -7,7 +7,7 @@ import pytest
 from app.accounts.login_turns import MAX_WAITING, Place
 from app.accounts.passwords import Passwords
 from app.accounts.second_factor import STEP_SECONDS, new_secret, secret_text, step_of
-from engine.errors import OverloadedError
+from engine.api.errors import OverloadedError
 from tests.second_factor_device import code_at
 
 PLACE = Place("a")

@@ -9,7 +9,7 @@ from app.apis.ollama.chat_schema import OllamaChatRequest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.responses.schema import ResponseRequest
 from app.schemas.parsing import RequestModel, parse_object
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 SAID = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 

@@ -11,7 +11,7 @@ from app.config.settings import OPTIONS, Settings, load_settings
 from app.config.settings_table import with_settings_table
 from app.domain.token_prices import TokenPrices
 from engine.attention.backends import CHOICES, WITHOUT_ATTENTION
-from engine.open_tiers import wants_tiers
+from engine.wiring.open_tiers import wants_tiers
 
 HOME = {"HOME": "/home/ann"}
 

@@ -17,7 +17,7 @@ from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.messages import MessageStore
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import ANSWER_WORDS
 

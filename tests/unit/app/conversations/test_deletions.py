@@ -19,9 +19,9 @@ from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.connection import Connection
 from app.storage.recently_deleted import DeletedMessage
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
+from engine.api.stored_tokens import Trail
 from engine.testing.replay_engine import ReplayEngine
-from engine.trail import Trail
 
 
 @asynccontextmanager

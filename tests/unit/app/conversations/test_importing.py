@@ -20,7 +20,7 @@ from app.domain.tool_use import IsCall, IsResult, MayCall
 from app.storage.items import NewItem
 from app.storage.run_records import MessageEnd, Turn
 from app.storage.store import Store
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from tests.sizes import Size
 from tests.unit.stored_chats import answered, message, record
 

@@ -14,8 +14,8 @@ from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.errors import ReadTimeoutError
 from app.storage.token_index import TokenIndex
+from engine.api.stored_tokens import Trail
 from engine.testing.replay_engine import ReplayEngine
-from engine.trail import Trail
 
 pytest_plugins = ["tests.services_fixtures"]
 

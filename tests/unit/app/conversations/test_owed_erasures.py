@@ -22,7 +22,7 @@ from app.storage.connection import Connection
 from app.storage.owed_erasures import MOST_AT_ONCE, ROW_KEYS
 from app.storage.store import Store
 from cache_tiers.block_key import KEY_BYTES, BlockKey
-from engine.errors import NotFoundError, NotReadyError
+from engine.api.errors import NotFoundError, NotReadyError
 from engine.testing.replay_engine import ReplayEngine
 
 SYSTEM = "You know a lot about rivers, and say it in few words. " * 8

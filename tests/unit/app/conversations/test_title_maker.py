@@ -15,11 +15,11 @@ from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
+from engine.api.urgency import Urgency
 from engine.testing.answer import ReplayedAnswer
 from engine.testing.byte_tokenizer import text_of
 from engine.testing.replay_engine import FAILING, ReplayEngine
 from engine.testing.script import NumberedWords, Pieces, Script, Token
-from engine.urgency import Urgency
 
 pytest_plugins = ["tests.services_fixtures"]
 

@@ -22,7 +22,7 @@ from app.services import Services
 from app.storage.messages import MessageStore
 from app.storage.run_records import RunProgress, StoredLength
 from app.storage.runs import RunStore
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
+from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
 from engine.testing.byte_tokenizer import END, text_of
 from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
 from engine.testing.script import ANSWER_WORDS

@@ -3,7 +3,7 @@
 import pytest
 
 from app.domain.failures import failure_of
-from engine.outputs import RequestOutput
+from engine.api.outputs import RequestOutput
 
 
 @pytest.mark.parametrize(

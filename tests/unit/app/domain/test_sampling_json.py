@@ -6,8 +6,8 @@ from dataclasses import fields
 import pytest
 
 from app.domain.sampling_json import RESOLVED, params_from_json, params_to_json
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 
 EVERYTHING = SamplingParams(
     temperature=0.5,

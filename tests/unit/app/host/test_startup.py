@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.lasting_objects import objects_that_stay
+from engine.process.gc_freeze import objects_that_stay
 from engine.worker.host_resources import return_freed_memory
 
 MIB = 1 << 20

@@ -13,14 +13,14 @@ from app.host import supervisor
 from app.host.ended_server import RESTART
 from app.host.listeners import listen_on
 from app.host.start_step import StartStep
-from engine.restart_budget import RestartBudget
+from engine.process.restart_budget import RestartBudget
 
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 from app.config.settings import Settings
 from app.host.supervisor import supervise
-from engine.restart_budget import RestartBudget
+from engine.process.restart_budget import RestartBudget
 state = Path(sys.argv[1])
 settings = Settings(state_dir=state, cache_dir=state, secret_file=state / "secret", port=0)
 def serve(listeners, step):
@@ -146,7 +146,7 @@ def test_a_dying_server_is_waited_for(tmp_path: Path, monkeypatch: pytest.Monkey
 
 FAKE_KILLS = """
 from app.host import ended_server
-from engine.control_groups import MemoryGroup
+from engine.process.control_groups import MemoryGroup
 kills = state / "kills"
 ended_server.num_oom_kills = lambda: kills.stat().st_size if kills.exists() else 0
 ended_server.memory_group = lambda: MemoryGroup(1 << 30, 0)

@@ -8,7 +8,7 @@ import pytest
 
 from app.http.error_responses import BodyTooLargeError
 from app.http.inflating import BLOCK_BYTES, MAX_MEMBERS, STEP_BYTES, Inflation
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 LIMIT = 8 << 20
 

@@ -3,7 +3,7 @@ from starlette.routing import Route
 from app.http.ollama_errors import BLOBS, PATHS, is_ollama, ollama_error
 from app.routes import ollama, ollama_embeddings
 from app.routes.api import ROUTES
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 OLLAMAS = (*ollama.routes, *ollama_embeddings.routes)
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.logs.log_lines import MAX_MESSAGE, JsonLines, TextLines
 from app.logs.request_log import CURRENT_REQUEST, MAX_LOGGED_BODY, RequestRecord, log_finished, said
-from engine.outputs import KVReceipt, RequestOutput, Usage
+from engine.api.outputs import KVReceipt, RequestOutput, Usage
 
 FORMATTERS = [TextLines(), JsonLines()]
 

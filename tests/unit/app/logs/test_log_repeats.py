@@ -7,7 +7,7 @@ import pytest
 
 from app.logs.log_lines import JsonLines, TextLines
 from app.logs.log_repeats import MAX_KEPT, REPEAT_SECONDS, RepeatFilter
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 
 ERROR, WARNING, INFO = logging.ERROR, logging.WARNING, logging.INFO
 

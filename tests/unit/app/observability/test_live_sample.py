@@ -11,7 +11,7 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
-from engine.stats import EngineStats, ReplicaState, RouteStats
+from engine.loop.stats import EngineStats, ReplicaState, RouteStats
 from engine.testing.replay_engine import ReplayEngine
 
 CPU_STATS = CPUTierStats(used_bytes=10, capacity_bytes=100)

@@ -21,7 +21,7 @@ from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.executor.workers import WorkersState
-from engine.stats import EngineStats, ReplicaState, RouteStats
+from engine.loop.stats import EngineStats, ReplicaState, RouteStats
 from engine.testing.replay_engine import ReplayEngine
 
 DOCS = Path(__file__).parents[4] / "docs"

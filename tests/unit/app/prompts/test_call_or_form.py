@@ -7,8 +7,8 @@ import pytest
 
 from app.prompts.call_or_form import call_or_form
 from app.prompts.tool_offer import ToolOffer
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from models.call_syntax.registry import NAMES, syntax_named
 from models.harmony_thinking import HARMONY
 from models.tool_calls import ToolCall

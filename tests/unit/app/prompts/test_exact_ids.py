@@ -13,8 +13,8 @@ from tokenizers.normalizers import Replace as ReplaceText
 from tokenizers.normalizers import Sequence as Normalizers
 
 from app.prompts.exact_ids import exact_ids
-from engine.detokenizer import Detokenizer, StopStrings
 from engine.testing.byte_tokenizer import END, WORDS, ByteTokenizer
+from engine.text.detokenizer import Detokenizer, StopStrings
 from models.tokenizer import Tokenizer
 
 W0, W1, W2 = WORDS, WORDS + 1, WORDS + 2

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from app.prompts.tool_offer import ToolOffer
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.embedded import EmbeddedSchema, embedded
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
 from models.tool_format import find_tool_format
 
 HOW = find_tool_format({}, "")

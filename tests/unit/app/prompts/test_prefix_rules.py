@@ -7,7 +7,7 @@ from typing import Any
 from app.prompts.prefix_rules import AS_SENT, STABLE, PrefixRules
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from app.prompts.volatile_lines import KNOWN_LINES, TreatedLines
-from engine.sampling_params import SamplingParams
+from engine.api.sampling_params import SamplingParams
 from models.chat_format import Message
 from models.tool_format import find_tool_format
 

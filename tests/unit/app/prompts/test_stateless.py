@@ -21,7 +21,7 @@ from app.storage.store import Store
 from app.tenants.gate import TenantGate, TenantGates
 from app.tenants.limits import NO_LIMITS
 from cache_tiers.owners import Owners
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from engine.testing.byte_chat_format import REFUSED, ByteChatFormat
 from engine.testing.byte_tokenizer import END, START, WORDS, text_of
 from engine.testing.replay_engine import ReplayEngine

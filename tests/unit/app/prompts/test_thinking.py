@@ -3,7 +3,7 @@ import pytest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.prompts.thinking import note_vain_budget, preferred_mode, required_mode
 from app.schemas.parsing import parse_object
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from engine.testing.replay_engine import ReplayEngine
 from models.thinking import PANGU_SUFFIXES, MarkedThinking, ThinkingMode
 

@@ -11,7 +11,7 @@ from app.host.backend import Backend
 from app.prompts.tokenization import LONG_TEXT, to_ids
 from app.tenants.gate import TenantGate, TenantGates
 from app.tenants.limits import NO_LIMITS, LimitReachedError, TenantLimits
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from engine.testing.replay_engine import ReplayEngine
 from models.errors import TextTooLongError
 

@@ -21,8 +21,8 @@ from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
-from engine.errors import NotReadyError, OverloadedError
-from engine.generate_request import GenerateRequest
+from engine.api.errors import NotReadyError, OverloadedError
+from engine.api.generate_request import GenerateRequest
 from engine.testing.answer import ReplayedAnswer
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import ANSWER_WORDS

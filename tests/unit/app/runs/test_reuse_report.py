@@ -8,7 +8,7 @@ from app.domain.records import Message
 from app.prompts.earlier_prompts import Earlier, Known
 from app.runs.reuse_report import reuse_report, stored_reuse
 from cache_tiers.tier import BLOCK_TTL_SECONDS
-from engine.outputs import KnownPrefix, Reuse
+from engine.api.outputs import KnownPrefix, Reuse
 from engine.testing.byte_tokenizer import ByteTokenizer
 
 NOW = 1_000_000_000.0

@@ -8,7 +8,7 @@ from app.domain.deltas import Delta
 from app.domain.records import Message
 from app.runs.run_log import RunLog
 from app.transport.sse import farewell_frame
-from engine.outputs import PromptProgress
+from engine.api.outputs import PromptProgress
 
 ANSWER = Message(
     id="msg_1",

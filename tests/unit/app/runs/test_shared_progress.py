@@ -8,7 +8,7 @@ from typing import cast
 from app.runs.shared_progress import READING, SharedProgress, reports_in
 from app.storage.connection import NOTICE_CHARACTERS, Connection
 from app.storage.database import Database
-from engine.outputs import PromptProgress
+from engine.api.outputs import PromptProgress
 
 
 class Notices:

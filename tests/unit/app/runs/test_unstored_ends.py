@@ -21,7 +21,7 @@ from app.schemas.conversations import NewMessage, RetryFields
 from app.services import Services
 from app.storage.connection import Connection
 from app.storage.errors import ConstraintError
-from engine.errors import OutageError
+from engine.api.errors import OutageError
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import ANSWER_WORDS
 

@@ -10,7 +10,7 @@ from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.usage import anthropic_usage, combined_usage, message_usage, ollama_usage, openai_usage
 from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
-from engine.outputs import KVReceipt, Phases, Usage
+from engine.api.outputs import KVReceipt, Phases, Usage
 
 RECEIPT_DOC = Path(__file__).parents[4] / "docs" / "receipt.md"
 COUNTS = [each.name for each in fields(KVReceipt) if each.type is int]

@@ -8,7 +8,7 @@ from app.apis.anthropic.messages_schema import MessagesRequest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.schemas.cache_mark import marked_share
 from app.schemas.parsing import parse_object
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 MARK = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 

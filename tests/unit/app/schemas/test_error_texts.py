@@ -13,7 +13,7 @@ from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.apis.responses.schema import ResponseRequest
 from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.parsing import RequestModel, parse_body
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 HI = [{"role": "user", "content": "Hi"}]
 REQUIRED: dict[type[RequestModel], dict[str, Any]] = {

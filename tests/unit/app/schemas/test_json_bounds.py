@@ -7,7 +7,7 @@ from app.apis.openai.completions_schema import CompletionRequest
 from app.domain.bounds import MAX_CONTAINERS, MAX_MESSAGES, MAX_STRINGS, MAX_VALUES
 from app.schemas.json_bounds import UNCOUNTED_BYTES, check_bounds
 from app.schemas.parsing import parse_body
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 
 def refusal(body: bytes) -> InvalidRequestError:

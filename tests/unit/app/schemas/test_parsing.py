@@ -8,7 +8,7 @@ from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.responses.schema import ResponseRequest
 from app.schemas.ignored_fields import MAX_NAME_LENGTH, MAX_NAMED, IgnoredFields
 from app.schemas.parsing import RequestModel, parse_body
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 USER = {"role": "user", "content": "hi"}
 CHAT = {"model": "m", "messages": [USER]}

@@ -10,8 +10,8 @@ from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.parsing import parse_body
-from engine.errors import InvalidRequestError
-from engine.sampling_params import SamplingParams
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
 from models.custom_input import parameters
 from models.tool_format import find_tool_format
 

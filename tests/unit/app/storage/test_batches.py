@@ -16,7 +16,7 @@ from app.storage.items import NewItem
 from app.storage.removals import Removal, mark
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 from tests.unit.stored_chats import answered, imported
 
 LATER = 1e12

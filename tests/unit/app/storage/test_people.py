@@ -10,7 +10,7 @@ import pytest
 from app.storage.people import MAX_SESSIONS
 from app.storage.store import Store
 from app.tenants.person import Identity, PersonSession
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 
 ADA = Identity("https://login.example", "ada", "Ada", "ada@example.org", ("staff", "crew"))
 

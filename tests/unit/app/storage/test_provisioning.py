@@ -10,7 +10,7 @@ import pytest
 from app.storage.provisioning import GroupFields, UserFields, VersionError
 from app.storage.store import Store
 from app.tenants.person import Identity, PersonSession
-from engine.errors import ConflictError, InvalidRequestError, NotFoundError
+from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 
 ADA = UserFields(Identity("https://login.example", "1", "Ada", "ada@example.org"), "ada", "1", True, "{}")
 BOB = UserFields(Identity("https://login.example", "2", "Bob"), "bob", "2", True, "{}")

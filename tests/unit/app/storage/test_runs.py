@@ -20,7 +20,7 @@ from app.storage.run_records import MessageEnd, RunProgress, StoredLength, Turn,
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 from tests.unit.stored_chats import message, record, turn
 
 

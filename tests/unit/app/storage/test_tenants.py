@@ -10,7 +10,7 @@ from app.storage.conversations import ListPosition
 from app.storage.items import NewItem
 from app.storage.run_records import Turn
 from app.storage.store import Store
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 from tests.unit.stored_chats import answered, message, record
 
 

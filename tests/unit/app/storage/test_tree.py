@@ -16,7 +16,7 @@ from app.storage.list_filter import ListFilter
 from app.storage.run_records import MessageEnd, RunProgress, Turn
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError
-from engine.errors import ConflictError, NotFoundError
+from engine.api.errors import ConflictError, NotFoundError
 from tests.unit.stored_chats import answered, message, record, turn
 
 

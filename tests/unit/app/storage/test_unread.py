@@ -8,7 +8,7 @@ import pytest
 from app.domain.token_history import pack_ids
 from app.storage.run_records import MessageEnd
 from app.storage.store import Store
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 from tests.unit.stored_chats import answered, imported, turn
 
 

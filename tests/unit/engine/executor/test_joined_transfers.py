@@ -9,14 +9,14 @@ from queue import SimpleQueue
 import pytest
 
 from cache_tiers.transfer import TransferResult
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor import multiproc
 from engine.executor.messages import Call, Step, StepEnded
 from engine.executor.multiproc import MultiprocExecutor
 from engine.executor.rank_processes import RankDiedError
 from engine.executor.workers import WorkersLostError
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from tests.tiny_models import make_tiny_model
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor import multiproc
 from engine.executor.messages import Call, StepEnded
 from engine.executor.multiproc import BACKOFF_SECONDS, MultiprocExecutor
 from engine.executor.rank_processes import RankDiedError
 from engine.executor.workers import WorkersLostError
-from engine.restart_budget import RestartBudget
-from engine.scheduler_output import SchedulerOutput
+from engine.process.restart_budget import RestartBudget
+from engine.request.scheduler_output import SchedulerOutput
 from engine.worker.loaded_model import LoadedModel
 from tests.tiny_models import make_tiny_model
 

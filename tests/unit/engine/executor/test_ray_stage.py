@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.executor.ray_stage import Machine, StageSize, actor_options, stage_size
 
 

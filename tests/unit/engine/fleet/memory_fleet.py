@@ -7,7 +7,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from cache_tiers.block_key import BlockKey, KeyNamespace
-from engine.async_llm import AsyncLLMEngine
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import RequestOutput
+from engine.api.request_stream import RequestStream
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.connection import Connection
@@ -18,11 +21,8 @@ from engine.fleet.order import ReplicaOrder
 from engine.fleet.placement import Share
 from engine.fleet.remote_engine import RemoteEngine
 from engine.fleet.session import GatewaySession
-from engine.generate_request import GenerateRequest
-from engine.outputs import RequestOutput
-from engine.request_stream import RequestStream
-from engine.sampling_params import SamplingParams
-from tests.unit.engine.test_stats_log import STATS
+from engine.loop.async_llm import AsyncLLMEngine
+from tests.unit.engine.loop.test_stats_log import STATS
 
 ASKED = GenerateRequest(prompt_token_ids=[1, 2, 3], params=SamplingParams(max_tokens=10, seed=1))
 CONFIG = EngineConfig(

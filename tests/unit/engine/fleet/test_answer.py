@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from engine.api.generate_request import GenerateRequest
+from engine.api.outputs import PromptProgress
+from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import Urgency
 from engine.fleet.answer import MAX_FRUITLESS, RemoteAnswer
 from engine.fleet.messages import Begun, End, Output
-from engine.generate_request import GenerateRequest
-from engine.outputs import PromptProgress
-from engine.sampling_params import SamplingParams
-from engine.urgency import Urgency
 
 BEGUN = Begun(SamplingParams(seed=5, max_tokens=10, prompt_logprobs=1), "", "")
 ASKED = GenerateRequest(

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.executor.core_shares import CoreShare
 from engine.fleet import keeper as keeper_module
 from engine.fleet.answer import RemoteAnswer

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from engine.api.outputs import joined as whole_of
 from engine.fleet.answer import MAX_FRUITLESS
 from engine.fleet.link import CLOSED, ReplicaLostError
-from engine.outputs import joined as whole_of
 from tests.unit.engine.fleet.memory_fleet import ASKED, asked, joined, settled
 
 

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.api.errors import ConflictError, EbbError, InvalidRequestError, OverloadedError, PromptTooLongError
+from engine.api.outputs import KnownPrefix, KVReceipt, MissReason, PromptProgress, Reuse, TokenLogprobs, Usage
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
+from engine.api.urgency import Urgency
 from engine.config import EngineConfig
-from engine.errors import ConflictError, EbbError, InvalidRequestError, OverloadedError, PromptTooLongError
 from engine.fleet.messages import (
     Beat,
     End,
@@ -21,11 +25,7 @@ from engine.fleet.messages import (
 )
 from engine.fleet.order import ReplicaOrder, decode_order, encode_order
 from engine.fleet.refusals import error_of, refusal_of
-from engine.outputs import KnownPrefix, KVReceipt, MissReason, PromptProgress, Reuse, TokenLogprobs, Usage
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
 from engine.testing.replay_engine import ReplayEngine
-from engine.urgency import Urgency
 
 
 def test_request_arrives_as_it_was_sent() -> None:

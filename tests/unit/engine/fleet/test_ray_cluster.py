@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
 from engine.fleet.ray_cluster import check_private, connect
 
 

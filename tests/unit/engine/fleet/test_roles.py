@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.config import TierConfig
+from engine.api.errors import EngineError
+from engine.api.generate_request import GenerateRequest
+from engine.api.role import Role
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.fleet.roles import check_roles, may_be_handed_over, suits, with_roles
-from engine.generate_request import GenerateRequest
-from engine.role import Role
-from engine.sampling_params import SamplingParams
 
 CONFIG = EngineConfig(
     model_path=Path("model"),

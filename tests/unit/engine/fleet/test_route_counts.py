@@ -1,11 +1,11 @@
 """Counts of routed requests, and the predicted and the seen time to the first token."""
 
+from engine.api.generate_request import GenerateRequest
+from engine.api.sampling_params import SamplingParams
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.messages import Begun, Output
 from engine.fleet.route_counts import RouteCounts
 from engine.fleet.router import PredictingRouter, RoutedPrompt, Seat, Ticket
-from engine.generate_request import GenerateRequest
-from engine.sampling_params import SamplingParams
 
 
 def test_first_token_is_recorded_with_its_prediction() -> None:

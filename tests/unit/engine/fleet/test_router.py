@@ -5,10 +5,10 @@ import time
 import pytest
 from msgspec import structs
 
+from engine.api.role import Role
 from engine.fleet.prediction import MATURE, StepLimits
 from engine.fleet.report import NO_TIPS, ReplicaCost, ReplicaWork, Report, Tips
 from engine.fleet.router import PredictingRouter, RoutedPrompt, Seat
-from engine.role import Role
 
 BLOCK = 64
 COST = ReplicaCost(step=0.01, decode=0.001, token=0.001, load_start=0.001, load_block=0.002)

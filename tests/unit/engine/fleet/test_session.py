@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.errors import EngineError
+from engine.api.errors import EngineError
+from engine.api.outputs import PromptProgress, RequestOutput
 from engine.fleet.answer import RemoteAnswer
 from engine.fleet.messages import Abort, Erase
-from engine.outputs import PromptProgress, RequestOutput
 from tests.unit.engine.fleet.memory_fleet import ASKED, asked, joined, settled
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.fleet import shared_placement
 from engine.fleet.nearby_process import ProcessIdentity
 from engine.fleet.order import ReplicaOrder
@@ -18,7 +18,7 @@ from engine.fleet.placement import Share
 from engine.fleet.shared_place import PublishedReplica, SharedPlace
 from engine.fleet.shared_placement import SharedPlacement
 from engine.fleet.tls import Identity
-from engine.listening_socket import listen_on
+from engine.process.listening_socket import listen_on
 from tests.shelf import Card, Shelf
 
 REPLICA = Identity.new()

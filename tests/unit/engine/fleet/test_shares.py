@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.config import TierConfig
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.fleet.shares import check_divisible, shares_of
 
 

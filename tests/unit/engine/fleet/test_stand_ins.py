@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from engine.api.role import Role
 from engine.fleet.stand_ins import StandIns
-from engine.role import Role
-from engine.stats import ReplicaState
+from engine.loop.stats import ReplicaState
 
 STATE = ReplicaState(index=0, state="ok", epoch=1, machine="here", pid=7, answers=0, restarts=0, last_loss="")
 

@@ -7,7 +7,7 @@ from cache_tiers.lower_tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.fleet.summed_stats import EndedStats, of_ended, summed
-from engine.stats import EngineStats
+from engine.loop.stats import EngineStats
 from engine.testing.replay_engine import ReplayEngine
 
 ONE = replace(ReplayEngine().stats(), running=2, blocks_total=10, blocks_used=4, generation_tokens=100)

@@ -7,13 +7,13 @@ from functools import cache
 import pytest
 from tokenizers import AddedToken
 
-from engine.answer_text import AnswerFormat
-from engine.errors import OverloadedError
+from engine.api.errors import OverloadedError
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.compiled_forms import CompiledForms
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.text.answer_text import AnswerFormat
 from models.call_syntax.registry import NAMES, syntax_named
 from models.harmony_thinking import HarmonyThinking
 from models.thinking import MarkedThinking, Thinking

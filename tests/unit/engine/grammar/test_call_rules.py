@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.call_rules import tool_at
 from engine.grammar.limits import check_form
-from engine.structured_output import StructuredOutput
 from models.tool_format import find_tool_format
 
 LINE_ENDS = {"description": "a\u2028arguments_7: b\x85arguments_8: c\u2029d"}

@@ -10,11 +10,11 @@ from typing import cast
 
 import pytest
 
-from engine.errors import InvalidRequestError, OverloadedError
+from engine.api.errors import InvalidRequestError, OverloadedError
+from engine.api.structured_output import StructuredOutput
 from engine.grammar import compiled_forms
 from engine.grammar.automaton import Automaton, Position
 from engine.grammar.compiled_forms import MAX_COMPILING, MAX_KEPT, MAX_PER_TENANT, CompiledForm, CompiledForms
-from engine.structured_output import StructuredOutput
 
 SHORT, LONG = 0.01, 300.0
 

@@ -12,14 +12,14 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import UUID4, AnyUrl, Base64Bytes, Field, IPvAnyAddress, SecretStr, TypeAdapter, conset
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.enforceable import enforceable
 from engine.grammar.exclusive import are_exclusive
 from engine.grammar.grammars import Grammars
 from engine.grammar.limits import check_form
 from engine.grammar.patterns import is_regular
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
 from models.tokenizer import Tokenizer
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 

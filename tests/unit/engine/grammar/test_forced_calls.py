@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tokenizers import AddedToken
 
-from engine.answer_text import AnswerFormat
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.text.answer_text import AnswerFormat
 from models.call_syntax.element_calls import ElementCalls
 from models.call_syntax.registry import NAMES, syntax_named
 from models.harmony_thinking import SOLAR, find_harmony_thinking

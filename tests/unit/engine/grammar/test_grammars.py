@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import FormKind, StructuredOutput
 from engine.grammar.compiled_forms import CompiledForm
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
-from engine.sampling_params import SamplingParams
-from engine.structured_output import FormKind, StructuredOutput
 from models.thinking import MarkedThinking
 from models.tokenizer import Tokenizer
 from models.tool_format import find_tool_format
@@ -211,9 +211,9 @@ async def test_event_loop_runs_while_form_is_compiled(grammars: Grammars, monkey
 def test_first_form_imports_no_further_module() -> None:
     code = """
 import asyncio, json, sys
-from engine.structured_output import StructuredOutput
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.grammars import Grammars
-from engine.sampling_params import SamplingParams
+from engine.api.sampling_params import SamplingParams
 from models.tokenizer import Tokenizer
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 spec = json.loads(byte_tokenizer().to_str())

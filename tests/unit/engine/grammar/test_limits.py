@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.structured_output import FormKind, StructuredOutput
 from engine.grammar.limits import check_form
-from engine.structured_output import FormKind, StructuredOutput
 from tests.hostile_forms import BEYOND, nested, wide
 
 REFUSE_SECONDS = 0.1

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from tokenizers import AddedToken
 
-from engine.answer_text import AnswerFormat
+from engine.api.sampling_params import SamplingParams
+from engine.api.structured_output import StructuredOutput
 from engine.grammar.thinking_budget import with_budgets
 from engine.sampling.token_mask import TokenMask
-from engine.sampling_params import SamplingParams
-from engine.structured_output import StructuredOutput
+from engine.text.answer_text import AnswerFormat
 from models.harmony_thinking import (
     CHANNEL,
     MESSAGE,

@@ -5,8 +5,8 @@ import pytest
 from cache_tiers.block_key import BlockKey, Owner, block_key
 from cache_tiers.leak_check import PIECE
 from engine.kv import block_pool
+from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
-from engine.kv_block import KVCacheBlock
 
 ME = Owner(b"myself..")
 A, B = BlockKey(ME + b"a" * 24), BlockKey(ME + b"b" * 24)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from cache_tiers.ready_loads import ReadyLoads
 from cache_tiers.transfer import Direction, TransferJob
-from engine.request import RequestStatus
-from engine.scheduler_output import SchedulerOutput
+from engine.request.request import RequestStatus
+from engine.request.scheduler_output import SchedulerOutput
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 

@@ -7,7 +7,7 @@ import pytest
 from cache_tiers.block_key import BlockKey
 from cache_tiers.transfer import Direction
 from engine.offload.connector import MAX_STORES, OffloadConnector
-from engine.request import Request, RequestStatus
+from engine.request.request import Request, RequestStatus
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 

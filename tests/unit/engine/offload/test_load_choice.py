@@ -10,8 +10,8 @@ from cache_tiers.owners import Owners
 from cache_tiers.redis.known_keys import KnownKeys
 from engine.offload.load_choice import ExpectedLoad, LoadChoice, choose
 from engine.offload.prefill_cost import PrefillCost
-from engine.request import Request, RequestStatus
-from engine.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
+from engine.request.request import Request, RequestStatus
+from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from tests.model.toys import BelievedCost, ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig, bare_request
 

@@ -5,7 +5,7 @@ from cache_tiers.link_speed import LinkSpeed
 from engine.offload.connector import OffloadConnector
 from engine.offload.idle_promotion import MAX_BLOCKS
 from engine.offload.prefetch_hints import LAPSE_SECONDS, MAX_PER_TENANT, PrefetchHints
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, ROOT, VOCAB, Rig
 

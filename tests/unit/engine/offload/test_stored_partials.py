@@ -4,7 +4,7 @@ import random
 
 from cache_tiers.block_key import BlockKey, block_key
 from cache_tiers.owners import Owners
-from engine.kv_block import common_prefix_len
+from engine.kv.block import common_prefix_len
 from engine.offload.stored_partials import StoredPartial, StoredPartials
 
 A, B, C = (BlockKey(b"somebody" + name * 24) for name in (b"a", b"b", b"c"))

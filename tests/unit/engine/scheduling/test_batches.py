@@ -1,6 +1,6 @@
 """Steps of a pipeline: those in flight have disjoint decodes, and each has its share."""
 
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.unit.scheduling_rig import Rig
 
 InFlight = tuple[SchedulerOutput, ModelRunnerOutput]

@@ -1,6 +1,6 @@
 import pytest
 
-from engine.scheduler_output import CachedRequestData, SchedulerOutput
+from engine.request.scheduler_output import CachedRequestData, SchedulerOutput
 from engine.scheduling.chunking import SMALLEST_CHUNK, prompt_tokens_alongside
 from engine.scheduling.step_cost import StepCost
 from tests.unit.engine.scheduling.test_step_cost import MIXED, learned

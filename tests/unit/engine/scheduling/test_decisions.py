@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.sampling_params import SamplingParams
+from engine.api.sampling_params import SamplingParams
 from engine.scheduling.deadlines import Deadlines
 from engine.scheduling.ending import reason_to_end
 from engine.scheduling.overload import TurnPace, retry_after

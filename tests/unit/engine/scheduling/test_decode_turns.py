@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants
 from engine.scheduling.step_cost import StepCost
 from tests.unit.engine.scheduling.test_step_cost import MIXED, learned

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from engine.request import Request
-from engine.scheduler_output import SchedulerOutput
+from engine.request.request import Request
+from engine.request.scheduler_output import SchedulerOutput
 from tests.unit.scheduling_rig import Rig
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.scheduler_output import SchedulerOutput
+from engine.request.scheduler_output import SchedulerOutput
 from engine.scheduling.multi_step import FIRST_TOKENS, passes_of_step, passes_within
 from tests.unit.scheduling_rig import Rig
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.errors import OverloadedError
-from engine.request import RequestStatus
+from engine.api.errors import OverloadedError
+from engine.request.request import RequestStatus
 from engine.scheduling.queue.policy import QueuePolicy
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig

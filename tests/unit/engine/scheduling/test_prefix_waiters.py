@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.request import Request, RequestStatus
+from engine.request.request import Request, RequestStatus
 from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from cache_tiers.block_key import BlockKey
-from engine.outputs import KVReceipt, PromptProgress
-from engine.request import Request, RequestStatus
-from engine.sampling_params import SamplingParams
+from engine.api.outputs import KVReceipt, PromptProgress
+from engine.api.sampling_params import SamplingParams
+from engine.request.request import Request, RequestStatus
 from engine.scheduling.prompt_progress import ProgressReports
 from engine.scheduling.step_cost import StepCost
 

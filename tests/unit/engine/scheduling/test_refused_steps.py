@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.request import Request, RequestStatus
-from engine.scheduler_output import SchedulerOutput
+from engine.request.request import Request, RequestStatus
+from engine.request.scheduler_output import SchedulerOutput
 from tests.unit.scheduling_rig import BLOCK, Rig, are_right
 
 

@@ -2,8 +2,8 @@ from functools import partial
 
 import pytest
 
-from engine.errors import OverloadedError
-from engine.request import Request
+from engine.api.errors import OverloadedError
+from engine.request.request import Request
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from engine.request import Request, RequestStatus
-from engine.scheduler_output import SchedulerOutput
+from engine.request.request import Request, RequestStatus
+from engine.request.scheduler_output import SchedulerOutput
 from engine.scheduling.division import Claim, divide
 from engine.scheduling.step_time import RECENT_SECONDS
 from tests.model.toys import expected_output

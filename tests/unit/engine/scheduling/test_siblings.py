@@ -4,8 +4,8 @@ from collections import deque
 
 import pytest
 
-from engine.request import Request, RequestStatus
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.request import Request, RequestStatus
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.model.toys import ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig, are_right
 

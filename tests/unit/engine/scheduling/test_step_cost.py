@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.scheduler_output import CachedRequestData, SchedulerOutput
+from engine.request.scheduler_output import CachedRequestData, SchedulerOutput
 from engine.scheduling.step_cost import StepCost
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engine.kv_block import KVCacheBlock
+from engine.kv.block import KVCacheBlock
 from engine.scheduling.budget import SchedulingBudget
 from engine.scheduling.step_draft import StepDraft
 from tests.free_tuples import free_tuples

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from engine.request import Request
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import SchedulerOutput
+from engine.api.sampling_params import SamplingParams
+from engine.request.request import Request
+from engine.request.scheduler_output import SchedulerOutput
 from engine.scheduling.results import TokenUpdate
 from tests.model.toys import HalfRight, ToyStore, expected_output
 from tests.unit.engine.scheduling.test_masks import add_masked, is_alternating

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from engine.kv.block_manager import BlockManager
+from engine.api.sampling_params import SamplingParams
+from engine.block_tables.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool
-from engine.request import Request
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from engine.request.request import Request
+from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.draft_cost import PlainStep
 from engine.speculation.ngram_index import MAX_PLACES, NgramIndex
 from engine.speculation.prompt_lookup import FIRST_CHANCE, MAX_INDEXED, PromptLookup

@@ -10,7 +10,7 @@ import pytest
 from anthropic import AsyncAnthropic
 from anthropic.types import Message
 
-from engine.generate_request import GenerateRequest
+from engine.api.generate_request import GenerateRequest
 from engine.testing.answer import ReplayedAnswer
 from engine.testing.byte_tokenizer import text_of
 from engine.testing.replay_engine import ReplayEngine

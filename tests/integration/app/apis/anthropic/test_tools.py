@@ -12,7 +12,7 @@ import pytest
 from anthropic import AsyncAnthropic
 from anthropic.types import Message, RawMessageStreamEvent, ToolUseBlock
 
-from engine.build import build_engine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config

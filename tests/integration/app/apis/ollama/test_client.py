@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from ollama import AsyncClient, ChatResponse, ResponseError
 
+from engine.api.urgency import Urgency
 from engine.testing.byte_tokenizer import END, text_of
 from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
 from engine.testing.script import ANSWER_WORDS
-from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
 

@@ -12,11 +12,11 @@ from typing import Any
 import jsonschema
 from ollama import AsyncClient, ChatResponse
 
-from engine.build import build_engine
 from engine.testing.answer import ReplayedAnswer
 from engine.testing.byte_tokenizer import text_of
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import NumberedWords, Said, Script, Token
+from engine.wiring.build import build_engine
 from tests.integration.api_server import running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config

@@ -12,10 +12,10 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.responses import Response, ResponseCustomToolCall
 
-from engine.build import build_engine
 from engine.testing.byte_tokenizer import text_of
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import Said
+from engine.wiring.build import build_engine
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config

@@ -9,11 +9,11 @@ import pytest
 from openai import AsyncOpenAI
 
 from app.host.model_aliases import ModelAliases
+from engine.api.urgency import Urgency
 from engine.testing.byte_chat_format import REFUSED
 from engine.testing.byte_tokenizer import text_of
 from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
 from engine.testing.script import ANSWER_WORDS
-from engine.urgency import Urgency
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
 

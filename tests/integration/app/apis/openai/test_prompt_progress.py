@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from engine.outputs import PromptProgress, RequestOutput
+from engine.api.outputs import PromptProgress, RequestOutput
 from engine.testing.answer import ReplayedAnswer
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import ANSWER_WORDS

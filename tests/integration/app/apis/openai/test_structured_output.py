@@ -12,8 +12,8 @@ import pytest
 from openai import AsyncOpenAI
 from openai.lib.streaming.chat import ChatCompletionStreamState
 
-from engine.build import build_engine
 from engine.grammar import automaton
+from engine.wiring.build import build_engine
 from tests.integration.api_server import running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config

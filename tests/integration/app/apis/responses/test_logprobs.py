@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI
 
-from engine.outputs import RequestOutput
+from engine.api.outputs import RequestOutput
 from engine.testing.byte_tokenizer import END, WORDS
 from engine.testing.replay_engine import replayed_logprobs
 from tests.integration.compatibility import row

@@ -6,7 +6,7 @@ from typing import Any
 
 from openai import AsyncOpenAI
 
-from engine.build import build_engine
+from engine.wiring.build import build_engine
 from tests.integration.api_server import running_server
 from tests.integration.engine_rig import engine_config
 

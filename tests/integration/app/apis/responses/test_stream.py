@@ -7,7 +7,7 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.responses import ResponseStreamEvent
 
-from engine.outputs import RequestOutput
+from engine.api.outputs import RequestOutput
 from engine.testing.replay_engine import FAILING
 from engine.testing.script import ANSWER_WORDS
 from tests.integration.responses_rig import NUM_TOKENS, WHOLE_ANSWER, Api, all_of, text_in, until_text

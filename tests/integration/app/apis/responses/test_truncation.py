@@ -11,8 +11,8 @@ import pytest
 from openai import AsyncOpenAI
 from openai.types.responses import Response
 
-from engine.build import build_engine
 from engine.testing.replay_engine import WINDOW
+from engine.wiring.build import build_engine
 from tests.integration.api_server import running_server
 from tests.integration.compatibility import row
 from tests.integration.engine_rig import engine_config

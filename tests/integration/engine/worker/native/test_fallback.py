@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from engine.api.errors import EngineError
 from engine.config import EngineConfig
-from engine.errors import EngineError
 from engine.worker.worker import Worker
 from models.folder import ModelFolder
 from models.layers.linear import can_prepack

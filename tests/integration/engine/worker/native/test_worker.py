@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
+from engine.api.errors import EngineError
+from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
-from engine.errors import EngineError
-from engine.sampling_params import SamplingParams
-from engine.scheduler_output import NewRequestData
+from engine.request.scheduler_output import NewRequestData
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.selection import pack_for_native

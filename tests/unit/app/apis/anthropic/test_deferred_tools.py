@@ -7,7 +7,7 @@ import pytest
 
 from app.apis.anthropic.messages_schema import MessagesRequest
 from app.schemas.parsing import parse_object
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from models.chat_format import Message
 
 WEATHER = {"name": "weather", "description": "Of a city", "input_schema": {"type": "object"}, "defer_loading": True}

@@ -10,7 +10,7 @@ from app.apis.ollama.model_card import ModelCard
 from app.apis.ollama.model_name import check_tagged_model, tagged_name
 from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 from engine.testing.replay_engine import WINDOW, ReplayEngine
 from models.thinking import MarkedThinking
 

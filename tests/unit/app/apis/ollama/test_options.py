@@ -4,9 +4,9 @@ import pytest
 
 from app.apis.ollama.options import OllamaOptions, option_field
 from app.schemas.parsing import parse_object
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
+from engine.api.sampling_params import SamplingParams
 from engine.sampling.checks import check_sampling
-from engine.sampling_params import SamplingParams
 
 
 def params(**options: Any) -> SamplingParams:

@@ -10,7 +10,7 @@ from app.apis.ollama.generate_schema import OllamaGenerateRequest
 from app.apis.ollama.show_schema import OllamaShowRequest
 from app.schemas.answer_forms import ANY_OBJECT
 from app.schemas.parsing import RequestModel, parse_body
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from engine.testing.replay_engine import ReplayEngine
 from models.chat_format import Message
 from models.thinking import PANGU_SUFFIXES, MarkedThinking, ThinkingMode

@@ -5,8 +5,8 @@ import pytest
 
 from app.apis.ollama.serializer import OllamaChatShape, OllamaShape, OllamaTextShape, OllamaToolShape
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
-from engine.errors import EngineError
-from engine.outputs import FinishReason, KVReceipt, Phases, RequestOutput, Usage
+from engine.api.errors import EngineError
+from engine.api.outputs import FinishReason, KVReceipt, Phases, RequestOutput, Usage
 from engine.testing.byte_tokenizer import WORDS, ByteTokenizer
 from engine.testing.replay_engine import replayed_logprobs
 from models.tool_format import find_tool_format

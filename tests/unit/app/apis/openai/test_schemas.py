@@ -11,7 +11,7 @@ from app.apis.openai.completions_schema import CompletionRequest
 from app.schemas.conversations import ConversationFields, NewMessage
 from app.schemas.parsing import RequestModel, parse_body
 from app.schemas.sampling import GenerationRequest
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from models.chat_format import Message
 from models.tool_calls import ToolCall
 from tests.sizes import Size

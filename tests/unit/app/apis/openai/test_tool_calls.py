@@ -10,7 +10,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from app.apis.openai.serializer import Head
 from app.apis.openai.tool_calls import ToolCallShape
 from app.prompts.tool_offer import NamedChoice, ToolOffer
-from engine.outputs import FinishReason, KVReceipt, RequestOutput, Usage
+from engine.api.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from models.tool_format import find_tool_format
 
 FORMAT = find_tool_format({}, "")

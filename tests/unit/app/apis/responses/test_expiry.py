@@ -18,7 +18,7 @@ from app.storage.connection import Connection
 from app.storage.path_ends import mark_path_end
 from app.storage.responses import oldest_expiring, with_input
 from app.storage.sqlite.database import SqliteDatabase
-from engine.errors import NotFoundError
+from engine.api.errors import NotFoundError
 from engine.testing.byte_tokenizer import text_of
 from engine.testing.replay_engine import ReplayEngine
 from tests.unit.app.conversations.test_deletions import serving

@@ -5,7 +5,7 @@ import pytest
 
 from app.apis.responses.schema import ResponseRequest
 from app.schemas.parsing import parse_body
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 
 def parsed(**fields: Any) -> ResponseRequest:

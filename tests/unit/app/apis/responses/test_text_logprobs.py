@@ -8,7 +8,7 @@ import pytest
 from app.apis.responses.events import ResponseEvents
 from app.apis.responses.text_logprobs import TextLogprobs
 from app.runs.run_log import RunLog
-from engine.outputs import TokenLogprobs
+from engine.api.outputs import TokenLogprobs
 from engine.testing.byte_tokenizer import ByteTokenizer
 from tests.unit.app.apis.responses.test_events import ANSWER, CUSTOM, RECORD, Source, answer, live
 

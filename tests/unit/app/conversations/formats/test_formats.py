@@ -9,7 +9,7 @@ from app.conversations.formats.checked import Checked
 from app.conversations.formats.tree import ForeignChat, Node, imported_from
 from app.conversations.imported_files import ReadChat, read_any
 from app.domain.records import Message
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 
 ZERO = "00000000-0000-0000-0000-000000000000"
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pytest
 
 from app.conversations.imported_files import ReadFile, read_any
-from engine.errors import InvalidRequestError
+from engine.api.errors import InvalidRequestError
 from tests.sizes import Size
 from tests.unit.app.conversations.formats.exports import EXPORTS, llama_cpp_lines
 

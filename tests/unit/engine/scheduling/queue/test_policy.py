@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from engine.request import Request
+from engine.request.request import Request
 from engine.scheduling.queue.fair import FairQueue, share_of_queue
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.queue.request_queue import RequestQueue

@@ -1,0 +1,1 @@
+"""Requests, outputs, parameters and errors, as callers of the engine see them."""

@@ -1,0 +1,39 @@
+"""A request to generate, as every layer above the scheduler passes it on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.api.sampling_params import SamplingParams
+from engine.api.urgency import NORMAL, Urgency
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateRequest:
+    """A prompt, and how it is to be continued.
+
+    request_id: prefix of the id that the engine assigns; None for a generated one.
+    tenant: owner of the KV that the request reads and writes.
+    produced: the beginning of the answer, if another process generated it. The stream yields only what follows.
+    keep_kv: whether other requests may find the KV that this one computes. If False, the request reuses cached KV
+        without changing it.
+    on_place: called when the request gets its place in the batch. The callback must not raise, and hardly block.
+    num_answers: number of answers to the prompt, which is computed once.
+    num_marked: number of the prompt's first tokens that the client marked for caching. With a prompt that is marked
+        whole, the answer counts as marked too, since the next prompt continues it.
+    progress_every: report the progress of the prompt, after this many seconds and then at most once in as many. 0 is
+        for a report after each step, None for none. With several answers, the first one has the reports.
+    hands_over: end with "moved" after the first new token, so that another engine continues the answer.
+    """
+
+    prompt_token_ids: Sequence[int]
+    params: SamplingParams
+    request_id: str | None = None
+    tenant: str = "local"
+    urgency: Urgency = NORMAL
+    produced: Sequence[int] = ()
+    keep_kv: bool = True
+    on_place: Callable[[], None] | None = None
+    num_answers: int = 1
+    num_marked: int = 0
+    hands_over: bool = False
+    progress_every: float | None = None

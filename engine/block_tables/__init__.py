@@ -1,0 +1,1 @@
+"""Which request holds which KV blocks."""

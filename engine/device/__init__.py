@@ -1,0 +1,1 @@
+"""Choice of a device, and copies to it."""

@@ -1,0 +1,1 @@
+"""The loop that runs steps, and what it measures."""

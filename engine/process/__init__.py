@@ -1,0 +1,1 @@
+"""Processes, their sockets, limits and garbage collection."""

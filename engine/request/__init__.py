@@ -1,0 +1,1 @@
+"""The state of one request while the engine serves it."""

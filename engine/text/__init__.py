@@ -1,0 +1,1 @@
+"""From tokens to the text of an answer."""

@@ -1,0 +1,1 @@
+"""Construction of an engine from its configuration."""

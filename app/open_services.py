@@ -52,7 +52,7 @@ from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.store import Store
 from app.tenants.gate import TenantGates
 from app.tenants.tenant_threads import TenantThreads
-from cache_tiers.owners import Owners
+from cache_tiers.owners.owners import Owners
 from engine.api.errors import OutageError
 
 if TYPE_CHECKING:

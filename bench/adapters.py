@@ -27,14 +27,14 @@ from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
 from bench.server import free_port
 from bench.stats import median
-from cache_tiers.block_key import BlockKey
-from cache_tiers.lmcache_store import LMCacheStore, open_store
-from cache_tiers.load_cost import LoadCost
-from cache_tiers.loads import WINDOWS_AHEAD
+from cache_tiers.cpu_store.lmcache_store import LMCacheStore, open_store
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
+from cache_tiers.moves.load_cost import LoadCost
+from cache_tiers.moves.loads import WINDOWS_AHEAD
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.server_binary import KEEP_PAGES, find_redis_server
 from cache_tiers.redis.tier import open_redis
-from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal
 
 BLOCK_BYTES: Final = 30 * 2 * 3 * 64 * 64 * 2
 BLOCKS: Final = 64

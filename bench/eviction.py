@@ -17,8 +17,8 @@ from typing import Final, Literal, Protocol
 
 from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
-from cache_tiers.block_key import BlockKey
 from cache_tiers.cpu.eviction import UNMARKED, EvictionPolicy, LeastRecentlyUsed, LikelyToReturn
+from cache_tiers.owners.block_key import BlockKey
 
 BLOCK: Final = 64
 HOURS: Final = 4
@@ -181,7 +181,7 @@ class LMCacheTier:
         from lmcache.v1.distributed.api import ObjectKey  # type: ignore[import-untyped]
         from lmcache.v1.distributed.eviction_policy.lru import LRUEvictionPolicy  # type: ignore[import-untyped]
 
-        import cache_tiers.lmcache_store  # noqa: F401
+        import cache_tiers.cpu_store.lmcache_store  # noqa: F401
 
         self._capacity = capacity
         self._policy = LRUEvictionPolicy()

@@ -19,7 +19,7 @@ from bench.machine import Machine, describe_machine
 from bench.report import RESULTS, Target, write_results
 from bench.report_tables import table, targets_table
 from bench.stats import median
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.layout import BlockLayout
 from engine.api.sampling_params import SamplingParams
 from engine.attention.backend import kv_shapes
 from engine.cpu.build import build_kernels

@@ -30,7 +30,7 @@ from bench.random_llama import write_random_llama
 from bench.report import RESULTS, write_results
 from bench.report_tables import table
 from bench.stats import median
-from cache_tiers.block_key import KeyNamespace
+from cache_tiers.owners.block_key import KeyNamespace
 from cache_tiers.tier import TierId
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput

@@ -18,7 +18,7 @@ from app.config.settings import load_settings
 from bench.report import RESULTS, Target, write_results
 from cache_tiers.config import TierConfig
 from cache_tiers.cpu.growing_memory import GrowingMemory
-from cache_tiers.lmcache_store import LMCacheStore
+from cache_tiers.cpu_store.lmcache_store import LMCacheStore
 from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.executor.uniproc import UniProcExecutor

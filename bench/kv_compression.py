@@ -21,7 +21,7 @@ from bench.kv_restore import BLOCKS, LATENCY, RATE, ROUNDS, measure_restores
 from bench.machine import Machine, describe_machine
 from bench.report import RESULTS, write_results
 from bench.stats import median
-from cache_tiers.sealed_value import HEADER_BYTES
+from cache_tiers.lower.sealed_value import HEADER_BYTES
 from engine.cpu.instruction_set import usable_instruction_sets
 from models.resolve import resolve_model
 

@@ -17,15 +17,15 @@ from bench.long_prompt import prompt
 from bench.slow_link import SlowLink
 from bench.stats import median
 from cache_tiers.config import TierConfig
-from cache_tiers.load_cost import LoadCost
-from cache_tiers.lower_tier import Block
+from cache_tiers.lower.sealed_value import HEADER_BYTES, BlockSeal, Reject
+from cache_tiers.lower.tier import Block
+from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.redis import block_commands, jobs
 from cache_tiers.redis.block_commands import put_block
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.resp import ErrorReply, RespConnection
 from cache_tiers.redis.server_binary import find_redis_server
-from cache_tiers.sealed_value import HEADER_BYTES, BlockSeal, Reject
 from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.llm import LLM

@@ -21,7 +21,7 @@ from bench.report import RESULTS, write_results
 from bench.slow_link import SlowLink
 from bench.stats import median
 from cache_tiers.config import TierConfig
-from cache_tiers.load_cost import LoadCost
+from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
 from engine.api.sampling_params import SamplingParams

@@ -15,7 +15,7 @@ from app.tenants.gate import TenantGates
 from app.tenants.limits import NO_LIMITS
 from bench.stats import median
 from bench.workload import passage
-from cache_tiers.owners import Owners
+from cache_tiers.owners.owners import Owners
 from models.chat_format import ChatFormat, Message
 from models.tokenizer import Tokenizer
 

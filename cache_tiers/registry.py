@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from cache_tiers.lower_tier import LowerTierKind
+from cache_tiers.lower.tier import LowerTierKind
 from cache_tiers.redis.tier import RedisKind
 from cache_tiers.tier import CPU, DEVICE, Tier
 

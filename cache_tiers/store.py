@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from cache_tiers.block_key import BlockKey, Owner
 from cache_tiers.leak_check import LeakCheck
-from cache_tiers.link_speed import LinkSpeed
-from cache_tiers.lower_tier import LowerTierStats, TierMiss
+from cache_tiers.lower.link_speed import LinkSpeed
+from cache_tiers.lower.tier import LowerTierStats, TierMiss
+from cache_tiers.owners.block_key import BlockKey, Owner
 from cache_tiers.tier import TierId
 
 

@@ -11,8 +11,8 @@ from app.openapi import openapi_document
 from cache_tiers import registry
 from cache_tiers.config import TierConfig
 from cache_tiers.histogram import Histogram
-from cache_tiers.link_speed import LinkSpeed
-from cache_tiers.lower_tier import (
+from cache_tiers.lower.link_speed import LinkSpeed
+from cache_tiers.lower.tier import (
     Block,
     FoundTier,
     LowerTierOptions,

@@ -1,6 +1,6 @@
 """Block layouts of tests."""
 
-from cache_tiers.layout import BlockLayout, KVShape, PoolOrder
+from cache_tiers.layout.layout import BlockLayout, KVShape, PoolOrder
 
 
 def equal_layers(

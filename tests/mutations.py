@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-from cache_tiers.sealed_value import HEADER_BYTES
+from cache_tiers.lower.sealed_value import HEADER_BYTES
 
 Mutation = Callable[[random.Random, bytes], bytes]
 

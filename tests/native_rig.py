@@ -8,7 +8,7 @@ from typing import Literal
 
 import torch
 
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.layout import BlockLayout
 from engine.api.sampling_params import SamplingParams
 from engine.attention.backend import kv_shapes
 from engine.cpu.library import Kernels

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.lmcache_store import LMCacheStore
+from cache_tiers.cpu_store.lmcache_store import LMCacheStore
 from tests.redis_server import RedisServer
 from tests.store_rig import Rigs
 from tests.waiting import until

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from cache_tiers.block_key import OWNER_BYTES, BlockKey
-from cache_tiers.lmcache_store import LMCacheStore, open_store
+from cache_tiers.cpu_store.lmcache_store import LMCacheStore, open_store
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
+from cache_tiers.owners.block_key import OWNER_BYTES, BlockKey
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.redis.tier import open_redis
-from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal
 from cache_tiers.store import PrefetchResult, StoreStats
 from tests.waiting import until
 

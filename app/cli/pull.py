@@ -96,7 +96,7 @@ def plan_text(plan: "HubPlan", settings: Settings, endpoint: str) -> str:
 
 
 def _memory(plan: "HubPlan", settings: Settings, memory: ComputingMemory) -> str:
-    from cache_tiers.layout import BlockLayout
+    from cache_tiers.layout.layout import BlockLayout
     from engine.attention.backend import kv_shapes
 
     weights = _weights(plan, settings)

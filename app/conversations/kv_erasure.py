@@ -29,7 +29,7 @@ from app.storage.owed_erasures import OwedErasure
 from app.storage.removals import Departure
 from app.storage.store import Store
 from app.storage.token_index import INDEXED_BYTES
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from engine.api.errors import NotReadyError, OutageError
 from engine.api.stored_tokens import Trail
 

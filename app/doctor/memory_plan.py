@@ -8,7 +8,7 @@ import torch
 from app.config.settings import Settings
 from app.config.trial import trial_config
 from app.doctor.network_check import network_of
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import kv_shapes
 from engine.device.choice import choose_device
 from engine.kv.budget import kv_budget, redis_budget

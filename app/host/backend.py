@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput

@@ -14,7 +14,7 @@ from app.host.engine_host import EngineHost
 from app.observability.figures import requests_by_state, tier_figures
 from app.version import VERSION
 from cache_tiers.histogram import Histogram
-from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU
 from engine.loop.stats import EngineStats, RouteStats

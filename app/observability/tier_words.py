@@ -4,7 +4,7 @@ from typing import Literal
 
 from app.host.backend import Backend
 from app.host.hidden_folders import without_folders
-from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.store import StoreStats
 from cache_tiers.tier import CPU, DEVICE, TierId
 from engine.loop.stats import EngineStats

@@ -18,7 +18,7 @@ from hashlib import blake2b
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
-from cache_tiers.block_key import owner_with
+from cache_tiers.owners.block_key import owner_with
 from models.chat_format import Message
 from models.tool_calls import canonical_json, read_object
 

@@ -13,7 +13,7 @@ from typing import Final
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.servers import LIVE
-from cache_tiers.block_key import KEY_BYTES, BlockKey
+from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
 
 ROW_KEYS: Final = 512
 """Maximum number of keys in a row."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from bench.fleet_policies.workloads import Ask
 from bench.fleet_sim.world import Session, Turn
-from cache_tiers.block_key import BlockKey, extend_keys
+from cache_tiers.owners.block_key import BlockKey, extend_keys
 from engine.fleet.report import name_of
 
 BLOCK: Final = 64

@@ -10,8 +10,8 @@ from typing import Any, Final
 import torch
 
 from bench.gpu.rig import Rig, Scale, prompt, random_model
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import BlockLayout
 from cache_tiers.transfer import Direction
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import load_backend, select_backend

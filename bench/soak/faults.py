@@ -13,7 +13,7 @@ import redis
 
 from bench.slow_link import FAST, SlowLink
 from bench.soak.plan import SoakPlan
-from cache_tiers.sealed_value import HEADER_BYTES
+from cache_tiers.lower.sealed_value import HEADER_BYTES
 from tests.redis_server import RedisServer
 
 NAMES: Final = "ebb:kv:*"

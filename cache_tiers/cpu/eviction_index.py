@@ -4,9 +4,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import UNMARKED, EvictionPolicy
-from cache_tiers.shares import MemoryShares
+from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
+from cache_tiers.owners.shares import MemoryShares
 
 
 class EvictionIndex:

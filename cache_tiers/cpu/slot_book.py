@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 
 
 class SlotBook:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 
 import torch
 
-from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout.kv_pool import KVPool
 from cache_tiers.npu.owed_results import CopyBatch, EndedBatch, QueuedBatch
 from cache_tiers.npu.streams import DeviceMemory
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResult

@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cache_tiers.block_key import Owner, owner_of
 from cache_tiers.histogram import Histogram
-from cache_tiers.link_speed import LinkMeter, LinkSpeed
-from cache_tiers.lower_tier import Block, LowerTierStats, TierMiss, TierMissReason
-from cache_tiers.owners import Owners
-from cache_tiers.recent_keys import RecentKeys
+from cache_tiers.lower.link_speed import LinkMeter, LinkSpeed
+from cache_tiers.lower.sealed_value import BlockSeal, Reject
+from cache_tiers.lower.tier import Block, LowerTierStats, TierMiss, TierMissReason
+from cache_tiers.owners.block_key import Owner, owner_of
+from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.recent_keys import RecentKeys
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.breaker import CircuitBreaker
@@ -30,7 +31,6 @@ from cache_tiers.redis.watcher import RedisWatcher
 from cache_tiers.redis.worker import RedisWorker
 from cache_tiers.redis.write_gate import WriteGate
 from cache_tiers.redis.write_ledger import WriteLedger
-from cache_tiers.sealed_value import BlockSeal, Reject
 from cache_tiers.tier import BLOCK_TTL_SECONDS, Tier
 
 logger = logging.getLogger(__name__)

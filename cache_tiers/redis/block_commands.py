@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
-from cache_tiers.link_speed import LinkMeter
-from cache_tiers.lower_tier import Block
+from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.sealed_value import HEADER_BYTES, BlockSeal, Reject
+from cache_tiers.lower.tier import Block
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.errors import RedisRefusedError
 from cache_tiers.redis.resp import ErrorReply, Reply, RespConnection, command
-from cache_tiers.sealed_value import HEADER_BYTES, BlockSeal, Reject
 
 KEY_PREFIX = b"ebb:kv:"
 _FIRST_AHEAD: Final = 8

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
-from cache_tiers.sealed_value import BlockSeal
+from cache_tiers.lower.sealed_value import BlockSeal
 
 MAX_VALUE_BYTES: Final = 2 << 20
 """Largest payload of a value.

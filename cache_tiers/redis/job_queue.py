@@ -3,11 +3,11 @@
 import threading
 from collections import deque
 
-from cache_tiers.block_key import Owner
-from cache_tiers.fair_line import FairLine, Turn
-from cache_tiers.owners import Owners
+from cache_tiers.owners.block_key import Owner
+from cache_tiers.owners.fair_line import FairLine, Turn
+from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.shares import MemoryShares
 from cache_tiers.redis.jobs import Job
-from cache_tiers.shares import MemoryShares
 
 
 class JobQueue:

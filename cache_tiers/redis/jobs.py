@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from cache_tiers.link_speed import LinkMeter
-from cache_tiers.lower_tier import Block
+from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.tier import Block
 from cache_tiers.redis.block_commands import (
     erase_blocks,
     find_blocks,

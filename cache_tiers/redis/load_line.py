@@ -5,8 +5,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from cache_tiers.lower_tier import Block
-from cache_tiers.sealed_value import Reject
+from cache_tiers.lower.sealed_value import Reject
+from cache_tiers.lower.tier import Block
 
 
 @dataclass(slots=True, eq=False)

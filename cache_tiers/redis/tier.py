@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from cache_tiers.config import TierConfig
-from cache_tiers.lower_tier import FoundTier, LowerTierOptions, Progress, SharedTier, TierError
+from cache_tiers.lower.tier import FoundTier, LowerTierOptions, Progress, SharedTier, TierError
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.block_client import REDIS, BlockClientOptions, RedisBlockClient
 from cache_tiers.redis.block_format import num_values

@@ -4,7 +4,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from cache_tiers.link_speed import LinkMeter
+from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.breaker import CircuitBreaker
 from cache_tiers.redis.errors import RedisError

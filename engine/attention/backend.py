@@ -8,8 +8,8 @@ from typing import ClassVar, Final, Protocol, runtime_checkable
 
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import KVShape, PoolOrder
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import KVShape, PoolOrder
 from models.attention_call import AttentionCall
 from models.interface import ForwardContext
 

@@ -12,8 +12,8 @@ from typing import ClassVar, Final
 import numpy as np
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import PoolOrder
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import PoolOrder
 from engine.attention.backend import (
     ALL_CALLS,
     AttentionMetadata,

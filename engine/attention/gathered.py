@@ -12,8 +12,8 @@ from typing import ClassVar
 
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import PoolOrder
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import PoolOrder
 from engine.attention.backend import ALL_CALLS, AttentionMetadata, AttentionSpec, AttentionSupport, Feature
 from engine.attention.gathered_plan import (
     QUERY_TILE,

@@ -7,7 +7,7 @@ from typing import Final
 
 import torch
 
-from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout.kv_pool import KVPool
 from engine.attention.backend import AttentionMetadata
 from engine.attention.decode_groups import DecodeGroup, group_decodes
 from models.attention_call import AttentionCall

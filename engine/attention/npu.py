@@ -14,8 +14,8 @@ from typing import ClassVar, Final
 import numpy as np
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import PoolOrder
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import PoolOrder
 from engine.attention import npu_limits as limits
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
 from engine.device.pinned_copy import upload

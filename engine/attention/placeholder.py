@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import PoolOrder
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import PoolOrder
 from engine.api.errors import EngineError
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport
 

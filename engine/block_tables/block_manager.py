@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from cache_tiers.block_key import extend_keys
+from cache_tiers.owners.block_key import extend_keys
 from cache_tiers.transfer import BlockCopy
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool

@@ -6,9 +6,9 @@ the tenant's salt, so prompts of different tenants are never compared, and a ten
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from cache_tiers.block_key import BlockKey, block_key
-from cache_tiers.owned_keys import OwnedKeys
-from cache_tiers.owners import Owners
+from cache_tiers.owners.block_key import BlockKey, block_key
+from cache_tiers.owners.owned_keys import OwnedKeys
+from cache_tiers.owners.owners import Owners
 from engine.api.outputs import KnownPrefix
 from engine.kv.packed_ids import PackedIds, packed, unpacked
 from engine.kv.partial_index import PartialIndex

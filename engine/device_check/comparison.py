@@ -5,8 +5,8 @@ from typing import Final
 
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import select_backend
 from engine.worker.torch.device import Device

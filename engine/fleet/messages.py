@@ -23,7 +23,7 @@ from typing import Any, get_origin
 
 from msgspec import Struct, msgpack
 
-from cache_tiers.block_key import BlockKey, KeyNamespace
+from cache_tiers.owners.block_key import BlockKey, KeyNamespace
 from cache_tiers.tier import TierId
 from engine.api.outputs import FinishReason, PromptProgress, TokenLogprobs, Usage
 from engine.api.sampling_params import SamplingParams

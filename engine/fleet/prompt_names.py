@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from engine.api.stored_tokens import Trail
 from engine.fleet.messages import ReplicaFacts
 from engine.fleet.report import name_of

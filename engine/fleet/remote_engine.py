@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import inf
 from typing import Final
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.api.errors import EbbError, EngineError, NotReadyError, OverloadedError
 from engine.api.generate_request import GenerateRequest

@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from cache_tiers.block_key import OWNER_BYTES, BlockKey
+from cache_tiers.owners.block_key import OWNER_BYTES, BlockKey
 
 REPORT_SECONDS: Final = 0.1
 

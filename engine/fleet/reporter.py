@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from cache_tiers.block_key import BlockKey
-from cache_tiers.manager import TierManager
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import CPU
 from engine.fleet.chains import ChainBook, Holds
 from engine.fleet.report import ReplicaCost, ReplicaWork, Tips

@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
 from cache_tiers.histogram import Histogram
-from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.store import StoreStats
 from engine.loop.stats import EngineStats
 

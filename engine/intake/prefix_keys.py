@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys, own_root
-from cache_tiers.owners import PUBLIC, Owners
+from cache_tiers.owners.block_key import BlockKey, KeyNamespace, block_key, extend_keys, own_root
+from cache_tiers.owners.owners import PUBLIC, Owners
 from engine.api.stored_tokens import Trail
 from engine.intake.tenants import TenantSalts
 from engine.request.public_prefix import PublicPrefix

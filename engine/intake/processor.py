@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, owner_of, unfindable_root
-from cache_tiers.owners import Owners
+from cache_tiers.owners.block_key import BlockKey, KeyNamespace, owner_of, unfindable_root
+from cache_tiers.owners.owners import Owners
 from engine.api.errors import InvalidRequestError, PromptTooLongError
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import Pooling, SamplingParams

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from cache_tiers.block_key import BlockKey, Owner
+from cache_tiers.owners.block_key import BlockKey, Owner
 
 
 class KVCacheBlock:

@@ -14,10 +14,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from cache_tiers.block_key import BlockKey, Owner, block_key, owner_of
 from cache_tiers.leak_check import PIECE, LeakCheck, complete
-from cache_tiers.owners import Owners
-from cache_tiers.shares import MemoryShares
+from cache_tiers.owners.block_key import BlockKey, Owner, block_key, owner_of
+from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.shares import MemoryShares
 from engine.kv.block import EvictionLine, FreeBlockQueue, KVCacheBlock
 from engine.kv.packed_ids import packed
 from engine.kv.partial_index import Match, PartialIndex

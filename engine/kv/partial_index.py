@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from engine.kv.packed_ids import ID_BYTES, PackedIds, common_ids, num_ids
 
 Partial = TypeVar("Partial")

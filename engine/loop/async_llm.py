@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, TypeVar
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.api.errors import FOR_THE_PROCESS, EngineError, NotFoundError, NotReadyError
 from engine.api.generate_request import GenerateRequest

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeVar
 
-from cache_tiers.block_key import BlockKey
 from cache_tiers.histogram import Histogram
+from cache_tiers.owners.block_key import BlockKey
 from engine.api.errors import FOR_THE_PROCESS, EbbError
 from engine.api.outputs import FinishReason
 from engine.executor.step_limit import StepLimit

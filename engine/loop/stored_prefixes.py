@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from cache_tiers.block_key import BlockKey
-from cache_tiers.manager import TierManager
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import CPU, DEVICE, TierId
 from engine.intake.processor import Processor
 from engine.loop.core import EngineCore

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from cache_tiers.block_key import Owner
-from cache_tiers.owners import Owners
+from cache_tiers.owners.block_key import Owner
+from cache_tiers.owners.owners import Owners
 
 MAX_NAMED: Final = 8
 OTHERS: Final = "(others)"

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from cache_tiers.block_key import BlockKey, block_key
 from cache_tiers.leak_check import LeakCheck
-from cache_tiers.manager import TierManager
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import BlockKey, block_key
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.api.outputs import KVReceipt, MissReason
 from engine.api.role import Role

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cache_tiers.block_key import BlockKey, owner_of
-from cache_tiers.loads import LoadOutcome
-from cache_tiers.manager import TierManager
+from cache_tiers.moves.loads import LoadOutcome
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import BlockKey, owner_of
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
 

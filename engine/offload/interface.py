@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from cache_tiers.block_key import BlockKey
 from cache_tiers.leak_check import LeakCheck
-from cache_tiers.manager import TierManager
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.api.outputs import MissReason
 from engine.request.request import Request

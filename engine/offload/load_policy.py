@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from cache_tiers.block_key import BlockKey
-from cache_tiers.manager import TierManager
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import BlockKey
 from engine.api.outputs import MissReason
 from engine.offload.load_choice import ExpectedLoad, LoadChoice, choose
 from engine.offload.miss_reason import end_not_worth, end_without_look_up

@@ -5,8 +5,8 @@
 
 from collections.abc import Iterable
 
-from cache_tiers.loads import LoadEnd
-from cache_tiers.lower_tier import LowerTierStats, TierMiss, TierMissReason
+from cache_tiers.lower.tier import LowerTierStats, TierMiss, TierMissReason
+from cache_tiers.moves.loads import LoadEnd
 from cache_tiers.tier import TierId
 from engine.api.outputs import MissReason
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from cache_tiers.block_key import BlockKey
 from cache_tiers.leak_check import LeakCheck
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.api.outputs import MissReason
 from engine.request.request import Request

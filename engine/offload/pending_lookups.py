@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cache_tiers.block_key import BlockKey
-from cache_tiers.manager import TierManager
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import BlockKey
 from engine.offload.load_policy import LoadPolicy
 from engine.offload.miss_reason import reason_of_miss
 from engine.offload.prefill_cost import PrefillCost

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from cache_tiers.block_key import BlockKey
-from cache_tiers.loads import LoadOutcome
-from cache_tiers.manager import TierManager
+from cache_tiers.moves.loads import LoadOutcome
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.block_tables.block_manager import BlockManager
 from engine.offload.idle_promotion import MAX_BLOCKS, IdlePromotion, PrefixBlock

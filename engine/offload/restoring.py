@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cache_tiers.block_key import BlockKey
-from cache_tiers.loads import LoadOutcome
+from cache_tiers.moves.loads import LoadOutcome
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.api.outputs import KVReceipt
 from engine.offload.stored_partials import StoredPartial

@@ -8,9 +8,9 @@ in it is recomputed.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from cache_tiers.block_key import BlockKey
-from cache_tiers.owned_keys import OwnedKeys
-from cache_tiers.owners import Owners
+from cache_tiers.owners.block_key import BlockKey
+from cache_tiers.owners.owned_keys import OwnedKeys
+from cache_tiers.owners.owners import Owners
 from engine.kv.packed_ids import PackedIds, packed, unpacked
 from engine.kv.partial_index import PartialIndex
 

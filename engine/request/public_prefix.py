@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
+from cache_tiers.owners.block_key import BlockKey, KeyNamespace, extend_keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from math import inf
 
-from cache_tiers.block_key import BlockKey, Owner, owner_of
+from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
 from cache_tiers.tier import TierId
 from engine.api.outputs import FinishReason, KVReceipt, MissReason, Reuse, TokenLogprobs
 from engine.api.sampling_params import SamplingParams

@@ -9,7 +9,7 @@ turns within its share, so a tenant with many answers slows down only its own.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from cache_tiers.max_min import fair_shares
+from cache_tiers.owners.max_min import fair_shares
 from engine.request.request import Request
 from engine.scheduling.step_cost import StepCost
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from cache_tiers.max_min import fair_shares
+from cache_tiers.owners.max_min import fair_shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ steps, `num_confirmed_tokens` only steps whose result was received. Only confirm
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cache_tiers.block_key import BlockKey
 from cache_tiers.leak_check import LeakCheck, complete
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.transfer import TransferJob
 from engine.api.errors import OverloadedError
 from engine.api.outputs import FinishReason

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cache_tiers.block_key import BlockKey, KeyNamespace
 from cache_tiers.histogram import Histogram
+from cache_tiers.owners.block_key import BlockKey, KeyNamespace
 from cache_tiers.registry import LOWER_TIERS
 from cache_tiers.store import StoreStats
 from engine.api.errors import NotFoundError, NotReadyError, OverloadedError

@@ -10,11 +10,11 @@ from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
-from cache_tiers.block_key import KeyNamespace
-from cache_tiers.layout import LAYOUT_VERSION
-from cache_tiers.load_cost import LoadCost
-from cache_tiers.manager import TierManager
-from cache_tiers.owners import Owners
+from cache_tiers.layout.layout import LAYOUT_VERSION
+from cache_tiers.moves.load_cost import LoadCost
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import KeyNamespace
+from cache_tiers.owners.owners import Owners
 from engine.api.errors import EngineError
 from engine.api.sampling_params import Pooling
 from engine.block_tables.block_manager import BlockManager

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from cache_tiers import registry
 from cache_tiers.config import TierConfig
 from cache_tiers.cpu.shared_pool import SharedMemoryError, SharedPool
-from cache_tiers.lower_tier import FoundTier, Progress, TierError
-from cache_tiers.owners import Owners
+from cache_tiers.lower.tier import FoundTier, Progress, TierError
+from cache_tiers.owners.owners import Owners
 from cache_tiers.store import KVTierStore
 from cache_tiers.tier import TierId
 from engine.api.errors import EngineError
@@ -77,7 +77,7 @@ def wants_tiers(config: EngineConfig) -> bool:
 def import_store(config: EngineConfig) -> None:
     """Import what `open_tiers` needs, if any tier is on. Importing LMCache takes half a second."""
     if wants_tiers(config):
-        import cache_tiers.lmcache_store  # noqa: F401
+        import cache_tiers.cpu_store.lmcache_store  # noqa: F401
 
 
 def open_tiers(
@@ -109,8 +109,8 @@ def open_tiers(
         return OpenTiers(None, notes, keeps_blocks=keeps_blocks)
     states = ", ".join(f"{tier.name} {each.note}" for tier, each in found.items())
     progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, {states}")
-    from cache_tiers.lmcache_store import open_store
-    from cache_tiers.sealed_value import BlockSeal
+    from cache_tiers.cpu_store.lmcache_store import open_store
+    from cache_tiers.lower.sealed_value import BlockSeal
 
     try:
         store = open_store(

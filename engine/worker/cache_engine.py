@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import torch
 
 from cache_tiers.cpu.growing_memory import GrowingMemory
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import BlockLayout
 from cache_tiers.npu.copy_engine import CopyEngine
 from cache_tiers.npu.device_pool import DevicePool
 from cache_tiers.npu.owed_results import EndedBatch, OwedResults

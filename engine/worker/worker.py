@@ -10,7 +10,7 @@ from typing import Protocol
 
 import torch
 
-from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.layout.layout import BlockLayout, PoolOrder
 from cache_tiers.npu.owed_results import OwedResults
 from engine.api.errors import FOR_THE_PROCESS, EngineError
 from engine.attention.backend import AttentionBackend, AttentionSpec, Feature, GraphedSteps, kv_shapes

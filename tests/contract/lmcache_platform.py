@@ -10,7 +10,7 @@ import pytest
 import torch
 
 # Imported first, because `lmcache_store` silences the warnings that importing LMCache emits.
-import cache_tiers.lmcache_store  # noqa: F401
+import cache_tiers.cpu_store.lmcache_store  # noqa: F401
 
 
 def detected_spec(patch: pytest.MonkeyPatch, plugins: list[EntryPoint], backend: str) -> Any:

@@ -12,8 +12,8 @@ import torch
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import BlockLayout, KVShape, PoolOrder
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import BlockLayout, KVShape, PoolOrder
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.worker.cache_engine import CacheEngine
 from tests.fake_npu.device import FakeNpu

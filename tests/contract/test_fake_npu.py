@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 import pytest
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import PoolOrder
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import PoolOrder
 from cache_tiers.npu.owed_results import CopyBatch
 from cache_tiers.npu.staged_copies import StagedCopies
 from cache_tiers.npu.streams import Event

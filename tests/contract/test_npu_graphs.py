@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout.kv_pool import KVPool
 from engine.api.sampling_params import SamplingParams
 from engine.request.scheduler_output import NewRequestData
 from engine.worker.torch.decode_graphs import DecodeShape

@@ -17,8 +17,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from app.transport.protocol import HttpProtocol
-from cache_tiers.lmcache_store import LMCacheStore, open_store
-from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal
+from cache_tiers.cpu_store.lmcache_store import LMCacheStore, open_store
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
 
 ROOT = Path(__file__).parents[2]
 PRODUCT: Final = ("app", "engine", "cache_tiers", "models")
@@ -219,4 +219,4 @@ def test_private_parts_are_used_in_one_module_each() -> None:
         for path in (ROOT / folder).rglob("*.py")
         if (parts := list(_private_parts(path)))
     }
-    assert found.keys() <= {*MODULES.values(), "cache_tiers/lmcache_parts.py"}, found
+    assert found.keys() <= {*MODULES.values(), "cache_tiers/cpu_store/lmcache_parts.py"}, found

@@ -13,8 +13,8 @@ from scripts.torch_npu_schemas import import_torch_npu
 torch = import_torch_npu()
 
 import inspect
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import BlockLayout, PoolOrder
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import BlockLayout, PoolOrder
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.npu import NpuAttention
 from models.attention_call import plain_calls

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from cache_tiers.layout import PoolOrder
+from cache_tiers.layout.layout import PoolOrder
 from cache_tiers.transfer import Direction, TransferJob
 from engine.attention.backend import AttentionSpec
 from engine.worker.cache_engine import CacheEngine

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Request, async_playwright, expect
 
-from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.testing.replay_engine import ReplayEngine

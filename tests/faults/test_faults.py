@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from bench.slow_link import FAST, SlowLink
-from cache_tiers.sealed_value import HEADER_BYTES
+from cache_tiers.lower.sealed_value import HEADER_BYTES
 from engine.config import EngineConfig
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine

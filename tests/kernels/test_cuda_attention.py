@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from cache_tiers.kv_pool import KVPool
+from cache_tiers.layout.kv_pool import KVPool
 from engine.attention import cuda
 from engine.attention.backend import AttentionMetadata, AttentionSpec, StepShape
 from engine.attention.cuda import CudaAttention

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from cache_tiers.fetches import Fetches
-from cache_tiers.loads import Loads
-from cache_tiers.manager import TierManager
-from cache_tiers.stores import Stores
+from cache_tiers.moves.fetches import Fetches
+from cache_tiers.moves.loads import Loads
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.moves.stores import Stores
 from engine.api.errors import NotReadyError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput

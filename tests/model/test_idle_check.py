@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cache_tiers.block_key import Owner
 from cache_tiers.leak_check import LeakCheck
+from cache_tiers.owners.block_key import Owner
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
 from engine.loop import async_llm

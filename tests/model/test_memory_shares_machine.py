@@ -9,11 +9,11 @@ from collections import Counter
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from cache_tiers.block_key import BlockKey, Owner, owner_of
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
 from cache_tiers.cpu.eviction_index import EvictionIndex
-from cache_tiers.owners import Owners
-from cache_tiers.shares import LAPSE_SECONDS, MemoryShares
+from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
+from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.shares import LAPSE_SECONDS, MemoryShares
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
 from tests.lives import run_lives

@@ -24,10 +24,10 @@ from hypothesis.stateful import (
     rule,
 )
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, extend_keys
-from cache_tiers.link_speed import LinkSpeed
-from cache_tiers.load_cost import LoadCost
-from cache_tiers.manager import TierManager
+from cache_tiers.lower.link_speed import LinkSpeed
+from cache_tiers.moves.load_cost import LoadCost
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import BlockKey, KeyNamespace, extend_keys
 from engine.api.sampling_params import SamplingParams
 from engine.block_tables.block_manager import BlockManager
 from engine.kv.block_pool import BlockPool

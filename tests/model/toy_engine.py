@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from cache_tiers.block_key import KeyNamespace
-from cache_tiers.link_speed import LinkSpeed
-from cache_tiers.load_cost import LoadCost
-from cache_tiers.manager import TierManager
+from cache_tiers.lower.link_speed import LinkSpeed
+from cache_tiers.moves.load_cost import LoadCost
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.block_key import KeyNamespace
 from engine.api.sampling_params import SamplingParams
 from engine.block_tables.block_manager import BlockManager
 from engine.config import EngineConfig

@@ -26,7 +26,7 @@ from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from app.storage.upkeep import Upkeep
 from app.tenants.name import LOCAL
-from cache_tiers.block_key import KEY_BYTES, BlockKey
+from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
 from tests.on_postgres import url_of
 from tests.unit.app.storage.test_response_texts import LONG, responded, told
 from tests.unit.stored_chats import answered, imported

@@ -20,7 +20,7 @@ from app.storage.postgres.listener import Listener
 from app.storage.servers import LEASE_SECONDS, RELEASED
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
-from cache_tiers.block_key import KEY_BYTES, BlockKey
+from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
 from engine.api.errors import NotReadyError
 from engine.api.outputs import PromptProgress, RequestOutput
 from engine.api.stored_tokens import Trail

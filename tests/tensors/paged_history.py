@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import AttentionBackend, AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import load_backend
 from models.attention_call import AttentionCall

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.gathered import GatheredAttention
 from engine.attention.gathered_plan import QUERY_TILE

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.reference import ReferenceAttention
 from models.attention_call import AttentionCall, plain_calls

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 import torch
 
-from cache_tiers.kv_pool import KVPool
-from cache_tiers.layout import BlockLayout, KVShape
+from cache_tiers.layout.kv_pool import KVPool
+from cache_tiers.layout.layout import BlockLayout, KVShape
 from engine.api.errors import EngineError
 from engine.attention import backend
 from engine.attention.backend import AttentionMetadata, AttentionSpec

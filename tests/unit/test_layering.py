@@ -35,10 +35,8 @@ ORDER = {
         fleet
         """,
     "cache_tiers": """
-        tier block_key leak_check owners shares cpu max_min service_account fair_line histogram link_speed layout
-        kv_pool transfer owned_keys recent_keys mailbox config sealed_value lower_tier lower_tiers store fetches redis
-        registry numba_stand_in lmcache_parts lmcache_adapter lmcache_store load_cost ready_loads warming loads stores
-        manager npu
+        owners leak_check tier histogram transfer layout cpu config lower store redis moves registry cpu_store
+        npu
         """,
     "models": """
         errors unreadable weight_names folder block_types packed_tensor fingerprint parameter_count stored_weights
@@ -191,10 +189,10 @@ def test_redis_is_named_only_by_registry_settings_and_checks() -> None:
 
 def test_only_seam_modules_import_lmcache() -> None:
     importers = {name for name, path in modules().items() if any(top(target) == "lmcache" for target in imports(path))}
-    own = {f"cache_tiers.lmcache_{name}" for name in ("adapter", "parts", "store")}
+    own = {f"cache_tiers.cpu_store.lmcache_{name}" for name in ("adapter", "parts", "store")}
     assert importers == {*own, "cache_tiers.npu.lmcache_plugin"}
-    seen = {name for name, path in modules().items() if "cache_tiers.lmcache_adapter" in imports(path)}
-    assert seen == {"cache_tiers.lmcache_store"}
+    seen = {name for name, path in modules().items() if "cache_tiers.cpu_store.lmcache_adapter" in imports(path)}
+    assert seen == {"cache_tiers.cpu_store.lmcache_store"}
     plugged_in = {name for name, path in modules().items() if "cache_tiers.npu.lmcache_plugin" in imports(path)}
     assert plugged_in <= {"cache_tiers.npu.lmcache_plugin"}, "only LMCache imports its plug-in"
 

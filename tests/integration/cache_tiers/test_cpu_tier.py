@@ -5,8 +5,8 @@ from resource import RUSAGE_THREAD, getrusage
 
 import pytest
 
-from cache_tiers import lmcache_store
-from cache_tiers.lmcache_store import open_store
+from cache_tiers.cpu_store import lmcache_store
+from cache_tiers.cpu_store.lmcache_store import open_store
 from tests.store_rig import BLOCK, POOL, SEAL, Rig, Rigs, key, keys, payload
 
 pytest_plugins = ["tests.store_fixtures"]

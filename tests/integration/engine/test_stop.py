@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.resp import Timeouts

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.block_key import Owner
+from cache_tiers.owners.block_key import Owner
 from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
 from tests.integration.engine_rig import BLOCK, answer, converse, engine_config, fill_device

@@ -10,7 +10,7 @@ import aiohttp
 import redis
 
 from bench.server import EbbServer, ServerSettings, settle
-from cache_tiers.block_key import KEY_BYTES
+from cache_tiers.owners.block_key import KEY_BYTES
 from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.companion_folder import companion_folder, socket_path
 from tests.integration.sse_events import all_events

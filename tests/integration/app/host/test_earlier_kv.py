@@ -10,9 +10,9 @@ import pytest
 
 from app.host.earlier_kv import log_earlier_kv
 from app.host.engine_host import EngineHost
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
-from cache_tiers.sealed_value import FINGERPRINT_BYTES
 from tests.store_rig import Rig, Rigs, keys
 
 pytest_plugins = ["tests.store_fixtures"]

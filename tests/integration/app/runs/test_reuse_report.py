@@ -8,7 +8,7 @@ import aiohttp
 import pytest
 
 from bench.slow_link import FAST, SlowLink
-from cache_tiers.layout import LAYOUT_VERSION
+from cache_tiers.layout.layout import LAYOUT_VERSION
 from cache_tiers.redis.block_commands import KEY_PREFIX
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.offload.prefill_cost import PrefillCost

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.lower_tier import Block
+from cache_tiers.lower.tier import Block
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
 from cache_tiers.redis.block_commands import redis_key

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.link_speed import LinkMeter
-from cache_tiers.lower_tier import Block
+from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
+from cache_tiers.lower.tier import Block
 from cache_tiers.redis import companion_folder
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_commands import find_blocks, put_block
@@ -25,7 +26,6 @@ from cache_tiers.redis.companion_folder import CompanionFolder, SaveWatch
 from cache_tiers.redis.errors import CompanionError, RedisError, StateDirInUseError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_packaged_server, find_redis_server
-from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal
 from tests.waiting import until
 
 BINARIES = sorted({binary for binary in (find_redis_server(), find_packaged_server()) if binary is not None})

@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from cache_tiers.block_key import BlockKey
-from cache_tiers.lmcache_store import open_store
-from cache_tiers.lower_tier import Block
+from cache_tiers.cpu_store.lmcache_store import open_store
+from cache_tiers.lower.tier import Block
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
 from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.block_format import BlockFormat

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from cache_tiers.lower_tier import Block, TierMissReason
+from cache_tiers.lower.tier import Block, TierMissReason
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
 from cache_tiers.redis.block_commands import redis_key

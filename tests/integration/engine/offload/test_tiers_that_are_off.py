@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.block_key import KEY_BYTES, BlockKey
 from cache_tiers.config import TierConfig
+from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
 from cache_tiers.redis.companion_folder import companion_folder
 from cache_tiers.redis.server_binary import SNAPSHOT
 from engine.config import EngineConfig

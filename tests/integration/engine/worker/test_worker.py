@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from cache_tiers.layout import KVShape
+from cache_tiers.layout.layout import KVShape
 from engine.api.errors import EngineError
 from engine.executor.uniproc import UniProcExecutor
 from engine.request.scheduler_output import NewRequestData, SchedulerOutput

@@ -21,7 +21,7 @@ from app.services import Services
 from app.storage.connection import Connection
 from app.storage.owed_erasures import MOST_AT_ONCE, ROW_KEYS
 from app.storage.store import Store
-from cache_tiers.block_key import KEY_BYTES, BlockKey
+from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
 from engine.api.errors import NotFoundError, NotReadyError
 from engine.testing.replay_engine import ReplayEngine
 

@@ -16,8 +16,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.host.engine_host import EngineHost
 from app.observability.metrics import Metrics
 from cache_tiers.histogram import Histogram
-from cache_tiers.link_speed import LinkSpeed
-from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.lower.link_speed import LinkSpeed
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.executor.workers import WorkersState

@@ -16,8 +16,8 @@ from app.storage.answers import SealedAnswer
 from app.storage.connection import Connection
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
-from cache_tiers.block_key import Owner
-from cache_tiers.owners import Owners
+from cache_tiers.owners.block_key import Owner
+from cache_tiers.owners.owners import Owners
 
 QUIET, LOUD = Owner(b"quiet..."), Owner(b"loud....")
 MANY = 400

@@ -11,7 +11,7 @@ from app.prompts.cache_diagnostics import AGE_SECONDS, STRIDE, CacheDiagnostics,
 from app.prompts.prefix_rules import STABLE
 from app.prompts.tool_offer import ToolOffer
 from app.storage.store import Store
-from cache_tiers.owners import Owners
+from cache_tiers.owners.owners import Owners
 from engine.testing.replay_engine import ReplayEngine
 from models.chat_format import Message
 from models.thinking import ThinkingMode

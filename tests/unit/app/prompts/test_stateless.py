@@ -20,7 +20,7 @@ from app.prompts.tokenization import LONG_TEXT
 from app.storage.store import Store
 from app.tenants.gate import TenantGate, TenantGates
 from app.tenants.limits import NO_LIMITS
-from cache_tiers.owners import Owners
+from cache_tiers.owners.owners import Owners
 from engine.api.errors import InvalidRequestError
 from engine.testing.byte_chat_format import REFUSED, ByteChatFormat
 from engine.testing.byte_tokenizer import END, START, WORDS, text_of

@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
-from cache_tiers.block_key import BlockKey
 from cache_tiers.cpu.eviction import UNMARKED, EvictionName, EvictionPolicy, LikelyToReturn, make_eviction
+from cache_tiers.owners.block_key import BlockKey
 
 
 def chain(name: str, count: int, after: tuple[BlockKey, ...] = ()) -> tuple[BlockKey, ...]:

@@ -6,14 +6,14 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from cache_tiers.link_speed import LinkMeter, LinkSpeed
-from cache_tiers.lower_tier import Block
+from cache_tiers.lower.link_speed import LinkMeter, LinkSpeed
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal, Reject
+from cache_tiers.lower.tier import Block
 from cache_tiers.redis.block_commands import load_blocks, redis_key
 from cache_tiers.redis.block_format import BlockFormat, num_values
 from cache_tiers.redis.jobs import LoadJob
 from cache_tiers.redis.load_line import Load, LoadLine
 from cache_tiers.redis.resp import RespConnection, Timeouts
-from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal, Reject
 from tests.listener import Listener, Script
 
 NBYTES = 1 << 20

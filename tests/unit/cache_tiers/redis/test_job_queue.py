@@ -1,13 +1,13 @@
 import threading
 
-from cache_tiers.block_key import Owner
-from cache_tiers.link_speed import LinkMeter
-from cache_tiers.lower_tier import Block
-from cache_tiers.owners import Owners
+from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
+from cache_tiers.lower.tier import Block
+from cache_tiers.owners.block_key import Owner
+from cache_tiers.owners.owners import Owners
 from cache_tiers.redis.block_format import BlockFormat
 from cache_tiers.redis.job_queue import JobQueue
 from cache_tiers.redis.jobs import FindJob, PutJob
-from cache_tiers.sealed_value import FINGERPRINT_BYTES, BlockSeal
 
 NBYTES = 10
 ME, QUIET, FLOOD = (Owner(name) for name in (b"myself..", b"quiet...", b"flood..."))

@@ -1,7 +1,7 @@
 import tracemalloc
 
-from cache_tiers.block_key import BlockKey, block_key, extend_keys
-from cache_tiers.owners import Owners
+from cache_tiers.owners.block_key import BlockKey, block_key, extend_keys
+from cache_tiers.owners.owners import Owners
 from engine.api.outputs import KnownPrefix
 from engine.api.sampling_params import SamplingParams
 from engine.block_tables.prefix_log import PrefixLog

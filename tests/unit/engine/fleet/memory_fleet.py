@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from cache_tiers.block_key import BlockKey, KeyNamespace
+from cache_tiers.owners.block_key import BlockKey, KeyNamespace
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
 from engine.api.request_stream import RequestStream

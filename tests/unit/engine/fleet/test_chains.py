@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from engine.fleet import chains
 from engine.fleet.chains import ChainBook
 from engine.fleet.report import Tips, name_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.domain.failures import failure_of
-from cache_tiers.block_key import KEY_BYTES, BlockKey
+from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
 from engine.api.errors import EngineError, OverloadedError, TimeoutPassedError
 from engine.api.urgency import Urgency
 from engine.fleet import keeper as keeper_module

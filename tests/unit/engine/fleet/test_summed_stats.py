@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from cache_tiers.lower_tier import LowerTierStats
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.fleet.summed_stats import EndedStats, of_ended, summed

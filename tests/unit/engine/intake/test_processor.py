@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from cache_tiers.block_key import BlockKey, KeyNamespace, block_key, extend_keys
+from cache_tiers.owners.block_key import BlockKey, KeyNamespace, block_key, extend_keys
 from engine.api.errors import InvalidRequestError
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams

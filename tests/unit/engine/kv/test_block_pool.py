@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from cache_tiers.block_key import BlockKey, Owner, block_key
 from cache_tiers.leak_check import PIECE
+from cache_tiers.owners.block_key import BlockKey, Owner, block_key
 from engine.kv import block_pool
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool

@@ -1,7 +1,7 @@
 """The bytes that tenants hold, as a metric and the live page have them."""
 
-from cache_tiers.block_key import Owner
-from cache_tiers.owners import PUBLIC, Owners
+from cache_tiers.owners.block_key import Owner
+from cache_tiers.owners.owners import PUBLIC, Owners
 from engine.loop.tenant_memory import MAX_NAMED, OTHERS, tenant_bytes
 
 

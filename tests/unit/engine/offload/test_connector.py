@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cache_tiers.ready_loads import ReadyLoads
+from cache_tiers.moves.ready_loads import ReadyLoads
 from cache_tiers.transfer import Direction, TransferJob
 from engine.request.request import RequestStatus
 from engine.request.scheduler_output import SchedulerOutput

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from cache_tiers.block_key import BlockKey, extend_keys
+from cache_tiers.owners.block_key import BlockKey, extend_keys
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from tests.model.toys import ToyStore
 from tests.unit.scheduling_rig import BLOCK, ROOT, Rig

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.transfer import Direction
 from engine.offload.connector import MAX_STORES, OffloadConnector
 from engine.request.request import Request, RequestStatus

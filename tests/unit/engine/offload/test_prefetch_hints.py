@@ -1,7 +1,7 @@
 """Prefetching of expected prompts into host memory and the device, without delaying other requests."""
 
-from cache_tiers.block_key import BlockKey, extend_keys
-from cache_tiers.link_speed import LinkSpeed
+from cache_tiers.lower.link_speed import LinkSpeed
+from cache_tiers.owners.block_key import BlockKey, extend_keys
 from engine.offload.connector import OffloadConnector
 from engine.offload.idle_promotion import MAX_BLOCKS
 from engine.offload.prefetch_hints import LAPSE_SECONDS, MAX_PER_TENANT, PrefetchHints

@@ -2,8 +2,8 @@
 
 import random
 
-from cache_tiers.block_key import BlockKey, block_key
-from cache_tiers.owners import Owners
+from cache_tiers.owners.block_key import BlockKey, block_key
+from cache_tiers.owners.owners import Owners
 from engine.kv.block import common_prefix_len
 from engine.offload.stored_partials import StoredPartial, StoredPartials
 

@@ -1,7 +1,7 @@
 """A tenant that computes faster than its blocks go down waits for its own copies, and no other tenant does."""
 
-from cache_tiers.link_speed import LinkSpeed
-from cache_tiers.stores import STORE_RETRY_SECONDS
+from cache_tiers.lower.link_speed import LinkSpeed
+from cache_tiers.moves.stores import STORE_RETRY_SECONDS
 from engine.request.request import Request, RequestStatus
 from engine.scheduling.held_back import MAX_HELD_BACK_SECONDS
 from tests.model.toys import BelievedCost, ToyStore

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from engine.api.outputs import KVReceipt, PromptProgress
 from engine.api.sampling_params import SamplingParams
 from engine.request.request import Request, RequestStatus

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cache_tiers.block_key import BlockKey
+from cache_tiers.owners.block_key import BlockKey
 from engine.api.outputs import RequestOutput
 from engine.api.sampling_params import SamplingParams
 from engine.request.request import Request

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from cache_tiers.config import TierConfig
-from cache_tiers.layout import BlockLayout
+from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import kv_shapes
 from engine.config import EngineConfig
 from engine.cpu.instruction_set import usable_instruction_sets

@@ -1,0 +1,1 @@
+"""Layout of KV blocks in memory."""

@@ -1,0 +1,187 @@
+"""Stores of full KV blocks from the device into the tiers below.
+
+A store that the CPU tier refuses, or whose copy fails, is retried for as long as the block is on the device. A store
+that a lower tier missed while it was unavailable is retried for as long as the block is in host memory.
+"""
+
+from collections.abc import Callable, Iterator
+
+from cache_tiers.histogram import Histogram
+from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
+from cache_tiers.owners.fair_line import FairLine
+from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.recent_keys import RecentKeys
+from cache_tiers.store import KVTierStore
+from cache_tiers.tier import CPU, DEVICE, TierId
+from cache_tiers.transfer import Direction, TransferJob, TransferResult
+
+STORE_RETRY_SECONDS = 0.1
+REWRITE_SECONDS = 0.1
+MAX_UNTAKEN = 1 << 12
+
+
+class Stores:
+    """Owner of the blocks that wait to be stored and of their copies in flight.
+
+    job_ids: source of job numbers, which loads use too.
+    rest: seconds without a computed step before blocks go down on their own.
+    seconds: duration of each copy down.
+    num_copied: blocks whose bytes arrived in host memory.
+    """
+
+    def __init__(
+        self, store: KVTierStore, owners: Owners, job_ids: Iterator[int], *, clock: Callable[[], float], rest: float
+    ) -> None:
+        self.seconds = Histogram.of_seconds()
+        self.num_copied = 0
+        self._store = store
+        self._job_ids = job_ids
+        self._clock = clock
+        self._rest = rest
+        self._jobs: dict[int, BlockKey] = {}
+        self._unstored: FairLine[BlockKey, int] = FairLine(owners)
+        self._untaken: RecentKeys[bool] = RecentKeys(MAX_UNTAKEN, owners)
+        self._is_full = False
+        self._idle_refusals = 0
+        self._retry_at = 0.0
+        self._rewrite_at = 0.0
+        self._rested_at = 0.0
+
+    def succeed(self, former: "Stores") -> None:
+        """Take over the counts of a predecessor whose state is in doubt."""
+        self.seconds, self.num_copied = former.seconds, former.num_copied
+
+    def offer(self, key: BlockKey, block_id: int) -> bool:
+        """Copy a full block down, now or once there is room. Return whether the block still has to wait."""
+        if self.has_taken(key) and not self._store.contains(key):
+            self._unstored.add(owner_of(key), key, block_id)
+        return not self.has_taken(key)
+
+    def forget(self, key: BlockKey) -> None:
+        """Give up the store of `key`, whose device block is about to be overwritten."""
+        if self._unstored.remove(owner_of(key), key) is not None:
+            self._untaken.note([key], value=True)
+
+    def places_of(self, key: BlockKey) -> tuple[TierId, ...]:
+        """Return the tiers known to have held a block that is no longer on the device or in CPU memory."""
+        was_below = self._store.keeps_in_cpu and not self._untaken.get(key)
+        return (DEVICE.id, CPU.id) if was_below else (DEVICE.id,)
+
+    def has_taken(self, key: BlockKey) -> bool:
+        """Return True if local records show that a full block on the device was copied down or is being copied."""
+        return not self._unstored.has(owner_of(key), key)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether a block waits because the CPU tier had no room at the last attempt."""
+        return len(self._unstored) > 0 and self._is_full
+
+    @property
+    def num_unstored(self) -> int:
+        """Full blocks on the device that the CPU tier has not taken yet."""
+        return len(self._unstored)
+
+    @property
+    def may_store_soon(self) -> bool:
+        """Whether the blocks that wait on the device can be stored within moments, because a lower tier responds.
+
+        A CPU tier that refused a block accepts more once a write to a lower tier has ended: shortly after that tier
+        counts it as ended. So a single refusal without a pending write does not mean that nothing will change.
+        """
+        if self._store.link_speed() is None:
+            return False
+        may_retry = not self._unstored or self._clock() >= self._retry_at or self._idle_refusals < 2
+        return bool(self._jobs) or may_retry or self._is_writing
+
+    @property
+    def _is_writing(self) -> bool:
+        return self._store.stats().pending_writes > 0
+
+    def on_computed(self) -> None:
+        """Note that a step was computed, which restarts the rest period."""
+        self._rested_at = self._clock() + self._rest
+
+    def take(self, limit: int, *, at_rest: bool) -> list[tuple[BlockKey, TransferJob | None]]:
+        """Take at most `limit` copies for the next step. The caller pins each device block until its job's result.
+
+        A block that turns out to be in host memory needs no copy: its job is None.
+
+        at_rest: no step is being computed, apart from the one that may be scheduled now.
+        """
+        now = self._clock()
+        if not self._unstored or now < self._retry_at or (at_rest and now < self._rested_at):
+            return []
+        jobs: list[tuple[BlockKey, TransferJob | None]] = []
+        # A block is useless without those before it in its chain, so an owner that is refused waits.
+        refused: set[Owner] = set()
+        while len(jobs) < limit and (turn := self._unstored.next(refused)) is not None:
+            slots = self._store.reserve([turn.key])
+            if slots:
+                self._unstored.serve(turn)
+                self._untaken.take(turn.key)
+                job = TransferJob(next(self._job_ids), Direction.STORE, turn.value, slots[0].offset, turn.key)
+                self._jobs[job.job_id] = turn.key
+                jobs.append((turn.key, job))
+            elif self._store.contains(turn.key):
+                self._unstored.remove(turn.owner, turn.key)
+                jobs.append((turn.key, None))
+            else:
+                refused.add(turn.owner)
+        self._is_full = bool(refused)
+        if jobs or self._is_writing:
+            self._idle_refusals = 0
+        elif refused:
+            self._idle_refusals += 1
+        if refused:
+            self._retry_at = now + STORE_RETRY_SECONDS
+        return jobs
+
+    def write_missed(self) -> None:
+        """Write blocks again that a lower tier missed, at intervals and at rest."""
+        now = self._clock()
+        begin = now >= self._rewrite_at and now >= self._rested_at
+        if begin:
+            self._rewrite_at = now + REWRITE_SECONDS
+        self._store.write_missed(begin=begin)
+
+    def is_store(self, job_id: int) -> bool:
+        """Return whether the job `job_id` is a copy down."""
+        return job_id in self._jobs
+
+    def complete(self, result: TransferResult, *, is_erased: Callable[[BlockKey], bool]) -> BlockKey:
+        """Process the result of a copy down and return its key.
+
+        is_erased: whether a block must not become visible.
+        """
+        key = self._jobs.pop(result.job_id)
+        wanted = result.error is None and not is_erased(key)
+        self.seconds.observe(result.seconds)
+        self.num_copied += result.error is None
+        if result.error is not None:
+            self._retry_at = self._clock() + STORE_RETRY_SECONDS
+        (self._store.commit if wanted else self._store.discard)([key])
+        return key
+
+    @property
+    def num_outside(self) -> int:
+        """Number of full blocks on the device that are not in the CPU tier yet: they wait, or are being copied."""
+        return len(self._unstored) + len(self._jobs)
+
+    @property
+    def num_copying(self) -> int:
+        """Number of copies in flight."""
+        return len(self._jobs)
+
+    @property
+    def may_take(self) -> bool:
+        """Whether blocks wait and may be tried, now or after the rest period."""
+        return len(self._unstored) > 0 and self._clock() >= self._retry_at
+
+    def next_poll_seconds(self) -> float | None:
+        """Return the seconds until the next attempt to store or to write again; None if nothing waits."""
+        now = self._clock()
+        times = [max(self._retry_at - now, self._rested_at - now, 0.0)] if self._unstored else []
+        times += (
+            [max(self._rewrite_at - now, self._rested_at - now, 0.0)] if self._store.write_missed(begin=False) else []
+        )
+        return min(times, default=None)

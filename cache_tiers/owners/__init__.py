@@ -1,0 +1,1 @@
+"""Keys of blocks, whose they are, and how tenants share a tier."""

@@ -49,7 +49,7 @@ from engine.loop.async_llm import AsyncLLMEngine
 from engine.loop.stats import EngineStats
 from engine.testing.stats import no_stats
 from engine.wiring.build import build_engine
-from models.resolve import resolve_model
+from models.download.resolve import resolve_model
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
 from bench.report import RESULTS, write_results
 from bench.server import EBB_SERVE, EbbServer, ServerSettings
-from models.resolve import DEFAULT_MODEL, resolve_model
+from models.download.resolve import DEFAULT_MODEL, resolve_model
 
 QWEN3_4B: Final[Mapping[str, Any]] = MappingProxyType(
     {

@@ -23,7 +23,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.executor.uniproc import UniProcExecutor
 from engine.llm import LLM
-from models.resolve import find_model
+from models.download.resolve import find_model
 
 MIB: Final = 1 << 20
 PROMPT: Final = 1000

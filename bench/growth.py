@@ -21,7 +21,7 @@ from bench.ending import run_to_end
 from bench.random_llama import write_random_llama
 from bench.report import RESULTS, Target, write_results
 from bench.server import EbbServer, ServerSettings
-from models.resolve import find_model
+from models.download.resolve import find_model
 
 CLIENTS: Final = 12
 TURNS: Final = 20

@@ -28,12 +28,12 @@ from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
-from models.chat_format import ChatFormat, Message
+from models.chat.format import ChatFormat, Message
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
-from models.folder import ModelFolder
 from models.registry import load_model, read_config
-from models.text_tokenizer import load_tokenizer
+from models.tokenizers.text_tokenizer import load_tokenizer
+from models.weights.folder import ModelFolder
 
 TASKS: Final = (
     "Summarise this text in a few sentences.",

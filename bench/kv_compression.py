@@ -23,7 +23,7 @@ from bench.report import RESULTS, write_results
 from bench.stats import median
 from cache_tiers.lower.sealed_value import HEADER_BYTES
 from engine.cpu.instruction_set import usable_instruction_sets
-from models.resolve import resolve_model
+from models.download.resolve import resolve_model
 
 FREE_TARGET: Final = 0.99
 GAIN_TARGET: Final = 1.6

@@ -29,7 +29,7 @@ from engine.config import EngineConfig
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
 from engine.offload.prefill_cost import PrefillCost
-from models.resolve import resolve_model
+from models.download.resolve import resolve_model
 
 LATENCIES: Final = (0.005, 0.05, 0.5)
 RATES: Final = (1e6, 10e6, 100e6, 1000e6)

@@ -30,7 +30,7 @@ from bench.loop_lag import lag_counts
 from bench.machine import describe_machine
 from bench.report import RESULTS, Target, write_results
 from bench.server import EbbServer, ServerSettings
-from models.pull import pull_default
+from models.download.pull import pull_default
 
 MAX_LAG_MS: Final = 50.0
 MAX_RATIO: Final = 1.5

@@ -25,7 +25,7 @@ from bench.report import RESULTS, write_results
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.cpu.library import Kernels
-from models.text_tokenizer import load_tokenizer
+from models.tokenizers.text_tokenizer import load_tokenizer
 
 FACTOR: Final = 16.0
 SHARE: Final = 0.01

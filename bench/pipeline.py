@@ -26,7 +26,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
-from models.resolve import resolve_model
+from models.download.resolve import resolve_model
 
 STREAMS: Final = (1, 4, 8, 32)
 """Numbers of streams that are measured by default."""

@@ -29,10 +29,10 @@ from engine.worker.host_resources import usable_cores
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
 from models.decoder.model import DecoderForCausalLM
-from models.dense_context import DenseContext
-from models.folder import ModelFolder
+from models.interface.dense_context import DenseContext
 from models.registry import load_model, read_config
-from models.text_tokenizer import load_tokenizer
+from models.tokenizers.text_tokenizer import load_tokenizer
+from models.weights.folder import ModelFolder
 
 TEXTS: Final = Path(__file__).parent / "quality_text"
 TEXTS_AT_ONCE: Final = 3

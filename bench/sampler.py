@@ -25,7 +25,7 @@ from engine.request.scheduler_output import CachedRequestData, NewRequestData, S
 from engine.sampling.mask_words import words_of_ids
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
-from models.resolve import DEFAULT_MODEL, resolve_model
+from models.download.resolve import DEFAULT_MODEL, resolve_model
 
 BLOCK: Final = 64
 ROWS: Final = 32

@@ -29,7 +29,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
-from models.resolve import DEFAULT_MODEL, resolve_model
+from models.download.resolve import DEFAULT_MODEL, resolve_model
 
 SHAPE: Final = {
     "hidden_size": 1024,

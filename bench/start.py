@@ -25,7 +25,7 @@ from app.doctor.network_check import network_of
 from bench.server import EBB_SERVE, server_pid
 from bench.stats import median
 from cache_tiers.cpu.growing_memory import AHEAD
-from models.resolve import find_model
+from models.download.resolve import find_model
 
 MB: Final = 1_000_000
 WEIGHTS_FACTOR: Final = 1.15

@@ -30,9 +30,9 @@ from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stateless_prompt import Making, measure_making
 from bench.workload import passage
 from engine.kv.block import common_prefix_len
-from models.chat_format import ChatFormat, Message
-from models.resolve import DEFAULT_MODEL, resolve_model
-from models.tokenizer import Tokenizer
+from models.chat.format import ChatFormat, Message
+from models.download.resolve import DEFAULT_MODEL, resolve_model
+from models.tokenizers.tokenizer import Tokenizer
 
 BLOCK: Final = 64
 CHATS: Final = 200

@@ -16,8 +16,8 @@ from app.tenants.limits import NO_LIMITS
 from bench.stats import median
 from bench.workload import passage
 from cache_tiers.owners.owners import Owners
-from models.chat_format import ChatFormat, Message
-from models.tokenizer import Tokenizer
+from models.chat.format import ChatFormat, Message
+from models.tokenizers.tokenizer import Tokenizer
 
 WORDS: Final = 260
 """Words of each message. 100 messages have about 30,000 tokens."""

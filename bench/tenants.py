@@ -28,7 +28,7 @@ from engine.api.outputs import Usage
 from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.llm import LLM
-from models.resolve import resolve_model
+from models.download.resolve import resolve_model
 
 BLOCK: Final = 64
 PROMPT_TOKENS: Final = 4 * BLOCK + 17

@@ -24,7 +24,7 @@ from bench.report import RESULTS, write_results
 from bench.server import EbbServer, ServerSettings
 from bench.stats import median
 from bench.thinking_model import write_thinking_model
-from models.resolve import resolve_model
+from models.download.resolve import resolve_model
 
 TEXTS: Final = Path(__file__).parent / "quality_text"
 PROSE: Final = ("essay", "manual", "story", "conversation", "romance", "records")

@@ -22,12 +22,12 @@ from bench.native_step import BLOCK, Arm, Load
 from bench.stats import median
 from engine.worker.host_resources import usable_cores
 from models import registry
-from models.folder import ModelFolder
-from models.interface import CausalLM
+from models.interface.causal_lm import CausalLM
+from models.interface.parallel import RankGroup
+from models.interface.partition import Stage
 from models.layers.kinds import LayerKinds
-from models.parallel import RankGroup
-from models.partition import Stage
 from models.transformers.model import load_network
+from models.weights.folder import ModelFolder
 
 TARGET: Final = 1.10
 WAIT_POLICY: Final = "OMP_WAIT_POLICY"

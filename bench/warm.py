@@ -33,7 +33,7 @@ from engine.config import EngineConfig
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.offload.connector import OffloadConnector
 from engine.wiring.build import build_engine
-from models.resolve import resolve_model
+from models.download.resolve import resolve_model
 
 Arm = Literal["device", "CPU memory", "Redis", "Redis, warmed"]
 

@@ -18,8 +18,8 @@ from typing import Final
 from app.config.settings import load_settings
 from engine.config import EngineConfig
 from engine.worker.worker import Worker
-from models.block_types import BLOCK_TYPES
 from models.gguf_import.convert import convert_gguf
+from models.weights.block_types import BLOCK_TYPES
 from tests.tiny_gguf import MIXES, write_block_gguf
 
 TYPES: Final[Mapping[str, Mapping[str, str]]] = {type_: {"": type_} for type_ in BLOCK_TYPES} | {**MIXES}

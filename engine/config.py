@@ -53,7 +53,8 @@ class EngineConfig:
     cache_dir: folder of the compiled native kernels; None allows only the torch model.
     tenants_file: record of deleted tenants and their number of deletions; None keeps it in memory only.
     public_prompt: a system prompt whose full blocks all tenants share; empty to share none.
-    tool_format: name of the format of tool calls in `models.call_syntax.registry`; "auto" finds it in the template.
+    tool_format: name of the format of tool calls in `models.chat.call_syntax.registry`; "auto" finds it in the
+        template.
     pooling: way from a text's hidden states to its embedding; "auto" for the model's own, or else the mean.
     ranks_on_ray: start the processes of the model as actors, in the placement group of this process on a Ray cluster.
     machine_share: number of engines that divide this machine's memory equally. Explicit sizes are this engine's own.

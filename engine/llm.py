@@ -16,8 +16,8 @@ from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.device.choice import block_size_for, choose_device, step_tokens_for
 from engine.wiring.build import build_llm_engine
-from models.chat_format import Message
-from models.resolve import resolve_model
+from models.chat.format import Message
+from models.download.resolve import resolve_model
 from models.thinking import ThinkingMode
 
 MOST_PROMPTS: Final = 1 << 20

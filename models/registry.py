@@ -12,30 +12,20 @@ from typing import Any, Final
 
 import torch
 
-from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.stages import stage_layers
 from models.decoder.tensor_parallel import rank_config
 from models.errors import ModelError, UnsupportedModelError
-from models.folder import ModelFolder
-from models.gemma2 import architecture as gemma2
-from models.gemma3 import architecture as gemma3
-from models.granite import architecture as granite
-from models.interface import CausalLM
+from models.families import gemma2, gemma3, granite, llama, ministral, ministral3, mistral, phi3, qwen2, qwen3, smollm3
+from models.interface.attention_call import AttentionCall
+from models.interface.causal_lm import CausalLM
+from models.interface.parallel import ALONE, RankGroup
+from models.interface.partition import Stage
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
-from models.llama import architecture as llama
-from models.ministral import architecture as ministral
-from models.ministral3 import architecture as ministral3
-from models.mistral import architecture as mistral
 from models.pangu import architecture as pangu
-from models.parallel import ALONE, RankGroup
-from models.partition import Stage
-from models.phi3 import architecture as phi3
-from models.qwen2 import architecture as qwen2
-from models.qwen3 import architecture as qwen3
-from models.smollm3 import architecture as smollm3
-from models.weights import load_weights
+from models.weights.folder import ModelFolder
+from models.weights.weights import load_weights
 
 ARCHITECTURES: Final[Mapping[str, Callable[[Mapping[str, Any]], DecoderConfig]]] = {
     "Gemma2ForCausalLM": gemma2.read_config,

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from engine.cpu.build import KernelBuildError, build_kernels
 from engine.cpu.instruction_set import usable_instruction_sets
-from models.pull import pull_default
-from models.staging import exclusive
+from models.download.pull import pull_default
+from models.download.staging import exclusive
 
 
 def main() -> int:

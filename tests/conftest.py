@@ -21,7 +21,7 @@ def default_cache_dir() -> Path:
 def model_path() -> Path:
     """Return the folder of the default model. Pull the model on first use."""
     # Imported late, because the unit tests load this file and must run without torch.
-    from models.pull import pull_default
+    from models.download.pull import pull_default
 
     return pull_default(default_cache_dir(), print)
 

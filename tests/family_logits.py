@@ -6,7 +6,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from models.decoder.model import DecoderForCausalLM
-from models.dense_context import DenseContext
+from models.interface.dense_context import DenseContext
 from models.registry import load_model
 
 

@@ -20,7 +20,7 @@ FORKED.set_forkserver_preload(
         "app.cli.bench",
         "app.cli.chat",
         "models.gguf_import.convert",
-        "models.proof",
+        "models.download.conversion_check",
     ]
 )
 

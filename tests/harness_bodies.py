@@ -7,7 +7,7 @@ from typing import Any
 from app.apis.anthropic.messages_schema import MessagesRequest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.schemas.parsing import parse_object
-from models.chat_format import Message
+from models.chat.format import Message
 
 MODEL = "smollm2"
 CACHED = {"cache_control": {"type": "ephemeral"}}

@@ -37,7 +37,7 @@ def kernels() -> "Callable[[str], Kernels]":
     from engine.cpu.build import build_kernels
     from engine.cpu.instruction_set import choose_instruction_set
     from engine.cpu.library import Kernels
-    from models.staging import exclusive
+    from models.download.staging import exclusive
     from tests.conftest import default_cache_dir
 
     def build(name: str) -> Kernels:

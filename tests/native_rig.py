@@ -18,8 +18,8 @@ from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
 from models.decoder.model import DecoderForCausalLM
-from models.folder import ModelFolder
 from models.registry import load_model, read_config
+from models.weights.folder import ModelFolder
 
 Threads = Literal[1, 2]
 KernelsFor = Callable[[str], Kernels]

@@ -8,7 +8,7 @@ from cache_tiers.layout.kv_pool import KVPool
 from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import select_backend
-from models.interface import CausalLM
+from models.interface.causal_lm import CausalLM
 
 BLOCK = 16
 

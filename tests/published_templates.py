@@ -11,8 +11,8 @@ from typing import Any, Final
 from tokenizers import AddedToken
 from transformers import PreTrainedTokenizerFast
 
-from models.chat_format import ChatFormat
-from models.tokenizer import Tokenizer
+from models.chat.format import ChatFormat
+from models.tokenizers.tokenizer import Tokenizer
 from tests.tiny_tokenizer import CHAT_TEMPLATE, byte_tokenizer
 
 FOLDERS: Final = {

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic_core import from_json
 
 from app.prompts.tool_offer import ToolOffer
-from models.chat_format import Message
-from models.tool_calls import ToolCall, read_object
-from models.tool_format import ToolFormat
+from models.chat.format import Message
+from models.chat.tool_calls import ToolCall, read_object
+from models.chat.tool_format import ToolFormat
 
 
 def arguments_object(call: ToolCall) -> dict[str, Any]:

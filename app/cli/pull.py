@@ -11,14 +11,14 @@ from app.config.sizes import format_size
 from app.host.suitable_model import suitable
 from engine.api.errors import EbbError
 from engine.device.choice import choose_device
-from models.catalogue import CATALOGUE
+from models.download.catalogue import CATALOGUE
+from models.download.resolve import DEFAULT_MODEL, at_hub, fetched, resolve_model
 from models.errors import ModelError
-from models.resolve import DEFAULT_MODEL, at_hub, fetched, resolve_model
 
 if TYPE_CHECKING:
     from engine.worker.native.weight_memory import WeightMemory
-    from models.hub.repository import HubName
-    from models.hub_model import HubPlan
+    from models.download.hub.repository import HubName
+    from models.download.hub_model import HubPlan
 
 Say = Callable[[str], None]
 
@@ -66,8 +66,8 @@ def catalogue_text() -> str:
 
 
 def _pull_from_hub(settings: Settings, name: "HubName", may_download: Callable[[], bool]) -> int:
-    from models.hub.client import Hub
-    from models.hub_model import plan_download
+    from models.download.hub.client import Hub
+    from models.download.hub_model import plan_download
 
     hub = Hub()
     plan = plan_download(name, settings.cache_dir, hub, _say, device=choose_device(settings.device))

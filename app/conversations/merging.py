@@ -8,7 +8,7 @@ from app.prompts.merging import merge_request
 from app.prompts.turn_prompt import PromptMaker
 from app.storage.store import Store
 from engine.api.errors import ConflictError, InvalidRequestError
-from models.chat_format import Message as ChatMessage
+from models.chat.format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
 

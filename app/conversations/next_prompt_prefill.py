@@ -23,7 +23,7 @@ from app.host.idle import IdleTasks, is_busy, prefill
 from app.prompts.prefix_rules import AS_SENT, PrefixRules
 from app.runs.run import Run
 from app.storage.store import Store
-from models.chat_format import Message as ChatMessage
+from models.chat.format import Message as ChatMessage
 
 POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 60.0

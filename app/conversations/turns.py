@@ -37,7 +37,7 @@ from app.tenants.gate import TenantGate
 from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
-from models.chat_format import Message as ChatMessage
+from models.chat.format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
 CALM = {"temperature": 0.2, "top_p": 0.9}

@@ -47,8 +47,8 @@ from engine.device.choice import block_size_for, choose_device
 from engine.kv.budget import redis_budget
 from engine.worker.host_resources import available_memory
 from engine.worker.torch.devices import open_device
+from models.download.resolve import check_name, find_model, local_gguf
 from models.errors import ModelError
-from models.resolve import check_name, find_model, local_gguf
 
 STATIC = Path(__file__).parents[1] / "static"
 

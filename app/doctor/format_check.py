@@ -2,11 +2,11 @@
 
 from app.config.settings import Settings
 from app.doctor.finding import Finding
-from models.call_syntax.registry import AUTO
-from models.chat_format import ChatFormat, Message
+from models.chat.call_syntax.registry import AUTO
+from models.chat.format import ChatFormat, Message
+from models.download.resolve import find_model
 from models.errors import ModelError
-from models.resolve import find_model
-from models.text_tokenizer import load_tokenizer
+from models.tokenizers.text_tokenizer import load_tokenizer
 
 
 def check_formats(settings: Settings) -> Finding:

@@ -13,9 +13,9 @@ from engine.attention.backend import kv_shapes
 from engine.device.choice import choose_device
 from engine.kv.budget import kv_budget, redis_budget
 from engine.worker.native.weight_memory import WeightMemory, weight_memory
-from models.folder import ModelFolder
 from models.registry import NetworkSummary
-from models.stored_weights import read_stored_weights
+from models.weights.folder import ModelFolder
+from models.weights.stored import read_stored_weights
 
 STAGING_BYTES = 64 << 20
 """Size of the CPU tier when it is off but Redis is on: blocks pass through it."""

@@ -11,11 +11,11 @@ from app.doctor.finding import Finding
 from engine.api.errors import EngineError
 from engine.device.choice import choose_device
 from engine.worker.native.selection import matrices_refusal, native_refusal
-from models.block_types import stored_types
+from models.download.resolve import find_model, local_gguf
 from models.errors import ModelError
-from models.folder import ModelFolder
 from models.registry import NetworkSummary, check_split, split_layers, summarize
-from models.resolve import find_model, local_gguf
+from models.weights.block_types import stored_types
+from models.weights.folder import ModelFolder
 
 
 def check_network(settings: Settings) -> Finding:
@@ -61,7 +61,7 @@ def _check_unconverted(settings: Settings) -> Finding:
     if file is None:
         return Finding("ok", "network", "depends on the model, which is not ready yet")
     # Only such files need the library.
-    from models.hub_gguf import read_head
+    from models.download.gguf_head import read_head
 
     try:
         head = read_head(file)

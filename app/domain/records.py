@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from app.domain.token_history import MessageTokens
 from app.domain.tool_use import ToolUse, read_calls
-from models.tool_calls import Parsed
+from models.chat.tool_calls import Parsed
 
 Role = Literal["system", "user", "assistant"]
 MessageStatus = Literal["in_progress", "complete", "incomplete", "cancelled", "failed"]

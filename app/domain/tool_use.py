@@ -6,18 +6,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.domain.namespaces import name_within
-from models.call_syntax.pangu import PANGU
-from models.call_syntax.registry import FALLBACK, syntax_named
-from models.tool_call_parser import ToolCallParser
-from models.tool_calls import Parsed, ToolCall, parsed_of
-from models.tool_format import make_parser
+from models.chat.call_syntax.pangu import PANGU
+from models.chat.call_syntax.registry import FALLBACK, syntax_named
+from models.chat.tool_call_parser import ToolCallParser
+from models.chat.tool_calls import Parsed, ToolCall, parsed_of
+from models.chat.tool_format import make_parser
 
 
 @dataclass(frozen=True, slots=True)
 class MayCall:
     """An answer whose text may contain tool calls, as the model wrote them.
 
-    format: name of the syntax of the calls (`models.call_syntax.registry`).
+    format: name of the syntax of the calls (`models.chat.call_syntax.registry`).
     parallel: as in `app.prompts.tool_offer.ToolOffer`.
     custom: names of the custom tools, sorted.
     json_fields: as in `CallSyntax.reader`, sorted.
@@ -46,7 +46,7 @@ class IsCall:
     """A call that a client sent. The message has no text.
 
     arguments: a JSON object, or any other text.
-    is_custom: the tool is a custom one, whose input `models.custom_input` finds in the arguments.
+    is_custom: the tool is a custom one, whose input `models.chat.custom_input` finds in the arguments.
     namespace: of the tool; None if it is in none.
     """
 

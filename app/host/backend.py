@@ -12,9 +12,9 @@ from engine.api.sampling_params import SamplingParams
 from engine.api.stored_tokens import Trail
 from engine.config import EngineConfig
 from engine.loop.stats import EngineStats
-from models.chat_format import Message
+from models.chat.format import Message
+from models.chat.tool_format import ToolFormat
 from models.thinking import Thinking, ThinkingMode
-from models.tool_format import ToolFormat
 
 
 class TextTokenizer(Protocol):

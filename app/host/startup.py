@@ -44,8 +44,8 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE, directory: "Repl
         # slows everything down as soon as another program wants the cores.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         # Imported here, since the port must answer before these modules are loaded.
-        from models.fingerprint import model_fingerprint
-        from models.resolve import resolve_model
+        from models.download.resolve import resolve_model
+        from models.weights.fingerprint import model_fingerprint
 
         path = resolve_model(settings.model, settings.cache_dir, report, device=choose_device(settings.device))
         config = serving_config(settings, path, report)

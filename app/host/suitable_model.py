@@ -6,8 +6,8 @@ from app.config.settings import Settings
 from app.config.sizes import format_size
 from engine.device.choice import choose_device
 from engine.worker.host_resources import available_memory, usable_cores
-from models.catalogue import CatalogueModel, suitable_model
-from models.resolve import DEFAULT_MODEL
+from models.download.catalogue import CatalogueModel, suitable_model
+from models.download.resolve import DEFAULT_MODEL
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 from cache_tiers.owners.block_key import owner_with
-from models.chat_format import Message
-from models.tool_calls import canonical_json, read_object
+from models.chat.format import Message
+from models.chat.tool_calls import canonical_json, read_object
 
 DIGEST_BYTES = 16
 KEY_BYTES = 32

@@ -25,7 +25,7 @@ from app.prompts.prefix_rules import PrefixRules
 from app.prompts.tokenization import LONG_TEXT, apart_if, size_of
 from app.prompts.tool_offer import ToolOffer
 from cache_tiers.owners.block_key import owner_with
-from models.chat_format import Message
+from models.chat.format import Message
 from models.thinking import ThinkingMode
 
 Cause = Literal["not_found", "model", "tools", "system", "messages", "thinking", "other"]

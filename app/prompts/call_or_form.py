@@ -11,8 +11,8 @@ from engine.api.errors import InvalidRequestError
 from engine.api.structured_output import StructuredOutput
 from engine.grammar.embedded import CHECKED_RULE, OPTIONS
 from engine.grammar.limits import check_form
-from models.call_syntax.fields import may_be_text, properties_of
-from models.tool_format import ToolFormat
+from models.chat.call_syntax.fields import may_be_text, properties_of
+from models.chat.tool_format import ToolFormat
 
 _COMPACT: Final = {"whitespace_flexible": False, "item_separator": ",", "key_separator": ":"}
 """White space of JSON answers, as in `engine.grammar.automaton`."""

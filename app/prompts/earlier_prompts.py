@@ -7,7 +7,7 @@ from app.domain.records import Message
 from app.domain.token_history import joined_ids, unpack_ids, whole_key
 from app.host.backend import TextTokenizer
 from engine.kv.block import common_prefix_len
-from models.spelled_marks import without_breaks
+from models.chat.quoted_marks import without_breaks
 
 MAX_COMPARED = 32
 """Maximum number of earlier answers to compare with; the newest are taken."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from app.host.backend import TextTokenizer
 from engine.text.detokenizer import Detokenizer
-from models.spelled_marks import without_breaks
+from models.chat.quoted_marks import without_breaks
 
 ANCHORS = ("", "\n")
 """Contexts in which a piece of text is tokenized. Vocabularies like sentencepiece's put a space before a text, but none
@@ -23,7 +23,7 @@ def exact_ids(
     There is a rest if the answer was cut inside a token, for example before a stop string. Bytes of an incomplete
     character, which were never shown, are left out.
 
-    text: breaks of `models.spelled_marks` in it do not count.
+    text: breaks of `models.chat.quoted_marks` in it do not count.
     marks: control tokens that appear in the text under their names, as bytes by id.
 
     Returns None if no ids spell exactly `text`, or if the rest contains the name of a mark.

@@ -8,7 +8,7 @@ from engine.api.errors import InvalidRequestError
 from engine.api.structured_output import StructuredOutput
 from engine.grammar.enforceable import enforceable
 from engine.grammar.limits import check_form
-from models.tool_format import ToolFormat
+from models.chat.tool_format import ToolFormat
 
 
 def free_calls(functions: Sequence[Mapping[str, Any]], how: ToolFormat, *, parallel: bool) -> StructuredOutput:

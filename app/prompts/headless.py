@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from app.prompts.answer_seal import DIGEST_BYTES, KEY_BYTES, TAG_BYTES, Dialogue, Seal, seals_of_answers
 from cache_tiers.owners.block_key import OWNER_BYTES
-from models.chat_format import Message
+from models.chat.format import Message
 
 HeadPart = Literal["tools", "system"]
 

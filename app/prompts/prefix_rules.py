@@ -24,7 +24,7 @@ from app.prompts.volatile_lines import (
     names_of,
     treat,
 )
-from models.chat_format import Message
+from models.chat.format import Message
 
 
 @dataclass(frozen=True, slots=True)

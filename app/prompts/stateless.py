@@ -26,7 +26,7 @@ from app.prompts.prefix_rules import STABLE, PrefixRules, StableMessages
 from app.prompts.tokenization import LONG_TEXT, apart_if, go_on, size_of, to_ids
 from app.prompts.volatile_lines import TreatedLines
 from app.tenants.gate import TenantGate
-from models.chat_format import Message
+from models.chat.format import Message
 from models.errors import ModelError
 from models.thinking import ThinkingMode
 

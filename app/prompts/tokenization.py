@@ -9,7 +9,7 @@ from app.host.backend import Backend, GenerationStream
 from app.tenants.gate import TenantGate
 from engine.api.errors import InvalidRequestError, PromptTooLongError
 from engine.api.generate_request import GenerateRequest
-from models.chat_format import Message
+from models.chat.format import Message
 from models.errors import ModelError, TextTooLongError
 from models.thinking import ThinkingMode
 

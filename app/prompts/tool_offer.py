@@ -11,8 +11,8 @@ from engine.api.errors import InvalidRequestError
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
 from engine.grammar.enforceable import enforceable
-from models.chat_format import Message
-from models.tool_format import ToolFormat
+from models.chat.format import Message
+from models.chat.tool_format import ToolFormat
 
 WordOfChoice = Literal["none", "auto", "required"]
 
@@ -35,7 +35,7 @@ class ToolOffer:
     functions: each with its `name`, and with `description` and `parameters` (a JSON Schema) if given.
     choice: whether the model may, must, or must not call a function, or the one that it must call.
     parallel: whether an answer may call more than one function. If False, only the first call counts.
-    custom: names of the functions that stand for custom tools, whose input is one text (`models.custom_input`).
+    custom: names of the functions that stand for custom tools, whose input is one text (`models.chat.custom_input`).
     lark: custom tools whose input has a Lark grammar, with the grammar's name in the client's API.
     loaded: more functions, which the history describes (`described_inline`) and the prompt's beginning does not.
     namespaces: the namespace and the name within it of each function that is in one, by the function's name.

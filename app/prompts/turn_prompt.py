@@ -14,7 +14,7 @@ from app.prompts.tokenization import LONG_TEXT, MANY_MESSAGES, apart_if, chat_id
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.tenants.gate import TenantGate
 from engine.api.errors import InvalidRequestError, PromptTooLongError
-from models.chat_format import Message as ChatMessage
+from models.chat.format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
 

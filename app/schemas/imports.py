@@ -23,7 +23,7 @@ from app.schemas.json_bounds import Bounds
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import ChatParams
-from models.call_syntax.registry import named_format
+from models.chat.call_syntax.registry import named_format
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 Time = Annotated[float, Field(ge=0, le=1e11)]

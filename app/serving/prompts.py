@@ -10,7 +10,7 @@ from app.http.client_presence import stop_of
 from app.prompts.stateless import WholePrompt, WholePrompts
 from app.prompts.tokenization import to_ids
 from app.tenants.gate import gate_of
-from models.chat_format import Message
+from models.chat.format import Message
 from models.thinking import ThinkingMode
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from bench.agents.report import ARMS, KILLED, targets, to_markdown, write
 from bench.ending import run_to_end
 from bench.peers.workshop import PreparationError
 from bench.server import ServerFailedError
-from models.pull import pull_default
+from models.download.pull import pull_default
 
 INSTALL: Final[Mapping[str, Callable[[Path], Path]]] = {"claude-code": install_claude_code, "aider": install_aider}
 

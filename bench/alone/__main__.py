@@ -31,7 +31,7 @@ from bench.peers.record import Record
 from bench.peers.sole import BusyError, sole_run
 from bench.peers.summary import EBB_BF16
 from bench.server import ServerFailedError
-from models.resolve import DEFAULT_MODEL, resolve_model
+from models.download.resolve import DEFAULT_MODEL, resolve_model
 
 BASELINE = Path(__file__).parents[1] / "results" / "baseline.json"
 PLAN = PeersPlan(rounds=5, ttft=((512, 3), (2_048, 1)), turns_every=5)

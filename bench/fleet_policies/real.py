@@ -24,7 +24,7 @@ from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from engine.fleet.report import Report
 from engine.fleet.router import RoutedPrompt, Router, Seat, Ticket
-from models.resolve import resolve_model
+from models.download.resolve import resolve_model
 
 REPLICAS: Final = 4
 BLOCK: Final = 64

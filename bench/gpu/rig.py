@@ -16,10 +16,10 @@ from engine.request.scheduler_output import CachedRequestData, ModelRunnerOutput
 from engine.worker.worker import Worker
 from models.decoder.config import DecoderConfig
 from models.decoder.model import DecoderForCausalLM
+from models.interface.parallel import RankGroup
+from models.interface.partition import Stage
 from models.layers.kinds import LayerKinds
 from models.pangu.presets import OPENPANGU_EMBEDDED_7B
-from models.parallel import RankGroup
-from models.partition import Stage
 from models.registry import read_config
 
 GREEDY: Final = SamplingParams(temperature=0.0)

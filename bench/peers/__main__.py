@@ -34,7 +34,7 @@ from bench.report import RESULTS, write_results
 from bench.server import ServerFailedError
 from engine.cpu.instruction_set import choose_instruction_set
 from engine.worker.host_resources import usable_cores
-from models.resolve import DEFAULT_MODEL, resolve_model
+from models.download.resolve import DEFAULT_MODEL, resolve_model
 
 SERVING = "serving"
 PARTS = {"turns": (Setup.TURNS_SCARCE, Setup.TURNS_IN_MEMORY), "long": (Setup.LONG,), SERVING: (Setup.SERVING,)}

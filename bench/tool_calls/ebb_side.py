@@ -8,11 +8,11 @@ from bench.tool_calls.cases import TOOLS
 from bench.tool_calls.formats import Format
 from bench.tool_calls.outcome import Outcome, ReadCall
 from engine.text.answer_text import AnswerFormat
-from models.call_syntax.registry import syntax_named
-from models.harmony_thinking import CHANNEL, find_harmony_thinking
-from models.tokenizer import Tokenizer
-from models.tool_calls import AnswerEvent, ArgumentsPiece, CallStart, TextPiece
-from models.tool_format import ToolFormat
+from models.chat.call_syntax.registry import syntax_named
+from models.chat.harmony_thinking import CHANNEL, find_harmony_thinking
+from models.chat.tool_calls import AnswerEvent, ArgumentsPiece, CallStart, TextPiece
+from models.chat.tool_format import ToolFormat
+from models.tokenizers.tokenizer import Tokenizer
 
 _PROMPT = "<|start|>assistant"
 

@@ -42,10 +42,10 @@ class SamplingParams:
     reasoning_budget_message: text that is forced before that end.
     form: the form of the answer; None for any text.
     call_form: the form of calls among the text of an answer without `form`; None leaves calls to the model.
-    call_openings: texts with which such calls begin, as `models.tool_format.ToolFormat.openings`.
+    call_openings: texts with which such calls begin, as `models.chat.tool_format.ToolFormat.openings`.
     skip_special_tokens: leave control tokens out of the text.
     is_read_for_calls: the text is parsed for tool calls, so marks that ordinary tokens spell are broken
-        (`models.spelled_marks`).
+        (`models.chat.quoted_marks`).
     logprobs: number of likeliest tokens to report with each token's log probability; None for no report.
     prompt_logprobs: the same for the prompt, whose KV is then recomputed and not kept for other requests.
     pooling: the request ends after its prompt, with an embedding pooled in this way instead of an answer. "auto" means

@@ -10,8 +10,8 @@ import torch
 
 from cache_tiers.layout.kv_pool import KVPool
 from cache_tiers.layout.layout import KVShape, PoolOrder
-from models.attention_call import AttentionCall
-from models.interface import ForwardContext
+from models.interface.attention_call import AttentionCall
+from models.interface.causal_lm import ForwardContext
 
 
 @dataclass(frozen=True, slots=True)

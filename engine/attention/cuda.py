@@ -25,8 +25,8 @@ from engine.attention.backend import (
 )
 from engine.attention.tiles import Tiles, TileShape, cut_rows, decode_shape, num_splits, padded, parts_of, prompt_shape
 from engine.device.pinned_copy import upload
-from models.attention_call import AttentionCall
-from models.interface import ForwardContext
+from models.interface.attention_call import AttentionCall
+from models.interface.causal_lm import ForwardContext
 
 COMPILED: Final = ((2,), (4096,), (1,), (1,) * 256)
 """Numbers of rows, by sequence, to compile kernels for before the first request: with and without split keys."""
@@ -203,7 +203,7 @@ class _CudaContext:
         v: torch.Tensor,
         sinks: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """See `models.interface.ForwardContext`."""
+        """See `models.interface.causal_lm.ForwardContext`."""
         from engine.attention import triton_kernels
 
         call, pages = self.calls[index], self.pool.pages[index]

@@ -26,8 +26,8 @@ from engine.attention.gathered_plan import (
     shared_plan_key,
 )
 from engine.attention.scratch import Scratch
-from models.attention_call import AttentionCall
-from models.interface import ForwardContext
+from models.interface.attention_call import AttentionCall
+from models.interface.causal_lm import ForwardContext
 
 
 class GatheredAttention:
@@ -101,7 +101,7 @@ class _GatheredContext:
     def attention(
         self, index: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """See `models.interface.ForwardContext`."""
+        """See `models.interface.causal_lm.ForwardContext`."""
         call = self.calls[index]
         for pages, new in zip(self.pages[index], (k, v), strict=True):
             pages.transpose(1, 2).index_put_((self.blocks, self.slots), new)

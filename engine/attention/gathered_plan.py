@@ -10,7 +10,7 @@ import torch
 from cache_tiers.layout.kv_pool import KVPool
 from engine.attention.backend import AttentionMetadata
 from engine.attention.decode_groups import DecodeGroup, group_decodes
-from models.attention_call import AttentionCall
+from models.interface.attention_call import AttentionCall
 
 QUERY_TILE: Final = 128
 """Queries of a prompt that are processed together. Tiles end at multiples of this position."""

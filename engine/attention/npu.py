@@ -19,8 +19,8 @@ from cache_tiers.layout.layout import PoolOrder
 from engine.attention import npu_limits as limits
 from engine.attention.backend import AttentionMetadata, AttentionSpec, AttentionSupport, Feature
 from engine.device.pinned_copy import upload
-from models.attention_call import AttentionCall
-from models.interface import ForwardContext
+from models.interface.attention_call import AttentionCall
+from models.interface.causal_lm import ForwardContext
 
 CAUSAL: Final = 3
 """Sparse mode in which the last query attends to all keys, and each earlier query to one fewer."""
@@ -109,7 +109,7 @@ class _NpuContext:
         v: torch.Tensor,
         sinks: torch.Tensor | None = None,  # noqa: ARG002
     ) -> torch.Tensor:
-        """See `models.interface.ForwardContext`. No call has sinks: `support` refuses them."""
+        """See `models.interface.causal_lm.ForwardContext`. No call has sinks: `support` refuses them."""
         key_cache, value_cache = self.pool.pages[index]
         k, v = k.contiguous(), v.contiguous()
         if self.check:

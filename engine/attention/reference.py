@@ -7,8 +7,8 @@ import torch
 from cache_tiers.layout.kv_pool import KVPool
 from cache_tiers.layout.layout import PoolOrder
 from engine.attention.backend import ALL_CALLS, AttentionMetadata, AttentionSpec, AttentionSupport, Feature
-from models.attention_call import AttentionCall
-from models.interface import ForwardContext
+from models.interface.attention_call import AttentionCall
+from models.interface.causal_lm import ForwardContext
 
 
 class ReferenceAttention:
@@ -36,7 +36,7 @@ class _ReferenceContext:
     def attention(
         self, index: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """See `models.interface.ForwardContext`."""
+        """See `models.interface.causal_lm.ForwardContext`."""
         call, (key_pages, value_pages) = self._spec.calls[index], self._pool.pages[index]
         block_size = self._spec.block_size
         slots = self._metadata.slot_mapping

@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 
 from engine.attention.tiles import MAX_SPLITS, Tiles, TileShape, padded
-from models.attention_call import AttentionCall
+from models.interface.attention_call import AttentionCall
 
 LOG2_E: tl.constexpr = tl.constexpr(1.4426950408889634)
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from engine.cpu.library import BFLOAT16_FORMATS, HEAD_FORMATS, WEIGHT_FORMATS, Kernels, Matrix, Part, Product
 from engine.cpu.weights import ALIGNMENT, PANEL
-from models.interface import MatrixRole
+from models.interface.causal_lm import MatrixRole
 
 _BFLOAT16: Final = "bfloat16"
 
@@ -26,7 +26,9 @@ experts."""
 
 
 class Multiplier:
-    """Threads of the kernels that multiply rows by packed matrices. Satisfies `models.interface.MatrixPacker`.
+    """Threads of the kernels that multiply rows by packed matrices.
+
+    Satisfies `models.interface.causal_lm.MatrixPacker`.
 
     An output is a function of its row alone, whatever the other rows and the number of threads.
     """
@@ -41,7 +43,7 @@ class Multiplier:
         weakref.finalize(self, kernels.destroy_multiplier, self._handle)
 
     def pack(self, weight: torch.Tensor, bias: torch.Tensor | None, role: MatrixRole) -> "PackedMatrix":
-        """See `models.interface.MatrixPacker`. Both tensors must be bfloat16."""
+        """See `models.interface.causal_lm.MatrixPacker`. Both tensors must be bfloat16."""
         rows, depth = weight.shape
         weights = self._formats[role]
         padded = functional.pad(weight, (0, -depth % PANEL)).contiguous()
@@ -58,7 +60,7 @@ class Multiplier:
 
 
 class PackedMatrix:
-    """A matrix [rows, depth] in panels, and its bias. Satisfies `models.interface.Matrix`."""
+    """A matrix [rows, depth] in panels, and its bias. Satisfies `models.interface.causal_lm.Matrix`."""
 
     def __init__(
         self,

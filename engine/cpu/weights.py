@@ -23,12 +23,12 @@ from engine.cpu.library import (
     Model,
     Part,
 )
-from models.attention_call import AttentionCall
 from models.decoder.config import DecoderConfig, LayerPlan
 from models.decoder.model import DecoderForCausalLM
 from models.decoder.rope import Rope
+from models.interface.attention_call import AttentionCall
 from models.layers.rope import RotaryTable
-from models.packed_tensor import PackedTensor
+from models.weights.packed_tensor import PackedTensor
 
 PANEL = 32
 """Columns per panel: kPanel in kernels/panels.h."""
@@ -62,7 +62,7 @@ class PackedModel:
 
     stage: the layers of the model, if other processes have others.
 
-    Satisfies `models.interface.ModelShape`.
+    Satisfies `models.interface.causal_lm.ModelShape`.
     """
 
     def __init__(

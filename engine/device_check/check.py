@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from engine.config import EngineConfig
-from models.fingerprint import model_fingerprint
-from models.folder import ModelFolder
-from models.stored_weights import holds_quantized
+from models.weights.fingerprint import model_fingerprint
+from models.weights.folder import ModelFolder
+from models.weights.stored import holds_quantized
 
 TOLERANCE: Final = 0.25
 """Largest accepted distance of the logits (`logits_distance`)."""

@@ -10,12 +10,12 @@ from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import select_backend
 from engine.worker.torch.device import Device
-from models.dense_context import DenseContext
-from models.folder import ModelFolder
-from models.interface import CausalLM
+from models.interface.causal_lm import CausalLM
+from models.interface.dense_context import DenseContext
 from models.layers.kinds import TORCH_LAYERS
 from models.registry import load_model
-from models.stored_weights import holds_quantized
+from models.weights.folder import ModelFolder
+from models.weights.stored import holds_quantized
 
 TOKENS: Final = 64
 PROMPT: Final = 40

@@ -22,7 +22,7 @@ from engine.process.restart_budget import RestartBudget
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel, of_all_processes
 from models.errors import UnsupportedModelError
-from models.partition import Partition
+from models.interface.partition import Partition
 from models.registry import check_split, split_layers
 
 BACKOFF_SECONDS: Final = (0.0, 1.0, 4.0)

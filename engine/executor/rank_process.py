@@ -36,7 +36,7 @@ from engine.worker.torch.ranks import MeetingAddress, TorchRanks
 from engine.worker.torch.stage_link import TorchStageLink
 from engine.worker.worker import Worker
 from models.errors import ModelError
-from models.partition import Partition
+from models.interface.partition import Partition
 
 logger = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ from engine.executor.rank_process import RankOrder, run_rank
 from engine.executor.started_rank import RankStarter, StartedRank
 from engine.executor.step_limit import StepLimit
 from engine.worker.loaded_model import LoadedModel
-from models.partition import Partition
+from models.interface.partition import Partition
 
 CALL_SECONDS: Final = 1800.0
 """Time limit of a call. Starting and reading the weights takes a long time on a slow disk."""

@@ -29,7 +29,7 @@ from engine.executor.ray_stage import StageSize, actor_options, machines
 from engine.executor.started_rank import RankProcess, StartedRank
 from engine.process.listening_socket import listen_on
 from engine.worker.torch.ranks import MeetingAddress, open_store
-from models.partition import Partition
+from models.interface.partition import Partition
 
 if TYPE_CHECKING:
     from engine.executor.rank_process import RankOrder

@@ -17,11 +17,11 @@ from engine.fleet.shared_placement import SharedPlacement
 from engine.fleet.shared_starter import LocalStarter, SharedStarter
 from engine.fleet.shares import check_divisible, check_machines, check_shareable, shares_of
 from engine.wiring.open_tiers import share_lower_tiers
-from models.call_syntax.registry import AUTO
-from models.chat_format import ChatFormat
-from models.fingerprint import model_fingerprint
-from models.folder import ModelFolder
-from models.text_tokenizer import TextTokenizer, load_tokenizer
+from models.chat.call_syntax.registry import AUTO
+from models.chat.format import ChatFormat
+from models.tokenizers.text_tokenizer import TextTokenizer, load_tokenizer
+from models.weights.fingerprint import model_fingerprint
+from models.weights.folder import ModelFolder
 
 TEXT_WINDOWS = 2
 """Tokenizer limit in context windows, so that a refusal can still state the length of a prompt that is too long."""

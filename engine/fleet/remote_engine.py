@@ -32,8 +32,8 @@ from engine.fleet.stand_ins import StandIns
 from engine.fleet.summed_stats import EndedStats, summed
 from engine.intake.tenants import TenantSalts
 from engine.loop.stats import EngineStats
-from models.chat_format import ChatFormat
-from models.text_tokenizer import TextTokenizer
+from models.chat.format import ChatFormat
+from models.tokenizers.text_tokenizer import TextTokenizer
 
 STOPPING: Final = "the engine is stopping"
 

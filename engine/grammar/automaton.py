@@ -15,7 +15,7 @@ from engine.grammar.call_rules import tool_at
 from engine.grammar.embedded import embedded
 from engine.grammar.endless import endless_reference
 from engine.grammar.enforceable import enforceable
-from models.text_tokenizer import TextTokenizer
+from models.tokenizers.text_tokenizer import TextTokenizer
 
 if TYPE_CHECKING:
     from llguidance._lib import JsonCompileOptions

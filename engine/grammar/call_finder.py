@@ -38,7 +38,7 @@ class Openings:
         A mark that is one token begins a call by itself. Marks that several tokens spell are also mentioned in text, so
         a call is certain only with the name of a tool, whatever the white space between its words.
 
-        texts: as `models.tool_format.ToolFormat.openings`.
+        texts: as `models.chat.tool_format.ToolFormat.openings`.
         """
         before_bare = how.call_marks.starts if how.call_marks.bare else None
         return _openings(tuple(texts), tuple(how.marks.values()), before_bare)

@@ -1,6 +1,6 @@
 """The tool whose arguments a rule of a grammar for tool calls describes.
 
-`models.call_syntax.rules` writes a comment with the name of a tool above the rules of its arguments.
+`models.chat.call_syntax.rules` writes a comment with the name of a tool above the rules of its arguments.
 """
 
 import json

@@ -23,10 +23,10 @@ from engine.grammar.limits import check_form
 from engine.grammar.verdict import verdict
 from engine.sampling.token_mask import TokenMask
 from engine.text.answer_text import AnswerFormat
-from models.harmony_thinking import HarmonyThinking, HarmonyThoughts
-from models.text_tokenizer import TextTokenizer
+from models.chat.harmony_thinking import HarmonyThinking, HarmonyThoughts
+from models.chat.written_thinking import WrittenThinking, WrittenThoughts
 from models.thinking import MarkedThinking, Thinking, Thoughts
-from models.written_thinking import WrittenThinking, WrittenThoughts
+from models.tokenizers.text_tokenizer import TextTokenizer
 
 if TYPE_CHECKING:
     from llguidance import LLTokenizer

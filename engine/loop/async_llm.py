@@ -25,8 +25,8 @@ from engine.process.restart_budget import RestartBudget
 from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput
 from engine.scheduling.scheduler import Scheduler
-from models.chat_format import ChatFormat
-from models.text_tokenizer import TextTokenizer
+from models.chat.format import ChatFormat
+from models.tokenizers.text_tokenizer import TextTokenizer
 
 CHECK_EVERY_SECONDS = 30.0
 STALLED_POLL_SECONDS = 0.01

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine.testing.byte_tokenizer import END, START
-from models.chat_format import Message
+from models.chat.format import Message
+from models.chat.tool_format import ToolFormat, find_tool_format
 from models.errors import ChatFormatError
 from models.thinking import Thinking, ThinkingMode
-from models.tool_format import ToolFormat, find_tool_format
 
 REFUSED = "refused by the template"
 """Content of a message that the format cannot render."""

@@ -6,17 +6,17 @@ from functools import partial
 from typing import Protocol
 
 from engine.text.detokenizer import Detokenizer
-from models.harmony_thinking import HarmonyReader, HarmonyThinking
-from models.open_call import OpenCall
-from models.spelled_marks import SpelledMarks, without_breaks
+from models.chat.harmony_thinking import HarmonyReader, HarmonyThinking
+from models.chat.quoted_marks import SpelledMarks, without_breaks
+from models.chat.tool_call_parser import CallMarks
+from models.chat.tool_format import ToolFormat
+from models.chat.unclosed_reasoning import OpenCall
+from models.chat.written_thinking import Pieces, WrittenThinking
 from models.thinking import MarkedThinking, Thinking, Thoughts
-from models.tool_call_parser import CallMarks
-from models.tool_format import ToolFormat
-from models.written_thinking import Pieces, WrittenThinking
 
 
 class AnswerTokenizer(Protocol):
-    """The part of a tokenizer that answers need. See `models.text_tokenizer.TextTokenizer`."""
+    """The part of a tokenizer that answers need. See `models.tokenizers.text_tokenizer.TextTokenizer`."""
 
     @property
     def drops_first_space(self) -> bool:
@@ -37,10 +37,10 @@ class AnswerFormat:
     """Decoding rules of one model's answers.
 
     token_bytes: maps an id to its bytes, which are empty for control tokens.
-    drops_first_space: see `models.text_tokenizer.TextTokenizer`.
+    drops_first_space: see `models.tokenizers.text_tokenizer.TextTokenizer`.
     thinking: None for models without reasoning.
     describe: maps ids to a text that names control tokens.
-    call_words: as in `models.call_syntax.interface.CallSyntax`.
+    call_words: as in `models.chat.call_syntax.interface.CallSyntax`.
     marks: marks of calls that are tokens, by id.
     call_marks: all marks of calls, and whether they need any.
     """
@@ -80,7 +80,7 @@ class AnswerFormat:
 
         skip_special: leave control tokens out of the text. Control tokens around reasoning are always left out.
         may_call: a call ends reasoning that was not closed.
-        breaks_marks: break the marks that ordinary tokens spell (`models.spelled_marks`), outside of the reasoning.
+        breaks_marks: break the marks that ordinary tokens spell (`models.chat.quoted_marks`), outside of the reasoning.
         stop: strings that are looked for in the text, so that no mark which one of them continues into may be broken.
         """
         how = self if may_call else replace(self, call_words=())

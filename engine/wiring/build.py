@@ -43,11 +43,11 @@ from engine.tracing import NO_TRACE, Trace
 from engine.wiring.open_tiers import OpenTiers, find_lower_tiers, import_store, open_tiers
 from engine.worker.host_resources import available_memory, return_freed_memory
 from engine.worker.loaded_model import LoadedModel
-from models.call_syntax.registry import AUTO
-from models.chat_format import ChatFormat, Message
-from models.fingerprint import model_fingerprint
-from models.folder import ModelFolder
-from models.text_tokenizer import TextTokenizer, load_tokenizer
+from models.chat.call_syntax.registry import AUTO
+from models.chat.format import ChatFormat, Message
+from models.tokenizers.text_tokenizer import TextTokenizer, load_tokenizer
+from models.weights.fingerprint import model_fingerprint
+from models.weights.folder import ModelFolder
 
 if TYPE_CHECKING:
     from engine.executor.multiproc import MultiprocExecutor

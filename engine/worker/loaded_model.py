@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from models.partition import UNDIVIDED, Partition
+from models.interface.partition import UNDIVIDED, Partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,10 +37,10 @@ from engine.worker.torch.prompt_graphs import PromptGraphs, PromptShape
 from engine.worker.torch.stage_runner import StageRunner
 from models import registry
 from models.decoder.model import DecoderForCausalLM
-from models.interface import CausalLM, ModelShape
+from models.interface.causal_lm import CausalLM, ModelShape
+from models.interface.parallel import ALONE, RankGroup
+from models.interface.partition import Stage
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
-from models.parallel import ALONE, RankGroup
-from models.partition import Stage
 
 logger = logging.getLogger(__name__)
 

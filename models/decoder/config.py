@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import torch
 
-from models.attention_call import AttentionCall
 from models.decoder.rope import Rope, read_rope
 from models.decoder.values import positive, positive_size, refuse
 from models.errors import UnsupportedModelError
+from models.interface.attention_call import AttentionCall
 from models.layers.rope import QueryScaling
 
 ACTIVATIONS: Final = {"silu": "silu", "swish": "silu", "gelu_pytorch_tanh": "gelu_tanh"}

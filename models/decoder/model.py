@@ -14,15 +14,15 @@ from models.decoder.checkpoint import canonical_name, slot_names, slot_tensor
 from models.decoder.config import DecoderConfig
 from models.decoder.stages import stage_config
 from models.decoder.tensor_parallel import rank_config, rank_tensor
-from models.interface import ForwardContext
+from models.interface.causal_lm import ForwardContext
+from models.interface.parallel import ALONE, RankGroup
+from models.interface.partition import Stage, whole
 from models.layers.geglu import geglu
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.linear import Linear
 from models.layers.rms_norm import RMSNorm, WideRMSNorm
 from models.layers.rope import RotaryTable
-from models.packed_tensor import PackedTensor
-from models.parallel import ALONE, RankGroup
-from models.partition import Stage, whole
+from models.weights.packed_tensor import PackedTensor
 
 EMBEDDING = "model.embed_tokens.weight"
 
@@ -173,8 +173,9 @@ class DecoderLayer:
 
 
 class DecoderForCausalLM:
-    """The network, or one stage of it. Satisfies `models.interface.CausalLM`. Tensors hold garbage until `slots` are
-    filled.
+    """The network, or one stage of it. Satisfies `models.interface.causal_lm.CausalLM`.
+
+    Tensors hold garbage until `slots` are filled.
 
     stage: the layers of this network, by their indices in the whole one.
     packed: matrices in blocks whose slots are not filled yet, by name.
@@ -244,7 +245,7 @@ class DecoderForCausalLM:
         return self.config.hidden_size
 
     def forward(self, inputs: torch.Tensor, positions: torch.Tensor, context: ForwardContext) -> torch.Tensor:
-        """See `models.interface.CausalLM`."""
+        """See `models.interface.causal_lm.CausalLM`."""
         x = self._embed(inputs) if self.stage.is_first else inputs
         factors = None if self._query_factors is None else self._query_factors[positions, None, None]
         unrotated = Positions(None, factors)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from models.decoder.config import DecoderConfig
 from models.errors import UnsupportedModelError
-from models.partition import Stage
+from models.interface.partition import Stage
 
 
 def stage_layers(config: DecoderConfig, count: int) -> tuple[int, ...]:

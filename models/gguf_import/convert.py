@@ -12,7 +12,7 @@ from models.gguf_import.metadata import Metadata
 from models.gguf_import.network import network_config, tensor_sources
 from models.gguf_import.reader import GgufFile
 from models.gguf_import.vocabulary import Vocabulary
-from models.safetensors_writer import TensorSource, write_tensors
+from models.weights.safetensors_writer import TensorSource, write_tensors
 
 
 def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None], *, keep_blocks: bool) -> None:

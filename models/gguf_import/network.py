@@ -12,13 +12,13 @@ import gguf
 import numpy as np
 import torch
 
-from models.block_types import BLOCK_TYPES
 from models.errors import ConversionError
 from models.gguf_import.architectures import architecture_of
 from models.gguf_import.metadata import Metadata
 from models.gguf_import.reader import FileTensor
 from models.gguf_import.rope import ROPE_TENSORS, rope_fields
-from models.safetensors_writer import TensorSource
+from models.weights.block_types import BLOCK_TYPES
+from models.weights.safetensors_writer import TensorSource
 
 _SCANNED = 1 << 15
 """Blocks that are scanned at once: few enough for the processor's cache."""

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 
-from models.interface import ForwardContext
+from models.interface.causal_lm import ForwardContext
 
 BRIDGED: Final = "ebb"
 PROBED: Final = "ebb_probe"

@@ -7,7 +7,7 @@ import torch
 from transformers import PreTrainedModel
 from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
 
-from models.interface import Matrix, MatrixPacker, MatrixRole
+from models.interface.causal_lm import Matrix, MatrixPacker, MatrixRole
 from models.transformers.freed import forget
 
 PACKED: Final = "ebb_packed"

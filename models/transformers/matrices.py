@@ -8,7 +8,7 @@ from torch import nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
-from models.interface import Matrix, MatrixPacker, MatrixRole
+from models.interface.causal_lm import Matrix, MatrixPacker, MatrixRole
 from models.transformers.experts import pack_experts
 from models.transformers.freed import forget
 

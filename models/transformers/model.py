@@ -10,10 +10,8 @@ from transformers import PreTrainedModel
 from transformers.modeling_outputs import MoeModelOutputWithPast
 
 from models.errors import UnsupportedModelError
-from models.folder import ModelFolder
-from models.interface import ForwardContext, MatrixPacker
-from models.parallel import ALONE, RankGroup
-from models.stored_weights import quantization_of
+from models.interface.causal_lm import ForwardContext, MatrixPacker
+from models.interface.parallel import ALONE, RankGroup
 from models.transformers.attention_bridge import BRIDGED, EAGER, ContextPass, receiving, use_attention
 from models.transformers.matrices import pack_network
 from models.transformers.probe import probe
@@ -25,12 +23,14 @@ from models.transformers.self_check import check_network
 from models.transformers.tensor_parallel import check_plan, keep_part
 from models.transformers.tested import TESTED
 from models.transformers.weights import load_weights
+from models.weights.folder import ModelFolder
+from models.weights.stored import quantization_of
 
 logger = logging.getLogger(__name__)
 
 
 class TransformersForCausalLM:
-    """A network of the transformers library. Satisfies `models.interface.CausalLM`."""
+    """A network of the transformers library. Satisfies `models.interface.causal_lm.CausalLM`."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class TransformersForCausalLM:
         return logits.float()
 
     def pack_matrices(self, packer: MatrixPacker) -> None:
-        """See `models.interface.HasMatrices`."""
+        """See `models.interface.causal_lm.HasMatrices`."""
         pack_network(self._network, packer)
         self.kernels = f"{self.kernels};{packer.name}"
         try:

@@ -6,8 +6,8 @@ from typing import Any, Final
 import torch
 from transformers import PreTrainedConfig, PreTrainedModel
 
-from models.attention_call import AttentionCall
 from models.errors import UnsupportedModelError
+from models.interface.attention_call import AttentionCall
 from models.transformers.attention_bridge import PROBED, MaskFunction, receiving, use_attention
 
 _READ: Final = frozenset({"scaling", "softcap", "s_aux"})

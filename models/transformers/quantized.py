@@ -10,7 +10,7 @@ from transformers.dependency_versions_table import deps
 from transformers.utils.versions import require_version
 
 from models.errors import UnsupportedModelError
-from models.stored_weights import quantization_of
+from models.weights.stored import quantization_of
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {

@@ -12,8 +12,8 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
 from models.decoder.rope import with_one_rope
 from models.errors import UnsupportedModelError
-from models.folder import ModelFolder
 from models.transformers.quantized import check_quantized
+from models.weights.folder import ModelFolder
 
 _SPARSE: Final = "selects keys with an indexer, whose own cache is not implemented"
 

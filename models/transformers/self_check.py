@@ -6,10 +6,10 @@ from typing import Final
 import torch
 from transformers import PreTrainedModel
 
-from models.attention_call import AttentionCall
-from models.dense_context import DenseContext
 from models.errors import UnsupportedModelError
-from models.interface import CausalLM
+from models.interface.attention_call import AttentionCall
+from models.interface.causal_lm import CausalLM
+from models.interface.dense_context import DenseContext
 from models.transformers.attention_bridge import BRIDGED, EAGER, use_attention
 
 _LENGTHS: Final = (23, 17)
@@ -82,7 +82,7 @@ class _KeptSequences:
     def attention(
         self, index: int, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """See `models.interface.ForwardContext`."""
+        """See `models.interface.causal_lm.ForwardContext`."""
         qs, ks, vs = (x.split([count for _, count in self.spans]) for x in (q, k, v))
         sequences = [sequence for sequence, _ in self.spans]
         parts = zip(sequences, qs, ks, vs, strict=True)

@@ -14,9 +14,9 @@ from torch import nn
 from torch.nn import functional
 from transformers import PreTrainedConfig
 
-from models.attention_call import AttentionCall
 from models.errors import UnsupportedModelError
-from models.parallel import RankGroup
+from models.interface.attention_call import AttentionCall
+from models.interface.parallel import RankGroup
 
 ROWS: Final = "colwise"
 PACKED_ROWS: Final = "packed_colwise"

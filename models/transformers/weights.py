@@ -10,13 +10,13 @@ import torch
 from transformers import GenerationConfig, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from models.block_types import stored_types
 from models.errors import WeightsError
-from models.folder import ModelFolder
-from models.stored_weights import quantization_of
 from models.transformers.attention_bridge import EAGER
 from models.transformers.refusals import network_class, read_config
-from models.weight_names import INDEX
+from models.weights.block_types import stored_types
+from models.weights.folder import ModelFolder
+from models.weights.stored import quantization_of
+from models.weights.weight_names import INDEX
 
 logger = logging.getLogger(__name__)
 

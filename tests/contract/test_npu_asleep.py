@@ -9,8 +9,8 @@ import pytest
 from app.prompts.tool_offer import ToolOffer
 from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
-from models.chat_format import ChatFormat
-from models.tokenizer import Tokenizer
+from models.chat.format import ChatFormat
+from models.tokenizers.tokenizer import Tokenizer
 from tests.contract.npu_rig import npu_config, prompt
 from tests.fake_npu.device import FakeNpu
 from tests.integration.engine.grammar.marked_rig import ANSWER, CALL, THINK, ask, marked_model

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from engine.attention.backend import AttentionSpec
-from models.attention_call import AttentionCall, plain_calls
+from models.interface.attention_call import AttentionCall, plain_calls
 from tests.contract.npu_operators import NpuOperators
 from tests.sizes import Size
 from tests.tensors.paged_history import Life, PagedHistory

@@ -8,7 +8,7 @@ import torch
 from engine.device_check import comparison
 from engine.device_check.check import TOLERANCE
 from engine.device_check.comparison import logits_distance
-from models.interface import CausalLM
+from models.interface.causal_lm import CausalLM
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.registry import load_model
 from tests.contract.npu_rig import BLOCK

@@ -17,7 +17,7 @@ from cache_tiers.layout.kv_pool import KVPool
 from cache_tiers.layout.layout import BlockLayout, PoolOrder
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.npu import NpuAttention
-from models.attention_call import plain_calls
+from models.interface.attention_call import plain_calls
 from models.layers.npu import npu_layers
 
 nowhere, dtype = torch.device("meta"), torch.bfloat16

@@ -11,7 +11,7 @@ from cache_tiers.transfer import Direction, TransferJob
 from engine.attention.backend import AttentionSpec
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.torch.accelerator import AcceleratorDevice
-from models.attention_call import AttentionCall, plain_calls
+from models.interface.attention_call import AttentionCall, plain_calls
 from models.layers.kinds import TORCH_LAYERS
 from tests.kv_layouts import equal_layers
 from tests.tensors.paged_history import Life, PagedHistory

@@ -7,7 +7,7 @@ import torch
 from transformers import PreTrainedModel
 
 from engine.worker.torch.accelerator import AcceleratorDevice
-from models.dense_context import DenseContext
+from models.interface.dense_context import DenseContext
 from models.registry import load_model
 from models.transformers.quantized import missing_packages
 from tests.device.packed_weights import FP8_BLOCK, save_in_fp8, save_rounded

@@ -21,7 +21,7 @@ from engine.grammar import automaton
 from engine.offload.prefill_cost import PrefillCost
 from engine.testing.replay_engine import ReplayEngine
 from models.layers.linear import can_prepack
-from models.tokenizer import Tokenizer
+from models.tokenizers.tokenizer import Tokenizer
 from tests.integration.api_server import RunningServer, api_client, running_server
 
 # oneDNN packs bfloat16 weights on some CPUs only. test_without_native_step.py covers the other CPUs.

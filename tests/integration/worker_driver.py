@@ -11,7 +11,7 @@ from engine.config import EngineConfig
 from engine.executor.uniproc import UniProcExecutor
 from engine.request.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 from engine.worker.worker import Worker
-from models.dense_context import DenseContext
+from models.interface.dense_context import DenseContext
 from models.registry import load_model
 
 BLOCK = 16

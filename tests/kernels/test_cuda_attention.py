@@ -7,8 +7,8 @@ from cache_tiers.layout.kv_pool import KVPool
 from engine.attention import cuda
 from engine.attention.backend import AttentionMetadata, AttentionSpec, StepShape
 from engine.attention.cuda import CudaAttention
-from models.attention_call import AttentionCall
-from models.interface import ForwardContext
+from models.interface.attention_call import AttentionCall
+from models.interface.causal_lm import ForwardContext
 from tests.sizes import Size
 from tests.tensors.paged_history import Life, PagedHistory
 

@@ -31,8 +31,8 @@ from engine.scheduling.queue.policy import make_queue
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
-from models.chat_format import ChatFormat
-from models.text_tokenizer import TextTokenizer
+from models.chat.format import ChatFormat
+from models.tokenizers.text_tokenizer import TextTokenizer
 from tests.model.toys import BelievedCost, HalfRight, ToyMask, ToyStore, ToyWorker
 
 BLOCK = 4

@@ -36,7 +36,7 @@ BEFORE_RAY: Final = (
     "engine.fleet.process",
     "engine.grammar.automaton",
     "engine.worker.worker",
-    "models.tokenizer",
+    "models.tokenizers.tokenizer",
     "cache_tiers.cpu_store.lmcache_store",
 )
 """Modules that replicas and ranks import. One that is missing here is imported by each of them."""

@@ -10,7 +10,7 @@ from cache_tiers.layout.kv_pool import KVPool
 from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import AttentionBackend, AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.selector import load_backend
-from models.attention_call import AttentionCall
+from models.interface.attention_call import AttentionCall
 
 Inputs = tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor | None]
 """q, k, v and sinks of one call."""

@@ -8,7 +8,7 @@ from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.gathered import GatheredAttention
 from engine.attention.gathered_plan import QUERY_TILE
-from models.attention_call import AttentionCall, plain_calls
+from models.interface.attention_call import AttentionCall, plain_calls
 from tests.sizes import Size
 from tests.tensors.paged_history import Life, PagedHistory
 

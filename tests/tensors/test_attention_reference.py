@@ -5,8 +5,8 @@ from cache_tiers.layout.kv_pool import KVPool
 from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import AttentionMetadata, AttentionSpec, kv_shapes
 from engine.attention.reference import ReferenceAttention
-from models.attention_call import AttentionCall, plain_calls
-from models.dense_context import DenseContext
+from models.interface.attention_call import AttentionCall, plain_calls
+from models.interface.dense_context import DenseContext
 from tests.tensors.paged_history import Life, PagedHistory
 
 

@@ -11,7 +11,7 @@ from engine.attention import backend
 from engine.attention.backend import AttentionMetadata, AttentionSpec
 from engine.attention.backends import BACKENDS
 from engine.attention.selector import load_backend, select_backend
-from models.attention_call import plain_calls
+from models.interface.attention_call import plain_calls
 
 PANGU = AttentionSpec("npu", torch.bfloat16, plain_calls(2, 32, 8, 128), 128)
 ON_CPU = AttentionSpec("cpu", torch.bfloat16, plain_calls(2, 9, 3, 64), 64)

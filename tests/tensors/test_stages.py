@@ -9,11 +9,11 @@ import torch
 from models.decoder.config import DecoderConfig
 from models.decoder.model import EMBEDDING, DecoderForCausalLM
 from models.decoder.stages import stage_layers
-from models.dense_context import DenseContext
 from models.errors import UnsupportedModelError
-from models.folder import ModelFolder
-from models.partition import Partition, Stage
+from models.interface.dense_context import DenseContext
+from models.interface.partition import Partition, Stage
 from models.registry import load_model, read_config, split_layers
+from models.weights.folder import ModelFolder
 from tests.family_models import save_family
 from tests.tiny_models import make_tiny_model
 

@@ -10,8 +10,8 @@ from engine.api.errors import EngineError
 from engine.config import EngineConfig
 from engine.executor.multiproc import MultiprocExecutor
 from models.decoder.model import DecoderForCausalLM, Positions
-from models.interface import ForwardContext
-from models.parallel import ALONE, RankGroup
+from models.interface.causal_lm import ForwardContext
+from models.interface.parallel import ALONE, RankGroup
 from models.registry import load_model
 from tests.family_models import save_family
 from tests.tiny_models import make_tiny_model

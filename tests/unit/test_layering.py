@@ -39,14 +39,8 @@ ORDER = {
         npu
         """,
     "models": """
-        errors unreadable weight_names folder block_types packed_tensor fingerprint parameter_count stored_weights
-        safetensors_writer attention_call interface layers parallel partition slices spelled_marks sentencepiece_model
-        sentencepiece_tokenizer thinking open_call tokenizer text_tokenizer written_thinking harmony_thinking
-        json_scanner tool_calls custom_input call_reader tool_call_parser call_syntax
-        template_files template_rendering template_tools template_roles
-        tool_format tokenizer_info chat_format gguf_import decoder gemma2 gemma3 granite llama ministral mistral
-        ministral3 pangu phi3 qwen2 qwen3 smollm3 dense_context weights transformers registry wheel_source proof staging
-        hub hub_gguf hub_model catalogue pull resolve
+        errors thinking interface layers weights tokenizers gguf_import chat decoder families pangu transformers
+        registry download
         """,
 }
 SCHEDULER_SIDE = (

@@ -32,7 +32,7 @@ from app.schemas.sampling import (
 )
 from engine.api.errors import InvalidRequestError, NotFoundError
 from engine.api.sampling_params import SamplingParams
-from models.chat_format import Message
+from models.chat.format import Message
 from models.thinking import ThinkingMode
 
 

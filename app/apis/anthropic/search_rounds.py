@@ -28,7 +28,7 @@ from engine.api.errors import EbbError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput, Usage
 from engine.api.sampling_params import SamplingParams
-from models.chat_format import Message
+from models.chat.format import Message
 
 _LEAST_SECONDS: Final = 0.001
 MAX_ROUNDS: Final = 8

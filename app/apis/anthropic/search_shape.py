@@ -8,8 +8,8 @@ from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShap
 from app.apis.call_arguments import arguments_object
 from app.domain.ids import new_id
 from engine.api.outputs import RequestOutput
-from models.tool_call_parser import ToolCallParser
-from models.tool_calls import ToolCall
+from models.chat.tool_call_parser import ToolCallParser
+from models.chat.tool_calls import ToolCall
 
 SearchResult = FoundTools | FailedSearch
 

@@ -18,8 +18,8 @@ from app.transport.sse import typed_frame
 from app.transport.text_frame import TextFrame
 from engine.api.errors import EbbError
 from engine.api.outputs import RequestOutput
-from models.tool_call_parser import ToolCallParser
-from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, TextPiece, ToolCall
+from models.chat.tool_call_parser import ToolCallParser
+from models.chat.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, TextPiece, ToolCall
 
 ShownThoughts = Literal["none", "omitted", "shown"]
 """omitted: show that the model thought, but not the text."""

@@ -15,7 +15,7 @@ from app.schemas.cache_mark import Markable
 from app.schemas.hosted_tools import HostedTool, MayBeHosted, hosted
 from app.schemas.parsing import RequestModel, by_tag, by_type
 from engine.api.errors import InvalidRequestError
-from models.tool_calls import ToolCall
+from models.chat.tool_calls import ToolCall
 
 
 class AnthropicTool(Markable):

@@ -12,8 +12,8 @@ from app.prompts.tool_offer import ToolOffer
 from app.schemas.foreign import Picture, with_pictures
 from app.schemas.parsing import RequestModel, optional
 from engine.api.errors import InvalidRequestError
-from models.chat_format import Message
-from models.tool_calls import ToolCall
+from models.chat.format import Message
+from models.chat.tool_calls import ToolCall
 
 
 class OllamaFunction(RequestModel):

@@ -10,7 +10,7 @@ from app.domain.bounds import MAX_MESSAGES
 from app.schemas.foreign import Picture, with_pictures
 from app.schemas.parsing import optional
 from engine.api.errors import InvalidRequestError
-from models.chat_format import Message
+from models.chat.format import Message
 
 
 class OllamaGenerateRequest(OllamaRequest):

@@ -9,8 +9,8 @@ from app.apis.ollama.model_name import tagged_name
 from app.apis.ollama.timestamps import timestamp
 from app.host.backend import Backend
 from models.errors import ModelError
-from models.folder import ModelFolder
-from models.parameter_count import count_parameters
+from models.weights.folder import ModelFolder
+from models.weights.parameter_count import count_parameters
 
 FORMATS: Final = {"bfloat16": "BF16", "float32": "F32"}
 QUANTIZED_FORMATS: Final = {"int8": "Q8_0", "int4": "Q4_0"}

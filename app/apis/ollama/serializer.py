@@ -22,8 +22,8 @@ from app.transport.json_lines import json_line
 from app.transport.text_frame import TextFrame
 from engine.api.errors import EbbError
 from engine.api.outputs import RequestOutput
-from models.tool_call_parser import ToolCallParser
-from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
+from models.chat.tool_call_parser import ToolCallParser
+from models.chat.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
 
 
 class OllamaShape(ABC):

@@ -17,7 +17,7 @@ from app.schemas.parsing import TEXT_OR_LIST, RequestModel, by_kind, by_type, op
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, ThinkingBudget, TopLogprobs
 from engine.api.errors import InvalidRequestError
 from engine.api.sampling_params import SamplingParams
-from models.chat_format import Message
+from models.chat.format import Message
 from models.thinking import ThinkingMode
 
 

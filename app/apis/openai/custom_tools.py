@@ -9,7 +9,7 @@ from pydantic import Field
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.parsing import RequestModel
 from engine.api.errors import InvalidRequestError
-from models.custom_input import parameters
+from models.chat.custom_input import parameters
 
 MAX_GRAMMAR_LENGTH = 1 << 14
 

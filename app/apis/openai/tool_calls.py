@@ -9,9 +9,9 @@ from app.domain.ids import new_id
 from app.prompts.tool_offer import ToolOffer
 from app.transport.text_frame import TextFrame
 from engine.api.outputs import FinishReason, RequestOutput
-from models.custom_input import CustomInput, input_of
-from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
-from models.tool_format import ToolFormat
+from models.chat.custom_input import CustomInput, input_of
+from models.chat.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of
+from models.chat.tool_format import ToolFormat
 
 
 class ToolCallShape(ChatShape):

@@ -11,8 +11,8 @@ from app.prompts.tool_offer import NamedChoice, ToolOffer
 from app.schemas.hosted_tools import HostedTool, MayBeHosted, NotHosted, hosted
 from app.schemas.parsing import RequestModel, by_tag, by_type, optional
 from app.schemas.unenforced import note_unenforced
-from models.custom_input import arguments_of
-from models.tool_calls import ToolCall
+from models.chat.custom_input import arguments_of
+from models.chat.tool_calls import ToolCall
 
 MAX_TOOLS = 256
 MAX_CALLS = 128

@@ -11,7 +11,7 @@ from app.domain.response_record import ResponseRecord
 from app.prompts.cache_diagnostics import Cause, Divergence
 from app.prompts.headless import HEAD
 from app.prompts.summary import HEAD as SUMMARY
-from models.chat_format import Message
+from models.chat.format import Message
 
 REASONS: Final[Mapping[Cause, str]] = {
     "model": "model_changed",

@@ -37,7 +37,7 @@ from app.runs.run_log import OPENING
 from app.transport.sse import numbered_frame
 from engine.api.errors import EbbError
 from engine.api.outputs import PromptProgress
-from models.tool_calls import AnswerEvent, ArgumentsPiece, TextPiece
+from models.chat.tool_calls import AnswerEvent, ArgumentsPiece, TextPiece
 
 BEFORE_THE_FIRST = -1
 IN_PROGRESS = 1

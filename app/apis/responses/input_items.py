@@ -13,7 +13,7 @@ from app.domain.records import Role
 from app.domain.tool_use import IsCall, IsResult, ToolUse
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.parsing import TEXT_OR_LIST, RequestModel, by_type, parse_object
-from models.custom_input import arguments_of
+from models.chat.custom_input import arguments_of
 
 MAX_CALL_ID: Final = 256
 MAX_ITEM_ID: Final = 128

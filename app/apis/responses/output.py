@@ -22,8 +22,8 @@ from app.domain.response_record import call_ids_of, text_id_of
 from app.domain.tool_use import MayCall
 from app.runs.run_log import RunLog
 from app.transport.sse import encode_json, numbered_frame
-from models.custom_input import CustomInput
-from models.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, TextPiece, ToolCall
+from models.chat.custom_input import CustomInput
+from models.chat.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, TextPiece, ToolCall
 
 Event = dict[str, Any]
 

@@ -17,7 +17,7 @@ from app.prompts.tokenization import MANY_MESSAGES, apart_if, go_on
 from app.prompts.turn_prompt import Prompt, PromptMaker, turns_of
 from app.tenants.gate import TenantGate
 from engine.api.errors import PromptTooLongError
-from models.chat_format import Message as ChatMessage
+from models.chat.format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
 DEFAULT_ROOM = 8

@@ -11,8 +11,8 @@ from app.apis.responses.diagnostics import diagnostics_of
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord, call_ids_of, reasoning_id_of, response_id_of, text_id_of
 from app.domain.tool_use import IsCall, IsResult, MayCall
-from models.custom_input import input_of
-from models.tool_calls import ToolCall
+from models.chat.custom_input import input_of
+from models.chat.tool_calls import ToolCall
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 ResponseStatus = Literal["in_progress", "completed", "incomplete", "cancelled", "failed"]

@@ -57,7 +57,7 @@ from app.storage.store import Store
 from app.tenants.gate import TenantGate
 from app.tenants.limits import LimitReachedError
 from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
-from models.tool_format import ToolFormat
+from models.chat.tool_format import ToolFormat
 
 Fields = TypeVar("Fields", bound=PromptFields)
 StoredItems = dict[str, dict[str, dict[str, Any]]]

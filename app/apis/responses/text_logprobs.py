@@ -7,7 +7,7 @@ from typing import Any
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from app.host.backend import TextTokenizer
 from engine.api.outputs import TokenLogprobs
-from models.tool_calls import AnswerEvent, TextPiece, text_of
+from models.chat.tool_calls import AnswerEvent, TextPiece, text_of
 
 Logprobs = list[dict[str, Any]]
 """Tokens in OpenAI's format."""

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from app.config.line_patterns import parse_line_patterns
 from app.config.options import integer, one_of, setting, switch
-from models.call_syntax.registry import AUTO as AUTO_FORMAT
-from models.call_syntax.registry import NAMES as TOOL_FORMATS
+from models.chat.call_syntax.registry import AUTO as AUTO_FORMAT
+from models.chat.call_syntax.registry import NAMES as TOOL_FORMATS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import torch
 
 from engine.worker.batch.input_batch import ExpectedTokens, InputBatch
 from engine.worker.batch.stage_link import StageLink, most_unheard
-from models.partition import Stage
+from models.interface.partition import Stage
 
 
 class StageExchange:

@@ -16,10 +16,10 @@ from engine.cpu.weights import PackedModel, unsupported_reason
 from engine.worker.native.step_arrays import PAGE_KEYS
 from models.decoder.config import DecoderConfig
 from models.decoder.model import EMBEDDING, DecoderForCausalLM
-from models.folder import ModelFolder
-from models.interface import CausalLM, HasMatrices
+from models.interface.causal_lm import CausalLM, HasMatrices
 from models.layers.linear import can_prepack
-from models.weights import map_tensor
+from models.weights.folder import ModelFolder
+from models.weights.weights import map_tensor
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from engine.cpu.instruction_set import choose_instruction_set
 from engine.cpu.library import BLOCK_FORMATS, HEAD_FORMATS
 from engine.worker.native.selection import WEIGHTS, matrices_refusal, native_refusal
 from models.decoder.config import DecoderConfig
-from models.stored_weights import StoredWeights
+from models.weights.stored import StoredWeights
 
 
 @dataclass(frozen=True, slots=True)

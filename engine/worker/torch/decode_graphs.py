@@ -20,7 +20,7 @@ from engine.worker.torch.buckets import buckets_up_to, capture_buckets
 from engine.worker.torch.decode_lines import DecodeLines
 from engine.worker.torch.device import Device, Graph
 from engine.worker.torch.device_tables import DeviceTables
-from models.interface import CausalLM
+from models.interface.causal_lm import CausalLM
 
 DRAFTED_ROWS: Final = 96
 """Rows that the graphs hold at least if there are drafts, as long as the sequences may have as many: those of eight

@@ -12,8 +12,8 @@ from engine.worker.batch.input_batch import InputBatch, StepInput
 from engine.worker.torch.device import Device
 from engine.worker.torch.sampling_head import SamplingHead
 from engine.worker.torch.started_logprobs import start_logprobs
-from models.interface import CausalLM
-from models.parallel import ALONE, RankGroup
+from models.interface.causal_lm import CausalLM
+from models.interface.parallel import ALONE, RankGroup
 
 
 class StepGraphs(Protocol):

@@ -17,7 +17,7 @@ from engine.worker.batch.input_batch import StepInput
 from engine.worker.torch.buckets import buckets_up_to, capture_buckets
 from engine.worker.torch.device import Device, Graph
 from engine.worker.torch.device_tables import DeviceTables
-from models.interface import CausalLM
+from models.interface.causal_lm import CausalLM
 
 LONGEST: Final = 8192
 """Tokens of the longest sequence of a captured step. The keys of longer ones must be split into as many parts as keep

@@ -13,7 +13,7 @@ from torch._C._distributed_c10d import FileStore, Store, TCPStore
 
 from engine.api.errors import EngineError
 from engine.process.listening_socket import listen_on
-from models.partition import Partition
+from models.interface.partition import Partition
 
 BACKENDS: Final = MappingProxyType({"cpu": "gloo", "cuda": "nccl", "npu": "hccl"})
 """Backend of torch.distributed per device."""

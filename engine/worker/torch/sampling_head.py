@@ -11,8 +11,8 @@ from engine.worker.batch.embedding import HiddenSum
 from engine.worker.batch.forward_pass import embeddings_of
 from engine.worker.batch.input_batch import ScheduledRequest, StepInput
 from engine.worker.torch.device import Device
-from models.interface import CausalLM
-from models.parallel import RankGroup
+from models.interface.causal_lm import CausalLM
+from models.interface.parallel import RankGroup
 
 
 class SamplingHead:

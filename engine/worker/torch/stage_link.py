@@ -8,7 +8,7 @@ import torch
 from torch import distributed
 
 from engine.worker.batch.stage_link import most_unheard
-from models.partition import Partition
+from models.interface.partition import Partition
 
 _HIDDEN: Final = 1
 _TOKENS: Final = 2

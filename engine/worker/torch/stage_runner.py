@@ -11,8 +11,8 @@ from engine.worker.batch.input_batch import InputBatch
 from engine.worker.batch.stage_exchange import StageExchange
 from engine.worker.torch.device import Device
 from engine.worker.torch.sampling_head import SamplingHead
-from models.interface import CausalLM
-from models.parallel import RankGroup
+from models.interface.causal_lm import CausalLM
+from models.interface.parallel import RankGroup
 
 
 class StageRunner:

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from models.download.default_model import WheelSource
+from models.download.pull import pull
 from models.errors import ModelError
-from models.pull import pull
-from models.wheel_source import WheelSource
 from tests.forked_process import FORKED
 
 

@@ -13,9 +13,9 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 
 from models.decoder.config import DecoderConfig
 from models.errors import UnsupportedModelError
-from models.folder import ModelFolder
 from models.registry import read_config
 from models.transformers.refusals import read_config as read_for_transformers
+from models.weights.folder import ModelFolder
 from tests.family_logits import our_logits, their_logits
 from tests.family_models import FAMILIES, LLAMA3, ONE_OF_EACH, SHAPE, YARN, save_family
 from tests.sizes import LARGE

@@ -8,11 +8,11 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from models.chat_format import ChatFormat, Message
-from models.dense_context import DenseContext
-from models.interface import CausalLM
+from models.chat.format import ChatFormat, Message
+from models.interface.causal_lm import CausalLM
+from models.interface.dense_context import DenseContext
 from models.registry import load_model
-from models.tokenizer import Tokenizer
+from models.tokenizers.tokenizer import Tokenizer
 from tests.sizes import Size
 from tests.tiny_models import make_tiny_model
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from transformers import AutoConfig, Mistral3Config, Mistral3ForConditionalGeneration
 
-from models.dense_context import DenseContext
 from models.errors import UnsupportedModelError
+from models.interface.dense_context import DenseContext
 from models.registry import load_model, read_config
 from tests.family_logits import our_logits, their_logits
 from tests.family_models import FAMILIES, MINISTRAL_ROPE, ONE_OF_EACH, SHAPE, save_family

@@ -11,19 +11,19 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer as HubTokenizer
 
-from models.block_types import BLOCK_TYPES
-from models.chat_format import ChatFormat
-from models.dense_context import DenseContext
+from models.chat.format import ChatFormat
+from models.chat.template_files import TemplateSources, read_templates
+from models.download.conversion_check import prove_conversion
+from models.download.default_model import DEFAULT_SOURCE
+from models.download.resolve import resolve_model
 from models.errors import ConversionError
-from models.folder import ModelFolder
 from models.gguf_import.convert import convert_gguf
 from models.gguf_import.reader import GgufFile
-from models.proof import prove_conversion
+from models.interface.dense_context import DenseContext
 from models.registry import load_model
-from models.resolve import resolve_model
-from models.template_files import TemplateSources, read_templates
-from models.tokenizer import Tokenizer
-from models.wheel_source import DEFAULT_SOURCE
+from models.tokenizers.tokenizer import Tokenizer
+from models.weights.block_types import BLOCK_TYPES
+from models.weights.folder import ModelFolder
 from tests.family_templates import HERMES
 from tests.tiny_gguf import VOCAB, source_tensors, write_block_gguf, write_tiny_gguf
 from tests.tiny_models import make_tiny_model

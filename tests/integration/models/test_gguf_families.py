@@ -7,10 +7,10 @@ import gguf
 import pytest
 import torch
 
-from models.dense_context import DenseContext
+from models.download.gguf_head import read_head
 from models.errors import ConversionError
 from models.gguf_import.convert import convert_gguf
-from models.hub_gguf import read_head
+from models.interface.dense_context import DenseContext
 from models.registry import load_model
 from tests.gguf_families import FAMILIES, llama3_divisors, their_logits, write_family
 from tests.tiny_gguf import SHAPE, VOCAB, write_tiny_gguf

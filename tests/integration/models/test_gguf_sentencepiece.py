@@ -15,10 +15,10 @@ from transformers import AddedToken, GemmaTokenizer, LlamaTokenizer
 from transformers.tokenization_utils_base import generate_merges
 
 from engine.text.detokenizer import Detokenizer
-from models.chat_format import ChatFormat, Message
+from models.chat.format import ChatFormat, Message
 from models.errors import ConversionError
 from models.gguf_import.convert import convert_gguf
-from models.tokenizer import Tokenizer
+from models.tokenizers.tokenizer import Tokenizer
 from tests.tiny_gguf import write_tiny_gguf
 from tests.tiny_sentencepiece import CORPUS, MARKS, RUNS, TinyPieces, gemma_pieces, llama_pieces
 

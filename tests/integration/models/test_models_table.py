@@ -9,11 +9,11 @@ from transformers import CONFIG_MAPPING, AutoConfig
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from engine.cpu.weights import unsupported_reason
-from models.block_types import BLOCK_TYPES
-from models.call_syntax.registry import recognized
+from models.chat.call_syntax.registry import recognized
 from models.registry import ARCHITECTURES, read_config
 from models.thinking import GEMMA_START, MARKERS
 from models.transformers.tested import TESTED
+from models.weights.block_types import BLOCK_TYPES
 from tests.family_chats import CHATS, FamilyChat
 from tests.family_models import FAMILIES, SHAPE
 from tests.gguf_families import FAMILIES as GGUF_FAMILIES

@@ -12,16 +12,16 @@ import sentencepiece
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from models.chat_format import ChatFormat, Message
+from models.chat.format import ChatFormat, Message
 from models.decoder.model import MLP, Attention, DecoderForCausalLM, Positions
 from models.decoder.tensor_parallel import rank_config, rank_tensor
-from models.dense_context import DenseContext
 from models.errors import TokenizerError, UnsupportedModelError
+from models.interface.dense_context import DenseContext
 from models.layers.kinds import TORCH_LAYERS
 from models.layers.rope import RotaryTable
 from models.pangu.presets import OPENPANGU_EMBEDDED_1B, OPENPANGU_EMBEDDED_7B
 from models.registry import load_model, read_config
-from models.text_tokenizer import TextTokenizer, load_tokenizer
+from models.tokenizers.text_tokenizer import TextTokenizer, load_tokenizer
 from tests.tiny_openpangu import CONTROL, WORDS, pangu_config, random_tensors, write_openpangu
 
 TURN, END = "[unused9]", "[unused10]"

@@ -9,9 +9,9 @@ import torch
 from engine.config import EngineConfig
 from engine.worker.worker import Worker
 from models.decoder.model import EMBEDDING, DecoderForCausalLM
-from models.dense_context import DenseContext
-from models.folder import ModelFolder
-from models.weights import map_tensor
+from models.interface.dense_context import DenseContext
+from models.weights.folder import ModelFolder
+from models.weights.weights import map_tensor
 from tests.native_rig import load_bfloat16
 from tests.tiny_models import make_tiny_model
 

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import pytest
 
-from models.chat_format import Message
+from models.chat.format import Message
+from models.chat.tool_calls import ToolCall
 from models.errors import ChatFormatError
-from models.tool_calls import ToolCall
 from tests.many_models import MARK, representatives
 from tests.published_templates import (
     DIFFERENT,

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from models.chat_format import ChatFormat, Message
-from models.tokenizer import Tokenizer
+from models.chat.format import ChatFormat, Message
+from models.tokenizers.tokenizer import Tokenizer
 
 TEXTS = [
     "",

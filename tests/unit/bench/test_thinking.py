@@ -8,7 +8,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 
 from bench.thinking import LEAST_REUSED, Turn, is_met, row, table
 from bench.thinking_model import with_thoughts
-from models.tokenizer import Tokenizer
+from models.tokenizers.tokenizer import Tokenizer
 
 MERGES = [("e", "r"), ("H", "er"), ("Her", "e"), ("Ġ", "T"), ("ĠT", "h"), ("ĠTh", "e"), ("ĠThe", "s")]
 TURN = Turn(prompt=1000, cached=980, completion=200, thought=50, ttft_ms=80.0)

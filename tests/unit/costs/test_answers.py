@@ -7,14 +7,14 @@ from app.domain.bounds import MAX_STOP_STRINGS
 from engine.grammar.call_finder import CallFinder, Openings
 from engine.text.answer_text import AnswerFormat
 from engine.text.detokenizer import StopStrings
-from models.call_syntax.element_calls import ElementCalls
-from models.call_syntax.nested_reader import MARK as M3_MARK
-from models.call_syntax.registry import NAMES, syntax_named
-from models.custom_input import CustomInput, arguments_of
-from models.harmony_thinking import CHANNEL, MESSAGE, START
-from models.json_scanner import JsonScanner
-from models.tool_format import make_parser
-from models.written_thinking import GRANITE33, ReasoningSplitter
+from models.chat.call_syntax.element_calls import ElementCalls
+from models.chat.call_syntax.nested_reader import MARK as M3_MARK
+from models.chat.call_syntax.registry import NAMES, syntax_named
+from models.chat.custom_input import CustomInput, arguments_of
+from models.chat.harmony_thinking import CHANNEL, MESSAGE, START
+from models.chat.json_scanner import JsonScanner
+from models.chat.tool_format import make_parser
+from models.chat.written_thinking import GRANITE33, ReasoningSplitter
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
 from tests.sizes import LARGE, Size
 

@@ -36,8 +36,8 @@ from app.schemas.parsing import RequestModel, parse_body
 from app.storage.search_typos import spellings
 from app.storage.search_words import segmented
 from app.storage.snippets import SnippetMaker
-from models.call_syntax.fields import json_fields
-from models.chat_format import Message
+from models.chat.call_syntax.fields import json_fields
+from models.chat.format import Message
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
 from tests.sizes import Size
 

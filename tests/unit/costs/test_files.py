@@ -28,18 +28,18 @@ from app.runs.place_log import PlaceLog
 from app.storage.sqlite.restoration import complete_restore
 from cache_tiers.redis.watcher import _parse_memory
 from engine.fleet.connection import Connection
-from models.block_types import METADATA_KEY, stored_types
+from models.download.hub.repository import HubName, RepoFile, Repository
+from models.download.hub.selection import choices, gguf_files
 from models.errors import ModelError
-from models.folder import ModelFolder
 from models.gguf_import.byte_level import ByteLevelVocabulary
 from models.gguf_import.metadata import Metadata
 from models.gguf_import.reader import GgufFile
 from models.gguf_import.sentencepiece import SentencePieceVocabulary
 from models.gguf_import.tokens import Tokens
-from models.hub.repository import HubName, RepoFile, Repository
-from models.hub.selection import choices, gguf_files
-from models.sentencepiece_model import merges_plain_text, without_pieces
 from models.thinking import find_thinking
+from models.tokenizers.sentencepiece_model import merges_plain_text, without_pieces
+from models.weights.block_types import METADATA_KEY, stored_types
+from models.weights.folder import ModelFolder
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
 from tests.sizes import Size
 

@@ -12,7 +12,7 @@ from engine.grammar.endless import endless_reference
 from engine.grammar.enforceable import enforceable
 from engine.grammar.limits import MAX_BYTES, check_form
 from engine.grammar.verdict import verdict
-from models.call_syntax.registry import NAMES, syntax_named
+from models.chat.call_syntax.registry import NAMES, syntax_named
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
 from tests.sizes import Size
 

@@ -11,9 +11,9 @@ from app.conversations.chat_prefixes import computed_prefix
 from app.domain.token_history import MessageTokens
 from app.storage.heads import Head
 from engine.text.detokenizer import Detokenizer
-from models.chat_format import ChatFormat, Message, unused_character
-from models.tokenizer import Tokenizer
-from models.tool_calls import ToolCall
+from models.chat.format import ChatFormat, Message, unused_character
+from models.chat.tool_calls import ToolCall
+from models.tokenizers.tokenizer import Tokenizer
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated
 from tests.family_templates import LLAMA3
 from tests.sizes import Size

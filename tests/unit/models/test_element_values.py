@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from models.call_syntax.fields import json_fields
-from models.call_syntax.registry import syntax_named
-from models.tool_calls import Parsed, ToolCall, parsed_of
-from models.tool_format import ToolFormat, make_parser
+from models.chat.call_syntax.fields import json_fields
+from models.chat.call_syntax.registry import syntax_named
+from models.chat.tool_calls import Parsed, ToolCall, parsed_of
+from models.chat.tool_format import ToolFormat, make_parser
 
 FIELDS = frozenset(["get_weather.days"])
 

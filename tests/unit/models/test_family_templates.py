@@ -8,11 +8,11 @@ from typing import Any, Final
 import pytest
 from tokenizers import AddedToken
 
-from models.call_syntax.registry import NAMES
-from models.chat_format import ChatFormat, Message
+from models.chat.call_syntax.registry import NAMES
+from models.chat.format import ChatFormat, Message
+from models.chat.tool_calls import ToolCall
 from models.errors import ChatFormatError
-from models.tokenizer import Tokenizer
-from models.tool_calls import ToolCall
+from models.tokenizers.tokenizer import Tokenizer
 from tests import family_templates as templates
 from tests.tiny_openpangu import OPENPANGU
 from tests.tiny_tokenizer import TOKENIZER_CONFIG, byte_tokenizer

@@ -5,11 +5,18 @@ import pytest
 from tokenizers import AddedToken
 
 from engine.text.answer_text import AnswerFormat
-from models.chat_format import ChatFormat, Message
-from models.harmony_thinking import MUSE, SOLAR, HarmonyReader, HarmonyThinking, HarmonyThoughts, find_harmony_thinking
+from models.chat.format import ChatFormat, Message
+from models.chat.harmony_thinking import (
+    MUSE,
+    SOLAR,
+    HarmonyReader,
+    HarmonyThinking,
+    HarmonyThoughts,
+    find_harmony_thinking,
+)
+from models.chat.written_thinking import APRIEL, GRANITE32, GRANITE33, TAGS, WordMarks, WrittenThinking
 from models.thinking import GEMMA_START, MARKERS, MarkedThinking, ThinkingMode, Thoughts, find_thinking
-from models.tokenizer import Tokenizer
-from models.written_thinking import APRIEL, GRANITE32, GRANITE33, TAGS, WordMarks, WrittenThinking
+from models.tokenizers.tokenizer import Tokenizer
 from tests import family_templates as templates
 from tests.tiny_tokenizer import CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer
 

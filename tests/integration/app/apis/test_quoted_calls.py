@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import Said
-from models.spelled_marks import BREAK
+from models.chat.quoted_marks import BREAK
 from tests.integration.api_server import RunningServer, running_server
 
 CALL = '<tool_call>{"name": "weather", "arguments": {}}</tool_call>'

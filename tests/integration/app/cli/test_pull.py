@@ -21,11 +21,11 @@ from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.memory_plan import weights_of
 from app.doctor.network_check import network_of
-from models.catalogue import CATALOGUE
-from models.hub.client import Hub
-from models.hub.repository import HubName
-from models.hub_model import plan_download
-from models.resolve import DEFAULT_MODEL, resolve_model
+from models.download.catalogue import CATALOGUE
+from models.download.hub.client import Hub
+from models.download.hub.repository import HubName
+from models.download.hub_model import plan_download
+from models.download.resolve import DEFAULT_MODEL, resolve_model
 from tests.fake_npu.device import FakeNpu
 from tests.forked_process import ForkedProcess
 from tests.hub_server import HubServer, folder_contents, hub_of_this_process, serve_hub

@@ -10,7 +10,7 @@ import pytest
 
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
-from models.chat_format import Message
+from models.chat.format import Message
 from tests.integration.api_server import RunningServer, api_client, running_server
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.integration.sse_events import all_events, events

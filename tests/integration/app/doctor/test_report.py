@@ -24,8 +24,8 @@ from app.doctor.network_check import check_network, network_of
 from app.storage.sqlite.migrating import migrations
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
+from models.download.resolve import resolve_model
 from models.errors import ModelNotFoundError
-from models.resolve import resolve_model
 from tests.integration.damaged import damaged_conversations, stored_conversations
 from tests.integration.engine.cpu.test_build import Compiler
 from tests.tiny_architectures import POSITIONS, tiny_config

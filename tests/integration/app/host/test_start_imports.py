@@ -10,7 +10,7 @@ import pytest
     ("modules", "heavy"),
     [
         # Redis loads its snapshot while torch is imported, so the modules that start Redis must not import torch.
-        ("engine.wiring.build, models.resolve", ("torch", "lmcache", "transformers", "gguf")),
+        ("engine.wiring.build, models.download.resolve", ("torch", "lmcache", "transformers", "gguf")),
         # The supervisor of `ebb serve` forks from these modules, and keeps them in memory while serving.
         ("app.cli.main, app.host.supervisor", ("torch", "lmcache", "numpy", "uvicorn", "starlette", "sqlite3")),
         # The page is served before the engine is built.

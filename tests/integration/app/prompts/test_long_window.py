@@ -10,9 +10,9 @@ from bench.long_window_model import WINDOW, write_long_window_model
 from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.llm import LLM
-from models import slices
 from models.errors import TextTooLongError
-from models.tokenizer import Tokenizer
+from models.tokenizers import slices
+from models.tokenizers.tokenizer import Tokenizer
 
 
 def test_default_tokenizer_slices_long_texts_exactly(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

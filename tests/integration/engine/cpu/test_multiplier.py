@@ -8,9 +8,9 @@ import torch
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.cpu.library import BFLOAT16_FORMATS, BLOCK_FORMATS
 from engine.cpu.multiplier import Multiplier, PackedMatrix
-from models.block_types import BLOCK_TYPES
-from models.interface import MatrixRole
-from models.packed_tensor import PackedTensor
+from models.interface.causal_lm import MatrixRole
+from models.weights.block_types import BLOCK_TYPES
+from models.weights.packed_tensor import PackedTensor
 from tests.many_models import combinations
 from tests.native_rig import COMPUTES_IN_BYTES, KernelsFor, held_by_four_bits, quantized, rounded_to_bytes
 from tests.sizes import Size

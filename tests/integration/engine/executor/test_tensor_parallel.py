@@ -22,7 +22,7 @@ from engine.llm import LLM
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.process.restart_budget import RestartBudget
 from engine.wiring.build import build_engine
-from models.dense_context import DenseContext
+from models.interface.dense_context import DenseContext
 from models.registry import load_model
 from tests.integration.engine.fleet.answers import answers_of
 from tests.integration.engine_rig import BLOCK, MIB, answer

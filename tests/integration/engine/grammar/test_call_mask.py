@@ -12,9 +12,9 @@ from app.prompts.tool_offer import ToolOffer
 from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
 from engine.wiring import build
-from models.chat_format import ChatFormat
-from models.tokenizer import Tokenizer
-from models.tool_format import ToolFormat
+from models.chat.format import ChatFormat
+from models.chat.tool_format import ToolFormat
+from models.tokenizers.tokenizer import Tokenizer
 from tests.integration.engine.grammar.marked_rig import CALL, END, PROMPTS, ask, config_of, marked_model
 from tests.integration.engine.speculation.test_speculation import Remembered, make_drafts_free
 

@@ -16,7 +16,7 @@ from engine.config import EngineConfig
 from engine.kv.block import common_prefix_len
 from engine.llm import LLM
 from engine.wiring.build import build_engine
-from models.chat_format import ChatFormat, Message
+from models.chat.format import ChatFormat, Message
 from tests.integration.engine_rig import BLOCK, engine_config
 from tests.redis_server import RedisServer
 from tests.waiting import until

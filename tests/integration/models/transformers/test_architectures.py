@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from models.attention_call import AttentionCall
 from models.errors import UnsupportedModelError
+from models.interface.attention_call import AttentionCall
 from models.transformers.model import TransformersForCausalLM
 from tests.tiny_architectures import WINDOW, tiny_config, tiny_network
 from tests.transformers_agreement import assert_equals_transformers_alone

@@ -10,13 +10,13 @@ from safetensors.torch import load_file, save_file
 from transformers import Gemma3Config, Gemma3ForConditionalGeneration, PreTrainedModel
 
 from engine.worker.worker import Worker
-from models.dense_context import DenseContext
 from models.errors import ModelNotFoundError, UnsupportedModelError, WeightsError
-from models.folder import ModelFolder
-from models.interface import CausalLM
+from models.interface.causal_lm import CausalLM
+from models.interface.dense_context import DenseContext
 from models.registry import load_model, summarize
 from models.transformers.model import TransformersForCausalLM, load_network
 from models.transformers.self_check import check_network
+from models.weights.folder import ModelFolder
 from tests.integration.worker_driver import engine_config
 from tests.tiny_architectures import POSITIONS, WINDOW, tiny_config, tiny_network
 

@@ -15,7 +15,7 @@ from engine.cpu.library import BFLOAT16_FORMATS
 from engine.cpu.multiplier import Multiplier
 from engine.worker.worker import Worker
 from models.errors import UnsupportedModelError
-from models.interface import HasMatrices
+from models.interface.causal_lm import HasMatrices
 from models.transformers.model import TransformersForCausalLM
 from tests.integration.worker_driver import WorkerDriver
 from tests.many_models import combinations

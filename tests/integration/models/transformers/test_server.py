@@ -14,8 +14,8 @@ from transformers import PreTrainedModel
 
 from engine.config import EngineConfig
 from engine.wiring.build import build_engine
-from models.chat_format import ChatFormat, Message
-from models.text_tokenizer import load_tokenizer
+from models.chat.format import ChatFormat, Message
+from models.tokenizers.text_tokenizer import load_tokenizer
 from tests.integration.api_server import running_server
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import settled

@@ -14,14 +14,14 @@ from engine.api.errors import EngineError
 from engine.config import EngineConfig
 from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
-from models.dense_context import DenseContext
 from models.errors import UnsupportedModelError
-from models.folder import ModelFolder
-from models.parallel import Alone
+from models.interface.dense_context import DenseContext
+from models.interface.parallel import Alone
 from models.transformers.model import TransformersForCausalLM
 from models.transformers.self_check import check_network
 from models.transformers.tensor_parallel import keep_part
 from models.transformers.weights import load_weights
+from models.weights.folder import ModelFolder
 from tests.integration.engine_rig import answer
 from tests.sizes import MANY_PROCESSES
 from tests.tiny_architectures import VOCAB, tiny_config, tiny_network

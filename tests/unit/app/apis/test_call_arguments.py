@@ -4,7 +4,7 @@ import json
 import sys
 
 from app.apis.call_arguments import arguments_object
-from models.tool_calls import ToolCall
+from models.chat.tool_calls import ToolCall
 
 
 def test_number_beyond_a_double_becomes_the_nearest_double() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from app.config.settings import Settings, load_settings
 from app.host.suitable_model import better_model, suitable
-from models.catalogue import find_entry
+from models.download.catalogue import find_entry
 
 
 def settings(**flags: str) -> Settings:

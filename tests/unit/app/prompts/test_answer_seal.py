@@ -2,8 +2,8 @@
 
 from app.domain.token_history import pack_ids
 from app.prompts.answer_seal import NO_TAG, TAG_BYTES, Dialogue, KnownAnswer, Seal, seals_of_answers
-from models.chat_format import Message
-from models.tool_calls import ToolCall
+from models.chat.format import Message
+from models.chat.tool_calls import ToolCall
 
 SALT = b"salt" * 8
 IDS = pack_ids(range(1000, 1100))

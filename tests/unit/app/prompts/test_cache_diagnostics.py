@@ -13,7 +13,7 @@ from app.prompts.tool_offer import ToolOffer
 from app.storage.store import Store
 from cache_tiers.owners.owners import Owners
 from engine.testing.replay_engine import ReplayEngine
-from models.chat_format import Message
+from models.chat.format import Message
 from models.thinking import ThinkingMode
 from tests.sizes import Size
 

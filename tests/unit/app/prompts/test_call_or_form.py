@@ -9,10 +9,10 @@ from app.prompts.call_or_form import call_or_form
 from app.prompts.tool_offer import ToolOffer
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
-from models.call_syntax.registry import NAMES, syntax_named
-from models.harmony_thinking import HARMONY
-from models.tool_calls import ToolCall
-from models.tool_format import find_tool_format
+from models.chat.call_syntax.registry import NAMES, syntax_named
+from models.chat.harmony_thinking import HARMONY
+from models.chat.tool_calls import ToolCall
+from models.chat.tool_format import find_tool_format
 from tests.unit.engine.grammar.test_forced_calls import ARGUMENTS, EOS, TOOLS, Forced, allowed, arguments_of
 
 PERSON = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}

@@ -15,7 +15,7 @@ from tokenizers.normalizers import Sequence as Normalizers
 from app.prompts.exact_ids import exact_ids
 from engine.testing.byte_tokenizer import END, WORDS, ByteTokenizer
 from engine.text.detokenizer import Detokenizer, StopStrings
-from models.tokenizer import Tokenizer
+from models.tokenizers.tokenizer import Tokenizer
 
 W0, W1, W2 = WORDS, WORDS + 1, WORDS + 2
 SMILE = list("🙂".encode())

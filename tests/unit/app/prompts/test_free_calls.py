@@ -9,7 +9,7 @@ from app.prompts.tool_offer import ToolOffer
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
 from engine.grammar.embedded import EmbeddedSchema, embedded
-from models.tool_format import find_tool_format
+from models.chat.tool_format import find_tool_format
 
 HOW = find_tool_format({}, "")
 SCHEMA: dict[str, Any] = {

@@ -4,7 +4,7 @@ import pytest
 
 from app.prompts.answer_seal import Dialogue, Seal
 from app.prompts.headless import Headless, HeadPart
-from models.chat_format import Message
+from models.chat.format import Message
 
 SALT, IDENTITY = b"salt", "template"
 SAID = [Message("user", "one"), Message("assistant", "first"), Message("user", "two")]

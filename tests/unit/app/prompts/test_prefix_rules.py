@@ -8,8 +8,8 @@ from app.prompts.prefix_rules import AS_SENT, STABLE, PrefixRules
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from app.prompts.volatile_lines import KNOWN_LINES, TreatedLines
 from engine.api.sampling_params import SamplingParams
-from models.chat_format import Message
-from models.tool_format import find_tool_format
+from models.chat.format import Message
+from models.chat.tool_format import find_tool_format
 
 DATE = "Today's date: 2026-01-05"
 HEADER = "x-anthropic-billing-header: cc_version=2.1.100.7b4; cc_entrypoint=cli; cch=eb6c6;"

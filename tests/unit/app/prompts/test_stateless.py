@@ -25,7 +25,7 @@ from engine.api.errors import InvalidRequestError
 from engine.testing.byte_chat_format import REFUSED, ByteChatFormat
 from engine.testing.byte_tokenizer import END, START, WORDS, text_of
 from engine.testing.replay_engine import ReplayEngine
-from models.chat_format import Message
+from models.chat.format import Message
 from models.errors import ChatFormatError
 from models.thinking import MarkedThinking
 from tests.sizes import Size

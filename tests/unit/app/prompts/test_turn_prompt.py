@@ -5,8 +5,8 @@ from dataclasses import replace
 from app.domain.records import Message, Role
 from app.domain.tool_use import IsCall, IsResult, MayCall
 from app.prompts.turn_prompt import turns_of
-from models.chat_format import Message as ChatMessage
-from models.tool_calls import ToolCall
+from models.chat.format import Message as ChatMessage
+from models.chat.tool_calls import ToolCall
 
 
 def message(role: Role, content: str) -> Message:

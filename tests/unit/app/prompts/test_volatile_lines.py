@@ -9,7 +9,7 @@ import pytest
 
 from app.prompts.prefix_rules import AS_SENT, STABLE
 from app.prompts.volatile_lines import KNOWN_LINES, UNTREATED, TreatedLines, line_of_pattern, names_of, treat
-from models.chat_format import Message
+from models.chat.format import Message
 from tests.harness_bodies import HARNESSES, HEADER, IDENTITY, Harness, claude_code, git_status, opencode
 
 KINDS = {kind.name: kind for kind in KNOWN_LINES}

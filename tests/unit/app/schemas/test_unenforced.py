@@ -12,8 +12,8 @@ from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.parsing import parse_body
 from engine.api.errors import InvalidRequestError
 from engine.api.sampling_params import SamplingParams
-from models.custom_input import parameters
-from models.tool_format import find_tool_format
+from models.chat.custom_input import parameters
+from models.chat.tool_format import find_tool_format
 
 SCHEMA = {"type": "array", "uniqueItems": True, "format": "path"}
 MESSAGES = [{"role": "user", "content": "a"}]

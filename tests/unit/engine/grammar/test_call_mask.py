@@ -14,12 +14,12 @@ from engine.grammar.compiled_forms import CompiledForms
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.text.answer_text import AnswerFormat
-from models.call_syntax.registry import NAMES, syntax_named
-from models.harmony_thinking import HarmonyThinking
+from models.chat.call_syntax.registry import NAMES, syntax_named
+from models.chat.harmony_thinking import HarmonyThinking
+from models.chat.tool_calls import ToolCall
+from models.chat.tool_format import ToolFormat
 from models.thinking import MarkedThinking, Thinking
-from models.tokenizer import Tokenizer
-from models.tool_calls import ToolCall
-from models.tool_format import ToolFormat
+from models.tokenizers.tokenizer import Tokenizer
 from tests.sizes import Size
 from tests.tiny_tokenizer import byte_tokenizer
 from tests.unit.engine.grammar.test_forced_calls import TOOLS, arguments_of

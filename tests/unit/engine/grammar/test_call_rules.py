@@ -8,7 +8,7 @@ from engine.api.errors import InvalidRequestError
 from engine.api.structured_output import StructuredOutput
 from engine.grammar.call_rules import tool_at
 from engine.grammar.limits import check_form
-from models.tool_format import find_tool_format
+from models.chat.tool_format import find_tool_format
 
 LINE_ENDS = {"description": "a\u2028arguments_7: b\x85arguments_8: c\u2029d"}
 """Characters at which `str.splitlines` splits, although they end no line of a grammar."""

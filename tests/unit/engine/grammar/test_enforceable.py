@@ -20,7 +20,7 @@ from engine.grammar.exclusive import are_exclusive
 from engine.grammar.grammars import Grammars
 from engine.grammar.limits import check_form
 from engine.grammar.patterns import is_regular
-from models.tokenizer import Tokenizer
+from models.tokenizers.tokenizer import Tokenizer
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 
 EOS = 2

@@ -12,12 +12,12 @@ from engine.api.structured_output import StructuredOutput
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
 from engine.text.answer_text import AnswerFormat
-from models.call_syntax.element_calls import ElementCalls
-from models.call_syntax.registry import NAMES, syntax_named
-from models.harmony_thinking import SOLAR, find_harmony_thinking
-from models.tokenizer import Tokenizer
-from models.tool_calls import ToolCall
-from models.tool_format import ToolFormat
+from models.chat.call_syntax.element_calls import ElementCalls
+from models.chat.call_syntax.registry import NAMES, syntax_named
+from models.chat.harmony_thinking import SOLAR, find_harmony_thinking
+from models.chat.tool_calls import ToolCall
+from models.chat.tool_format import ToolFormat
+from models.tokenizers.tokenizer import Tokenizer
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 
 EOS = 2

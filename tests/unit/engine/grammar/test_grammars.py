@@ -18,10 +18,10 @@ from engine.api.structured_output import FormKind, StructuredOutput
 from engine.grammar.compiled_forms import CompiledForm
 from engine.grammar.grammars import Grammars
 from engine.sampling.token_mask import TokenMask
+from models.chat.tool_format import find_tool_format
+from models.chat.written_thinking import find_written_thinking
 from models.thinking import MarkedThinking
-from models.tokenizer import Tokenizer
-from models.tool_format import find_tool_format
-from models.written_thinking import find_written_thinking
+from models.tokenizers.tokenizer import Tokenizer
 from tests.hostile_forms import WITHIN
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 
@@ -214,7 +214,7 @@ import asyncio, json, sys
 from engine.api.structured_output import StructuredOutput
 from engine.grammar.grammars import Grammars
 from engine.api.sampling_params import SamplingParams
-from models.tokenizer import Tokenizer
+from models.tokenizers.tokenizer import Tokenizer
 from tests.tiny_tokenizer import BYTE_VOCAB, byte_tokenizer
 spec = json.loads(byte_tokenizer().to_str())
 grammars = Grammars(Tokenizer(spec, bos_token_id=1, eos_token_ids=(2,)), BYTE_VOCAB, None)

@@ -12,7 +12,7 @@ from engine.api.structured_output import StructuredOutput
 from engine.grammar.thinking_budget import with_budgets
 from engine.sampling.token_mask import TokenMask
 from engine.text.answer_text import AnswerFormat
-from models.harmony_thinking import (
+from models.chat.harmony_thinking import (
     CHANNEL,
     MESSAGE,
     MUSE,
@@ -23,10 +23,10 @@ from models.harmony_thinking import (
     START,
     find_harmony_thinking,
 )
+from models.chat.tool_format import find_tool_format
+from models.chat.written_thinking import find_written_thinking
 from models.thinking import Thinking, find_thinking
-from models.tokenizer import Tokenizer
-from models.tool_format import find_tool_format
-from models.written_thinking import find_written_thinking
+from models.tokenizers.tokenizer import Tokenizer
 from tests.tiny_tokenizer import byte_tokenizer
 
 EOS = 2

@@ -5,10 +5,10 @@ import pytest
 from tokenizers import AddedToken
 
 from engine.text.answer_text import AnswerFormat, Said
-from models.harmony_thinking import find_harmony_thinking
+from models.chat.harmony_thinking import find_harmony_thinking
+from models.chat.written_thinking import APRIEL, GRANITE32, GRANITE33, TAGS, WrittenThinking
 from models.thinking import MarkedThinking
-from models.tokenizer import Tokenizer
-from models.written_thinking import APRIEL, GRANITE32, GRANITE33, TAGS, WrittenThinking
+from models.tokenizers.tokenizer import Tokenizer
 from tests.tiny_tokenizer import byte_tokenizer
 
 BEGIN, END, OTHER = 100, 101, 102

@@ -9,8 +9,8 @@ from engine.request.request import Request
 from engine.scheduling.results import TokenUpdate
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
-from models.spelled_marks import BREAK
-from models.written_thinking import TAGS, WrittenThinking
+from models.chat.quoted_marks import BREAK
+from models.chat.written_thinking import TAGS, WrittenThinking
 
 TAGGED = WrittenThinking(TAGS, {"slow": ""}, lambda ids: bytes(ids).decode(), lambda text: list(text.encode()))
 

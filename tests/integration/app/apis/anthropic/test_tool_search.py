@@ -15,7 +15,7 @@ from engine.testing.answer import ReplayedAnswer
 from engine.testing.byte_tokenizer import text_of
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import Said, Token
-from models.tool_format import find_tool_format
+from models.chat.tool_format import find_tool_format
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.compatibility import row
 

@@ -14,7 +14,7 @@ from app.domain import ids
 from app.prompts import stateless
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import Said
-from models.tool_call_parser import ToolCallParser
+from models.chat.tool_call_parser import ToolCallParser
 from tests.integration.api_server import RunningServer, running_server
 
 ARGUMENTS = json.dumps({"numbers": [7] * 20})

@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 from engine.testing.byte_chat_format import ByteChatFormat
 from engine.testing.byte_tokenizer import END, START
 from engine.testing.replay_engine import ReplayEngine
-from models.chat_format import Message
+from models.chat.format import Message
 from models.thinking import ThinkingMode
 from tests.integration.api_server import running_server
 from tests.integration.responses_rig import Api

@@ -8,9 +8,9 @@ import torch
 from engine.api.errors import EngineError
 from engine.config import EngineConfig
 from engine.worker.worker import Worker
-from models.folder import ModelFolder
 from models.layers.linear import can_prepack
-from models.weights import map_tensor
+from models.weights.folder import ModelFolder
+from models.weights.weights import map_tensor
 from tests.integration.worker_driver import WorkerDriver
 from tests.tiny_models import make_tiny_model
 

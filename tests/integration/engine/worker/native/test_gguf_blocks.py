@@ -11,13 +11,13 @@ from safetensors.torch import load_file, save_file
 
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.cpu.weights import PackedModel
-from models.block_types import BLOCK_TYPES, METADATA_KEY
 from models.decoder.model import DecoderForCausalLM
-from models.dense_context import DenseContext
-from models.fingerprint import model_fingerprint
 from models.gguf_import.convert import convert_gguf
-from models.parameter_count import count_parameters
+from models.interface.dense_context import DenseContext
 from models.registry import load_model
+from models.weights.block_types import BLOCK_TYPES, METADATA_KEY
+from models.weights.fingerprint import model_fingerprint
+from models.weights.parameter_count import count_parameters
 from tests.gguf_families import BlockModel, their_logits, write_block_family
 from tests.many_models import combinations, representatives
 from tests.native_rig import COMPUTES_IN_BYTES, KernelsFor, NativeRig

@@ -9,9 +9,9 @@ from safetensors.torch import save_file
 
 from engine.cpu.instruction_set import usable_instruction_sets
 from models.decoder.model import DecoderForCausalLM
-from models.dense_context import DenseContext
-from models.interface import CausalLM
-from models.tokenizer import Tokenizer
+from models.interface.causal_lm import CausalLM
+from models.interface.dense_context import DenseContext
+from models.tokenizers.tokenizer import Tokenizer
 from tests.family_models import FAMILIES, save_family
 from tests.many_models import combinations, representatives
 from tests.native_rig import (

@@ -19,9 +19,9 @@ from engine.cpu.instruction_set import usable_instruction_sets
 from engine.cpu.weights import stored_calls
 from engine.llm import LLM
 from engine.worker import worker
-from models.folder import ModelFolder
 from models.gguf_import.convert import convert_gguf
 from models.registry import read_config
+from models.weights.folder import ModelFolder
 from tests.family_models import ONE_OF_EACH, save_family
 from tests.integration.engine_rig import BLOCK
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together

@@ -14,12 +14,12 @@ from engine.cpu.weights import PackedModel
 from engine.worker.native.weight_memory import WeightMemory, weight_memory
 from engine.worker.worker import Worker
 from models.decoder.model import DecoderForCausalLM
-from models.folder import ModelFolder
 from models.gguf_import.convert import convert_gguf
-from models.interface import MatrixRole
+from models.interface.causal_lm import MatrixRole
 from models.registry import summarize
-from models.stored_weights import read_stored_weights
 from models.transformers.model import TransformersForCausalLM
+from models.weights.folder import ModelFolder
+from models.weights.stored import read_stored_weights
 from tests.family_models import save_family
 from tests.native_rig import KernelsFor
 from tests.tiny_architectures import tiny_config, tiny_network

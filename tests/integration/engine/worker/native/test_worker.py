@@ -21,8 +21,8 @@ from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.native.runner import NativeRunner
 from engine.worker.native.selection import pack_for_native
 from engine.worker.worker import Worker
-from models.folder import ModelFolder
 from models.registry import read_config
+from models.weights.folder import ModelFolder
 from tests.integration.worker_driver import GREEDY, WorkerDriver
 from tests.native_rig import ROW, KernelsFor, NativeRig, load_bfloat16
 from tests.tiny_models import make_tiny_model

@@ -8,7 +8,7 @@ import pytest
 from app.apis.anthropic.messages_schema import MessagesRequest
 from app.schemas.parsing import parse_object
 from engine.api.errors import InvalidRequestError
-from models.chat_format import Message
+from models.chat.format import Message
 
 WEATHER = {"name": "weather", "description": "Of a city", "input_schema": {"type": "object"}, "defer_loading": True}
 CLOCK = {"name": "clock", "input_schema": {"type": "object"}, "defer_loading": True}

@@ -6,7 +6,7 @@ import pytest
 from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
 from app.schemas.parsing import RequestModel, parse_body
 from engine.api.errors import InvalidRequestError, NotFoundError
-from models.chat_format import Message
+from models.chat.format import Message
 
 USER = {"role": "user", "content": "hi"}
 

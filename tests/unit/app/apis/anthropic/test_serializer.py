@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from app.apis.anthropic.serializer import MessageHead, ToolUseShape
 from app.prompts.volatile_lines import UNTREATED
 from engine.api.outputs import FinishReason, KVReceipt, RequestOutput, Usage
-from models.tool_format import find_tool_format
+from models.chat.tool_format import find_tool_format
 
 INPUT = '{"city": "Köln \\u00e9", "days": [12, null], "deep": {"a": "b"}}'
 ANSWER = (

@@ -12,9 +12,9 @@ from app.schemas.answer_forms import ANY_OBJECT
 from app.schemas.parsing import RequestModel, parse_body
 from engine.api.errors import InvalidRequestError
 from engine.testing.replay_engine import ReplayEngine
-from models.chat_format import Message
+from models.chat.format import Message
+from models.chat.tool_calls import ToolCall
 from models.thinking import PANGU_SUFFIXES, MarkedThinking, ThinkingMode
-from models.tool_calls import ToolCall
 
 USER = {"role": "user", "content": "hi"}
 CALL = {"function": {"name": "weather", "arguments": {"city": "Zürich"}}}

@@ -9,7 +9,7 @@ from engine.api.errors import EngineError
 from engine.api.outputs import FinishReason, KVReceipt, Phases, RequestOutput, Usage
 from engine.testing.byte_tokenizer import WORDS, ByteTokenizer
 from engine.testing.replay_engine import replayed_logprobs
-from models.tool_format import find_tool_format
+from models.chat.tool_format import find_tool_format
 
 BROKEN = (
     '<tool_call>\n{"name": "remove", "arguments": {"path": "/srv", "only": "*.log\n*.tmp"}}\n</tool_call>',

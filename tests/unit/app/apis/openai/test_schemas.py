@@ -12,8 +12,8 @@ from app.schemas.conversations import ConversationFields, NewMessage
 from app.schemas.parsing import RequestModel, parse_body
 from app.schemas.sampling import GenerationRequest
 from engine.api.errors import InvalidRequestError
-from models.chat_format import Message
-from models.tool_calls import ToolCall
+from models.chat.format import Message
+from models.chat.tool_calls import ToolCall
 from tests.sizes import Size
 
 USER = {"role": "user", "content": "hi"}

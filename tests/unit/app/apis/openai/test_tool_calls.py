@@ -11,7 +11,7 @@ from app.apis.openai.serializer import Head
 from app.apis.openai.tool_calls import ToolCallShape
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from engine.api.outputs import FinishReason, KVReceipt, RequestOutput, Usage
-from models.tool_format import find_tool_format
+from models.chat.tool_format import find_tool_format
 
 FORMAT = find_tool_format({}, "")
 CITY = '{"city": "Köln \\u00e9", "days": [12, null]}'

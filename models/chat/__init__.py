@@ -1,0 +1,1 @@
+"""Chats in a model's own words: templates, reasoning and tool calls."""

@@ -1,0 +1,1 @@
+"""The architectures that Ebb computes itself, a file each but for openPangu."""

@@ -1,1 +1,0 @@
-"""Gemma 2: the shape of the shared decoder."""

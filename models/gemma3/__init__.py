@@ -1,1 +1,0 @@
-"""Gemma 3: the shape of the shared decoder."""

@@ -1,1 +1,0 @@
-"""Granite 3: the shape of the shared decoder."""

@@ -1,0 +1,1 @@
+"""Interface between the engine and a model."""

@@ -1,1 +1,0 @@
-"""The Llama family, which the shared decoder runs."""

@@ -1,1 +1,0 @@
-"""Ministral: the shape of the shared decoder."""

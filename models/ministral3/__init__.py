@@ -1,1 +1,0 @@
-"""Ministral 3: the shape of the shared decoder."""

@@ -1,1 +1,0 @@
-"""Mistral: the shape of the shared decoder."""

@@ -1,1 +1,0 @@
-"""Phi-3 and Phi-4: the shape of the shared decoder."""

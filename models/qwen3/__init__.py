@@ -1,1 +1,0 @@
-"""Qwen3: the shape of the shared decoder."""

@@ -1,1 +1,0 @@
-"""SmolLM3: the shape of the shared decoder."""

@@ -1,0 +1,1 @@
+"""Tokenizers: from text to ids and back."""

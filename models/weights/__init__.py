@@ -1,0 +1,1 @@
+"""The files of a model folder and the weights in them."""

@@ -1,0 +1,124 @@
+"""The JSON files of a model folder in the layout of the Hugging Face hub."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from models.errors import ModelNotFoundError, UnsupportedModelError
+from models.weights.unreadable import why_unreadable
+from models.weights.weight_names import INDEX, weight_names
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A folder with config.json, safetensors files and a tokenizer."""
+
+    path: Path
+
+    def config(self) -> dict[str, Any]:
+        """Read config.json, the shape of the network. Raise ModelNotFoundError unless the file is a JSON object."""
+        return self._read("config.json", required=True)
+
+    def generation_config(self) -> dict[str, Any]:
+        """Read generation_config.json; empty if there is none."""
+        return self._read("generation_config.json", required=False)
+
+    def tokenizer_config(self) -> dict[str, Any]:
+        """Read tokenizer_config.json; empty if there is none."""
+        return self._read("tokenizer_config.json", required=False)
+
+    def processor_template(self) -> Any:
+        """Read the chat template of chat_template.json, where older processors have it; None if there is none."""
+        return self._read("chat_template.json", required=False).get("chat_template")
+
+    def token_ids(self, key: str) -> tuple[int, ...]:
+        """Collect the ids under `key`, such as "eos_token_id", in both configurations, in order and without duplicates.
+
+        The ids of generation_config.json come before those of config.json, and these before those of its text part.
+        """
+        config = self.config()
+        values = (source.get(key) for source in (self.generation_config(), config, config.get("text_config") or {}))
+        lists = (value if isinstance(value, list) else [value] for value in values)
+        return tuple(dict.fromkeys(id_ for ids in lists for id_ in ids if isinstance(id_, int)))
+
+    def token_text(self, key: str) -> str | None:
+        """Return the text of the tokenizer's token `key`, such as "eos_token"; None if the folder does not name it.
+
+        Folders of old versions of transformers name it in special_tokens_map.json alone.
+        """
+        for name in ("tokenizer_config.json", "special_tokens_map.json"):
+            value = self._read(name, required=False).get(key)
+            text = value.get("content") if isinstance(value, dict) else value
+            if isinstance(text, str):
+                return text
+        return None
+
+    def sampling_defaults(self) -> dict[str, float]:
+        """Return the recommended sampling parameters: temperature, top_p and top_k of generation_config.json, if given.
+
+        Empty if the file sets none of them, or does not enable sampling.
+        """
+        config = self.generation_config()
+        if config.get("do_sample") is not True:
+            return {}
+        values = {name: config.get(name) for name in ("temperature", "top_p", "top_k")}
+        return {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+
+    def pooling(self) -> Literal["mean", "last"] | None:
+        """Return how the hidden states of a model for embeddings are pooled; None if the folder does not say.
+
+        Source: the `1_Pooling/config.json` of sentence-transformers. Raise UnsupportedModelError for other ways.
+        """
+        config = self._read("1_Pooling/config.json", required=False)
+        chosen = sorted(name for name, value in config.items() if name.startswith("pooling_mode_") and value is True)
+        if not chosen:
+            return None
+        match chosen:
+            case ["pooling_mode_lasttoken"]:
+                return "last"
+            case ["pooling_mode_mean_tokens"]:
+                return "mean"
+        raise UnsupportedModelError(
+            f"{self.path} pools embeddings by {', '.join(chosen)}, which is not supported: choose --pooling"
+        )
+
+    def weight_files(self) -> list[Path]:
+        """List the safetensors files with the weights, sorted by name: those that `weight_names` chooses.
+
+        Raise ModelNotFoundError if there is none, or if one is missing, and WeightsError for an unusable index.
+        """
+        try:
+            names = weight_names(os.listdir(self.path), self.path / INDEX)
+        except OSError as error:
+            raise ModelNotFoundError(why_unreadable(self.path, error)) from error
+        if not names:
+            raise ModelNotFoundError(f"{self.path} has no .safetensors file; other weight formats are not supported")
+        missing = [name for name in names if not (self.path / name).exists()]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            raise ModelNotFoundError(
+                f"{self.path} is incomplete: {', '.join(missing[:3])}{more} of its weights are missing. Download the "
+                f"folder again, or delete {INDEX} if other files hold all weights"
+            )
+        return [self.path / name for name in names]
+
+    def _read(self, name: str, *, required: bool) -> dict[str, Any]:
+        file = self.path / name
+        try:
+            # The parser finds out the encoding, and skips a byte order mark.
+            value = json.loads(file.read_bytes())
+        except FileNotFoundError:
+            if not required:
+                return {}
+            raise ModelNotFoundError(f"{self.path} is not a model folder: it has no {name}") from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise ModelNotFoundError(why_unreadable(file, error)) from error
+        if not isinstance(value, dict):
+            raise ModelNotFoundError(f"{file} does not contain a JSON object")
+        return value

@@ -37,12 +37,12 @@ from engine.api.outputs import RequestOutput
 from engine.api.request_stream import RequestStream
 from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.fleet.answer import RemoteAnswer
 from engine.fleet.build import build_fleet
-from engine.fleet.handshake import new_token
-from engine.fleet.link import Link
-from engine.fleet.server import ReplicaServer
-from engine.fleet.tls import Identity
+from engine.fleet.gateway.answer import RemoteAnswer
+from engine.fleet.gateway.link import Link
+from engine.fleet.replica.server import ReplicaServer
+from engine.fleet.wire.handshake import new_token
+from engine.fleet.wire.tls import Identity
 from engine.intake.prefix_keys import PrefixKeys
 from engine.intake.tenants import TenantSalts
 from engine.loop.async_llm import AsyncLLMEngine

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 
-from engine.fleet.shared_place import PublishedReplica, SharedPlace
+from engine.fleet.placement.shared_place import PublishedReplica, SharedPlace
 
 
 class Shelf:

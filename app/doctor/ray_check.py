@@ -10,7 +10,7 @@ from app.doctor.finding import Finding
 from engine.api.errors import EngineError
 from engine.device.choice import choose_device
 from engine.executor.ray_stage import in_words, machines, stage_size
-from engine.fleet.ray_cluster import connect, demands_token, disconnect
+from engine.fleet.placement.ray_cluster import connect, demands_token, disconnect
 
 TOKEN = Path("~/.ray/auth_token")
 """Place where Ray keeps the token, unless a variable of its own names another one."""

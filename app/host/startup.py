@@ -24,7 +24,7 @@ from engine.tracing import NO_TRACE, Trace
 from models.errors import ModelError
 
 if TYPE_CHECKING:
-    from engine.fleet.shared_place import ReplicaDirectory
+    from engine.fleet.placement.shared_place import ReplicaDirectory
 
 Report = Callable[[str], None]
 Build = Callable[[Report], tuple[Backend, str]]

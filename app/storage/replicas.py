@@ -1,4 +1,4 @@
-"""Directory of the replicas that the servers of a database share (`engine.fleet.shared_place`).
+"""Directory of the replicas that the servers of a database share (`engine.fleet.placement.shared_place`).
 
 One server keeps the replicas: the first that wants to start one while no other keeps them, for as long as it has its
 lease (`app.storage.servers`). Every start is conditional on that.
@@ -11,14 +11,17 @@ from typing import Final
 from app.storage.connection import MISSED, Connection
 from app.storage.database import Database
 from app.storage.servers import LIVE
-from engine.fleet.shared_place import PublishedReplica, SharedPlace, decode_place, encode_place
+from engine.fleet.placement.shared_place import PublishedReplica, SharedPlace, decode_place, encode_place
 
 REPLICAS: Final = "replicas"
 """Topic of the notice that a replica has another epoch or another place."""
 
 
 class ReplicaStore:
-    """Implementation of `engine.fleet.shared_place.ReplicaDirectory`. Every method is one transaction or one read."""
+    """Implementation of `engine.fleet.placement.shared_place.ReplicaDirectory`.
+
+    Every method is one transaction or one read.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database

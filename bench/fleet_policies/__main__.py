@@ -41,8 +41,8 @@ from bench.fleet_sim.calibration import learned
 from bench.fleet_sim.replica import ReplicaSize
 from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
-from engine.fleet.prediction import StepLimits
-from engine.fleet.report import ReplicaCost
+from engine.fleet.routing.prediction import StepLimits
+from engine.fleet.wire.report import ReplicaCost
 
 LIMITS: Final = StepLimits(places=PLACES)
 

@@ -7,7 +7,7 @@ from typing import Final
 from bench.fleet_policies.workloads import Ask
 from bench.fleet_sim.world import Session, Turn
 from cache_tiers.owners.block_key import BlockKey, extend_keys
-from engine.fleet.report import name_of
+from engine.fleet.wire.report import name_of
 
 BLOCK: Final = 64
 ROOT: Final = BlockKey(bytes(32))

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from math import inf
 from typing import Final
 
-from engine.fleet.prediction import StepLimits
-from engine.fleet.report import Report
-from engine.fleet.router import PredictingRouter, RoutedPrompt, Router, Seat, Ticket
+from engine.fleet.routing.prediction import StepLimits
+from engine.fleet.routing.router import PredictingRouter, RoutedPrompt, Router, Seat, Ticket
+from engine.fleet.wire.report import Report
 
 POINTS: Final = 64
 """Points of each replica on the ring of consistent hashing."""

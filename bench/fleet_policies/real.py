@@ -22,8 +22,8 @@ from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
-from engine.fleet.report import Report
-from engine.fleet.router import RoutedPrompt, Router, Seat, Ticket
+from engine.fleet.routing.router import RoutedPrompt, Router, Seat, Ticket
+from engine.fleet.wire.report import Report
 from models.download.resolve import resolve_model
 
 REPLICAS: Final = 4

@@ -10,8 +10,8 @@ from bench.fleet_policies.workloads import Workload
 from bench.fleet_sim.agenda import Agenda
 from bench.fleet_sim.replica import ReplicaSize
 from bench.fleet_sim.world import World, WorldShape
-from engine.fleet.report import ReplicaCost
-from engine.fleet.router import Router
+from engine.fleet.routing.router import Router
+from engine.fleet.wire.report import ReplicaCost
 
 ENDLESS: Final = 1 << 40
 

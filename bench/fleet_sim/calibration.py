@@ -19,9 +19,9 @@ from bench.fleet_policies.real import BLOCK, DEVICE_BLOCKS, PLACES, REPLICAS, en
 from bench.fleet_policies.workloads import Workload, chats
 from bench.fleet_sim.replica import ReplicaSize
 from bench.fleet_sim.world import World, WorldShape
-from engine.fleet.prediction import StepLimits
-from engine.fleet.report import ReplicaCost, Report
-from engine.fleet.router import PredictingRouter
+from engine.fleet.routing.prediction import StepLimits
+from engine.fleet.routing.router import PredictingRouter
+from engine.fleet.wire.report import ReplicaCost, Report
 
 LIMITS: Final = StepLimits(places=PLACES)
 CPU_BLOCKS: Final = 2_000

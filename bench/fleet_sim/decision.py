@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from app.observability.percentiles import percentile
-from engine.fleet.chains import MAX_CHAINS
-from engine.fleet.report import ReplicaCost, ReplicaWork, Report, Tips
-from engine.fleet.router import PredictingRouter, RoutedPrompt, Seat
+from engine.fleet.replica.chains import MAX_CHAINS
+from engine.fleet.routing.router import PredictingRouter, RoutedPrompt, Seat
+from engine.fleet.wire.report import ReplicaCost, ReplicaWork, Report, Tips
 
 BLOCK: Final = 64
 PROMPT_BLOCKS: Final = 64

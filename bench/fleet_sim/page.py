@@ -10,7 +10,7 @@ HEAD: Final = """\
 `python -m bench.fleet_sim --page` makes this page from
 [bench/results/fleet_sim.json](../bench/results/fleet_sim.json).
 
-`python -m bench.fleet_sim` runs the router of the product (`engine/fleet/router.py`) over simulated replicas. A
+`python -m bench.fleet_sim` runs the router of the product (`engine/fleet/routing/router.py`) over simulated replicas. A
 simulated replica has a queue, a batch, a device pool, a CPU tier and a link to Redis, at given costs. Between two
 events nothing changes, so the simulator computes the time of the next one. Times are simulated, and the machine's load
 does not matter. Only the calibration and the times of decisions are real.

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from bench.fleet_sim.agenda import Agenda
 from bench.fleet_sim.block_cache import BlockCache
 from bench.fleet_sim.tip_log import TipLog
-from engine.fleet.prediction import StepLimits, step_with_prompt, stretch
-from engine.fleet.report import ReplicaCost, ReplicaWork, Report, Tips
+from engine.fleet.routing.prediction import StepLimits, step_with_prompt, stretch
+from engine.fleet.wire.report import ReplicaCost, ReplicaWork, Report, Tips
 from engine.scheduling.chunking import AUTO_STEP_SECONDS
 
 

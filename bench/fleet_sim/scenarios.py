@@ -12,9 +12,9 @@ from bench.fleet_sim.chats import ChatShape, chats
 from bench.fleet_sim.replica import ReplicaSize
 from bench.fleet_sim.world import Observed, Session, World, WorldShape
 from engine.api.role import Role
-from engine.fleet.prediction import StepLimits
-from engine.fleet.report import ReplicaCost
-from engine.fleet.router import Router
+from engine.fleet.routing.prediction import StepLimits
+from engine.fleet.routing.router import Router
+from engine.fleet.wire.report import ReplicaCost
 
 PREDICTED: Final = "predicted"
 

@@ -13,8 +13,8 @@ from bench.fleet_sim.agenda import Agenda
 from bench.fleet_sim.block_cache import BlockCache
 from bench.fleet_sim.replica import ReplicaSize, SimReplica, SimRequest, Totals
 from engine.api.role import Role
-from engine.fleet.report import ReplicaCost
-from engine.fleet.router import RoutedPrompt, Router, Seat, Ticket
+from engine.fleet.routing.router import RoutedPrompt, Router, Seat, Ticket
+from engine.fleet.wire.report import ReplicaCost
 
 TIMED_EVERY: Final = 16
 """One decision in this many is timed."""

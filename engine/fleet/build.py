@@ -7,15 +7,15 @@ from dataclasses import replace
 from cache_tiers.tier import TierId
 from engine.api.role import Role
 from engine.config import EngineConfig
-from engine.fleet.local import LocalPlacement
-from engine.fleet.placement import Placement
+from engine.fleet.placement.interface import Placement
+from engine.fleet.placement.local import LocalPlacement
+from engine.fleet.placement.shared_place import ReplicaDirectory
+from engine.fleet.placement.shared_placement import SharedPlacement
+from engine.fleet.placement.shared_starter import LocalStarter, SharedStarter
+from engine.fleet.placement.shares import check_divisible, check_machines, check_shareable, shares_of
 from engine.fleet.remote_engine import RemoteEngine
-from engine.fleet.roles import check_roles, with_roles
-from engine.fleet.router import Router
-from engine.fleet.shared_place import ReplicaDirectory
-from engine.fleet.shared_placement import SharedPlacement
-from engine.fleet.shared_starter import LocalStarter, SharedStarter
-from engine.fleet.shares import check_divisible, check_machines, check_shareable, shares_of
+from engine.fleet.routing.roles import check_roles, with_roles
+from engine.fleet.routing.router import Router
 from engine.wiring.open_tiers import share_lower_tiers
 from models.chat.call_syntax.registry import AUTO
 from models.chat.format import ChatFormat
@@ -132,7 +132,7 @@ def _place(config: EngineConfig, count: int, ray_address: str, closing: ExitStac
     if not ray_address:
         return LocalPlacement(), shares_of(config, count)
     _join_cluster(ray_address, closing)
-    from engine.fleet.ray_placement import RayPlacement
+    from engine.fleet.placement.ray_placement import RayPlacement
 
     # Each machine divides the sizes among its own replicas.
     return RayPlacement(count, config), [config] * count
@@ -145,14 +145,14 @@ def _starter(
     if not ray_address:
         return LocalStarter(host), shares_of(config, count)
     _join_cluster(ray_address, closing)
-    from engine.fleet.ray_starter import RayStarter
+    from engine.fleet.placement.ray_starter import RayStarter
 
     return RayStarter(count, config.device), [config] * count
 
 
 def _join_cluster(address: str, closing: ExitStack) -> None:
     # Imported here, since Ray is an extra, and takes two seconds.
-    from engine.fleet import ray_cluster
+    from engine.fleet.placement import ray_cluster
 
     ray_cluster.connect(address)
     closing.callback(ray_cluster.disconnect)

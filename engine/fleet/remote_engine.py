@@ -16,20 +16,20 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.request_stream import RequestStream
 from engine.api.stored_tokens import Trail
 from engine.config import EngineConfig
-from engine.fleet.answer import FRUITLESS, LateError, RemoteAnswer
-from engine.fleet.keeper import ReplicaKeeper
-from engine.fleet.link import Link, ReplicaLostError
-from engine.fleet.messages import AdoptDeletion, AdoptDeletions, Erase
-from engine.fleet.moves import Moves
-from engine.fleet.placement import Placement
-from engine.fleet.prediction import StepLimits
-from engine.fleet.prompt_names import PromptNames
-from engine.fleet.remote_prefixes import RemotePrefixes
-from engine.fleet.roles import Part, may_be_handed_over, suits
-from engine.fleet.route_counts import RouteCounts
-from engine.fleet.router import PredictingRouter, RoutedPrompt, Router
-from engine.fleet.stand_ins import StandIns
-from engine.fleet.summed_stats import EndedStats, summed
+from engine.fleet.gateway.answer import FRUITLESS, LateError, RemoteAnswer
+from engine.fleet.gateway.keeper import ReplicaKeeper
+from engine.fleet.gateway.link import Link, ReplicaLostError
+from engine.fleet.gateway.moves import Moves
+from engine.fleet.gateway.remote_prefixes import RemotePrefixes
+from engine.fleet.gateway.summed_stats import EndedStats, summed
+from engine.fleet.placement.interface import Placement
+from engine.fleet.routing.prediction import StepLimits
+from engine.fleet.routing.prompt_names import PromptNames
+from engine.fleet.routing.replacements import StandIns
+from engine.fleet.routing.roles import Part, may_be_handed_over, suits
+from engine.fleet.routing.route_counts import RouteCounts
+from engine.fleet.routing.router import PredictingRouter, RoutedPrompt, Router
+from engine.fleet.wire.messages import AdoptDeletion, AdoptDeletions, Erase
 from engine.intake.tenants import TenantSalts
 from engine.loop.stats import EngineStats
 from models.chat.format import ChatFormat

@@ -44,7 +44,7 @@ class ReplicaState:
 class RouteStats:
     """Counts of the requests that were sent to replicas, since the start.
 
-    reasons: requests by the reason for their replica (`engine.fleet.router`).
+    reasons: requests by the reason for their replica (`engine.fleet.routing.router`).
     takeovers: answers that a replica continued after another one was lost or drained.
     predicted_seconds, seen_seconds: from the choice of the replica to the first token, of the same requests.
     hand_overs: answers that one replica began and another one continued, because of their roles.

@@ -29,7 +29,7 @@ ASLEEP_SECONDS = 7.0
 FLAGS = ("--kv-memory", "900MiB", "--cpu-kv-memory", "512MiB", "--chat-titles", "first-words")
 PROGRAM = """
 from app.cli.main import main
-from engine.fleet import shared_placement
+from engine.fleet.placement import shared_placement
 shared_placement.PAUSES = (0.0,) * 1000
 raise SystemExit(main())
 """

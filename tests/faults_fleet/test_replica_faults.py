@@ -25,10 +25,10 @@ from engine.api.outputs import RequestOutput, joined
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
 from engine.config import EngineConfig
-from engine.fleet import keeper
-from engine.fleet.answer import RemoteAnswer
 from engine.fleet.build import build_fleet
-from engine.fleet.link import Link
+from engine.fleet.gateway import keeper
+from engine.fleet.gateway.answer import RemoteAnswer
+from engine.fleet.gateway.link import Link
 from engine.fleet.remote_engine import RemoteEngine
 from engine.wiring.build import build_engine
 from tests.integration.engine.fleet.answers import Told, answers_of, prompt_of, told, until_states

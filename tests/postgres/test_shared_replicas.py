@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from app.storage.replicas import ReplicaStore
 from app.storage.store import Store
 from bench.server import EbbServer, ServerSettings
-from engine.fleet.nearby_process import ProcessIdentity
-from engine.fleet.shared_place import PublishedReplica, SharedPlace
+from engine.fleet.placement.nearby_process import ProcessIdentity
+from engine.fleet.placement.shared_place import PublishedReplica, SharedPlace
 from tests.on_postgres import url_of
 from tests.postgres.server import expire
 from tests.postgres.test_real_servers import FLAGS, body, new_conversation, read_whole

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engine.fleet.ray_cluster import FAREWELL_MS, RECONNECT_SECONDS
+from engine.fleet.placement.ray_cluster import FAREWELL_MS, RECONNECT_SECONDS
 from tests.ray import forked_worker
 from tests.ray.forks import MACHINE
 from tests.waiting import until

@@ -18,8 +18,8 @@ import pytest_asyncio
 
 from cache_tiers.config import TierConfig
 from engine.config import EngineConfig
-from engine.fleet import ray_cluster as ray_connection
 from engine.fleet.build import build_fleet
+from engine.fleet.placement import ray_cluster as ray_connection
 from engine.fleet.remote_engine import RemoteEngine
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine

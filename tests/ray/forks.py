@@ -33,7 +33,7 @@ BEFORE_RAY: Final = (
     "engine.executor.multiproc",
     "engine.executor.uniproc",
     "engine.executor.rank_process",
-    "engine.fleet.process",
+    "engine.fleet.placement.process",
     "engine.grammar.automaton",
     "engine.worker.worker",
     "models.tokenizers.tokenizer",
@@ -47,7 +47,7 @@ WITH_RAY: Final = (
     "ray.util.placement_group",
     "engine.executor.ray_ranks",
     "engine.executor.ray_rank_actor",
-    "engine.fleet.ray_actor",
+    "engine.fleet.placement.ray_actor",
 )
 MACHINE: Final = "of-"
 """Beginning of the name of the process that forks the workers of a machine, before the id of the machine's process."""

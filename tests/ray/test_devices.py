@@ -60,7 +60,7 @@ async def test_ranks_of_a_stage_see_a_device_each(group: Any, kind: str) -> None
 
 
 async def test_replicas_need_a_device_each(connected: None, config: EngineConfig, kind: str) -> None:
-    from engine.fleet.ray_placement import RayPlacement
+    from engine.fleet.placement.ray_placement import RayPlacement
 
     RayPlacement(6, replace(config, device=kind))
     RayPlacement(3, replace(config, device=kind, tensor_parallel_size=2))

@@ -12,8 +12,8 @@ import asyncio
 import sys
 from pathlib import Path
 from engine.config import EngineConfig
-from engine.fleet import ray_actor
-from engine.fleet.order import ReplicaOrder, encode_order
+from engine.fleet.placement import ray_actor
+from engine.fleet.placement.order import ReplicaOrder, encode_order
 ray_actor.UNOPENED_SECONDS = 0.5
 ray_actor._node = lambda: "a machine of the tests"
 ray_actor._host = lambda: "127.0.0.1"

@@ -344,7 +344,7 @@ def test_every_imported_package_is_a_declared_dependency() -> None:
     optional = {("app.observability.tracing", "opentelemetry"), *triton}
     optional |= {("app.accounts.directory", "ldap"), ("app.cli.desktop", "webview")}
     optional |= {(name, "psycopg") for name in modules() if name.startswith("app.storage.postgres.")}
-    on_ray = ("engine.fleet.ray_", "engine.executor.ray_")
+    on_ray = ("engine.fleet.placement.ray_", "engine.executor.ray_")
     optional |= {(name, "ray") for name in modules() if name.startswith(on_ray)}
     undeclared = {
         f"{name} imports {package}"

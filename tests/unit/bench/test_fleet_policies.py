@@ -16,7 +16,7 @@ from bench.fleet_policies.tables import tables
 from bench.fleet_policies.workloads import Ask, Workload, agents, chats, conversations, hot_prefix, long_shared
 from bench.fleet_sim.replica import ReplicaSize
 from bench.report import RESULTS
-from engine.fleet.router import RoutedPrompt, Router, Seat
+from engine.fleet.routing.router import RoutedPrompt, Router, Seat
 
 SIZE = ReplicaSize(100, 300, limits=LIMITS)
 

@@ -15,8 +15,8 @@ from bench.fleet_sim.replica import ReplicaSize, SimReplica, SimRequest, Totals
 from bench.fleet_sim.scenarios import chats_of, gateway_loss, run, shape_of
 from bench.fleet_sim.tip_log import TipLog
 from bench.fleet_sim.world import Turn, World, WorldShape
-from engine.fleet.chains import MAX_CHAINS
-from engine.fleet.report import ReplicaCost
+from engine.fleet.replica.chains import MAX_CHAINS
+from engine.fleet.wire.report import ReplicaCost
 
 COST = ReplicaCost(step=0.01, decode=0.001, token=0.001, load_start=0.005, load_block=0.001)
 

@@ -27,7 +27,7 @@ from app.load.sse import SSEParser
 from app.runs.place_log import PlaceLog
 from app.storage.sqlite.restoration import complete_restore
 from cache_tiers.redis.watcher import _parse_memory
-from engine.fleet.connection import Connection
+from engine.fleet.wire.connection import Connection
 from models.download.hub.repository import HubName, RepoFile, Repository
 from models.download.hub.selection import choices, gguf_files
 from models.errors import ModelError

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from engine.config import EngineConfig
-from engine.fleet.handshake import new_token
-from engine.fleet.local import LocalPlacement
-from engine.fleet.order import ReplicaOrder
-from engine.fleet.placement import Share
-from engine.fleet.shared_starter import LocalStarter
+from engine.fleet.placement.interface import Share
+from engine.fleet.placement.local import LocalPlacement
+from engine.fleet.placement.order import ReplicaOrder
+from engine.fleet.placement.shared_starter import LocalStarter
+from engine.fleet.wire.handshake import new_token
 from tests.waiting import until
 
 

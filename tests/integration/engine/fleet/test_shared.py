@@ -11,10 +11,10 @@ import pytest_asyncio
 
 from engine.config import EngineConfig
 from engine.fleet.build import build_shared_fleet
+from engine.fleet.placement.shared_place import PublishedReplica, SharedPlace
+from engine.fleet.placement.shared_placement import SharedPlacement
+from engine.fleet.placement.shared_starter import LocalStarter
 from engine.fleet.remote_engine import RemoteEngine
-from engine.fleet.shared_place import PublishedReplica, SharedPlace
-from engine.fleet.shared_placement import SharedPlacement
-from engine.fleet.shared_starter import LocalStarter
 from engine.loop.async_llm import AsyncLLMEngine
 from tests.integration.engine.fleet.answers import (
     GREEDY,

@@ -7,7 +7,7 @@ import pytest
 
 from engine.api.errors import ConflictError, NotFoundError
 from engine.api.sampling_params import Pooling, SamplingParams
-from engine.fleet.local import LocalReplica
+from engine.fleet.placement.local import LocalReplica
 from engine.fleet.remote_engine import RemoteEngine
 from engine.loop.async_llm import AsyncLLMEngine
 from tests.integration.engine.fleet.answers import (

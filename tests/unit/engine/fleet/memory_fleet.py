@@ -12,15 +12,15 @@ from engine.api.outputs import RequestOutput
 from engine.api.request_stream import RequestStream
 from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
-from engine.fleet.answer import RemoteAnswer
-from engine.fleet.connection import Connection
-from engine.fleet.keeper import DIED
-from engine.fleet.link import Link
-from engine.fleet.messages import Ready, ReplicaFacts
-from engine.fleet.order import ReplicaOrder
-from engine.fleet.placement import Share
+from engine.fleet.gateway.answer import RemoteAnswer
+from engine.fleet.gateway.keeper import DIED
+from engine.fleet.gateway.link import Link
+from engine.fleet.placement.interface import Share
+from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.remote_engine import RemoteEngine
-from engine.fleet.session import GatewaySession
+from engine.fleet.replica.session import GatewaySession
+from engine.fleet.wire.connection import Connection
+from engine.fleet.wire.messages import Ready, ReplicaFacts
 from engine.loop.async_llm import AsyncLLMEngine
 from tests.unit.engine.loop.test_stats_log import STATS
 

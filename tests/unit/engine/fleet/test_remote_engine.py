@@ -10,8 +10,8 @@ from app.domain.failures import failure_of
 from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
 from engine.api.errors import EngineError, OverloadedError, TimeoutPassedError
 from engine.api.urgency import Urgency
-from engine.fleet import keeper as keeper_module
-from engine.fleet.answer import FRUITLESS, MAX_FRUITLESS
+from engine.fleet.gateway import keeper as keeper_module
+from engine.fleet.gateway.answer import FRUITLESS, MAX_FRUITLESS
 from tests.unit.engine.fleet.memory_fleet import ASKED, CONFIG, MemoryFleet, settled
 
 FIRST, SECOND = BlockKey(b"1" * KEY_BYTES), BlockKey(b"2" * KEY_BYTES)

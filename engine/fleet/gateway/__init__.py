@@ -1,0 +1,1 @@
+"""The gateway's end: replicas, their answers, and what another replica takes over."""

@@ -1,0 +1,1 @@
+"""Processes of replicas: where they run, and whether they live."""

@@ -1,0 +1,1 @@
+"""A replica's end: one engine, and its gateways."""

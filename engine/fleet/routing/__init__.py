@@ -1,0 +1,1 @@
+"""Choice of the replica that computes a request."""

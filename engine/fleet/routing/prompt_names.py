@@ -1,0 +1,52 @@
+"""Names of the prefixes of prompts, as replicas publish them."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+from cache_tiers.owners.block_key import BlockKey
+from engine.api.stored_tokens import Trail
+from engine.fleet.wire.messages import ReplicaFacts
+from engine.fleet.wire.report import name_of
+from engine.intake.prefix_keys import PrefixKeys
+from engine.intake.tenants import TenantSalts
+
+LONG_PROMPT: Final = 8192
+"""Prompt length in tokens from which hashing takes about a millisecond."""
+
+
+class PromptNames:
+    """Maker of names. They are exact, since the gateway has the token ids and the salts.
+
+    has_prefixes: False if the replicas reuse no prefix, so that no prompt has names.
+    """
+
+    def __init__(self, salts: TenantSalts, *, has_prefixes: bool) -> None:
+        self._salts = salts
+        self._has_prefixes = has_prefixes
+        self._keys: PrefixKeys | None = None
+
+    def learn(self, facts: ReplicaFacts) -> None:
+        """Take the namespace of the replicas, which all of them share."""
+        if self._keys is None:
+            self._keys = PrefixKeys(facts.namespace, self._salts, facts.public_ids)
+
+    async def of(self, token_ids: Sequence[int], tenant: str) -> list[int]:
+        """Return the names of the prefixes of a tenant's prompt, by their number of blocks.
+
+        A long prompt is hashed on another thread.
+        """
+        if self._keys is None or not self._has_prefixes:
+            return []
+        if len(token_ids) < LONG_PROMPT:
+            return _names(self._keys, token_ids, tenant)
+        return await asyncio.to_thread(_names, self._keys, token_ids, tenant)
+
+    async def keys_of_trails(self, trails: Sequence[Trail], tenant: str) -> list[BlockKey]:
+        """Return the keys of the blocks that only these trails of a tenant use. A replica must have served before."""
+        assert self._keys is not None
+        return await asyncio.to_thread(self._keys.of_trails, trails, tenant)
+
+
+def _names(keys: PrefixKeys, token_ids: Sequence[int], tenant: str) -> list[int]:
+    return [name_of(key) for key in keys.of(token_ids, tenant)]

@@ -7,7 +7,7 @@ An hour of measurements of one kind does not degrade the estimates for the other
 from collections.abc import Sequence
 
 
-class CostFilter:
+class CostEstimate:
     """Estimates of seconds per amount. The time of a measurement is the sum of its amounts times their costs.
 
     costs: the current estimates, never negative.

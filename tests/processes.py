@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from engine.process.gc_freeze import objects_that_stay
+from engine.process.gc_freeze import frozen_objects
 
 if TYPE_CHECKING:
     from xdist.remote import Producer
@@ -55,5 +55,5 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collect no garbage while tests are collected, and never look at their millions of objects again."""
-    with objects_that_stay():
+    with frozen_objects():
         return (yield)

@@ -19,7 +19,7 @@ from app.host.hidden_folders import without_folders
 from engine.api.errors import EbbError
 from engine.config import EngineConfig
 from engine.device.choice import choose_device
-from engine.process.gc_freeze import objects_that_stay
+from engine.process.gc_freeze import frozen_objects
 from engine.tracing import NO_TRACE, Trace
 from models.errors import ModelError
 
@@ -49,7 +49,7 @@ def engine_builder(settings: Settings, trace: Trace = NO_TRACE, directory: "Repl
 
         path = resolve_model(settings.model, settings.cache_dir, report, device=choose_device(settings.device))
         config = serving_config(settings, path, report)
-        with objects_that_stay():
+        with frozen_objects():
             engine = _engine(config, settings, report, trace, directory)
         # Stored ids describe tools in the format that the model had then.
         return engine, f"{model_fingerprint(path)}-{engine.chat_format.tools.name}"

@@ -9,7 +9,7 @@ from app.config.settings import Settings
 from app.host.startup import Report
 from app.host.supervisor import supervise
 from app.server import run_server
-from engine.process.gc_freeze import objects_that_stay
+from engine.process.gc_freeze import frozen_objects
 from engine.testing.replay_engine import MODEL, ReplayEngine
 from engine.testing.schedule import STEP_SECONDS
 from engine.testing.script import Pieces, StepNumbers
@@ -42,7 +42,7 @@ def main() -> int:
 
     def build(_: Report) -> tuple[ReplayEngine, str]:
         # The real engine's builder does the same.
-        with objects_that_stay():
+        with frozen_objects():
             script = Pieces(tokens) if tokens else StepNumbers()
             return ReplayEngine(
                 script, pace=given.step_seconds, window=given.window, max_waiting=MOST_STREAMS, prefix_cache=False

@@ -10,7 +10,7 @@ from math import inf
 from typing import Final
 
 from engine.fleet.routing.prediction import StepLimits
-from engine.fleet.routing.router import PredictingRouter, RoutedPrompt, Router, Seat, Ticket
+from engine.fleet.routing.router import Assignment, PredictingRouter, RoutedPrompt, Router, Seat
 from engine.fleet.wire.report import Report
 
 POINTS: Final = 64
@@ -49,19 +49,19 @@ class CountingRouter:
         """See Router."""
         raise NotImplementedError
 
-    def route(self, prompt: RoutedPrompt) -> list[Ticket]:
+    def route(self, prompt: RoutedPrompt) -> list[Assignment]:
         """See Router."""
         seat = self.choose(prompt)
         self.unfinished[seat] += prompt.num_answers
-        return [Ticket(self, seat, "load") for _ in range(prompt.num_answers)]
+        return [Assignment(self, seat, "load") for _ in range(prompt.num_answers)]
 
-    def on_started(self, ticket: Ticket) -> None:
-        """See TicketOwner."""
+    def on_started(self, assignment: Assignment) -> None:
+        """See AssignmentOwner."""
 
-    def on_ended(self, ticket: Ticket, num_tokens: int | None) -> None:  # noqa: ARG002
-        """See TicketOwner."""
-        if ticket.seat in self.unfinished:
-            self.unfinished[ticket.seat] -= 1
+    def on_ended(self, assignment: Assignment, num_tokens: int | None) -> None:  # noqa: ARG002
+        """See AssignmentOwner."""
+        if assignment.seat in self.unfinished:
+            self.unfinished[assignment.seat] -= 1
 
 
 class RoundRobin(CountingRouter):
@@ -175,16 +175,16 @@ class PrefixAffinity(CountingRouter):
         two = self._draw.sample(seats, min(2, len(seats)))
         return min(two, key=lambda seat: self.unfinished[seat])
 
-    def route(self, prompt: RoutedPrompt) -> list[Ticket]:
+    def route(self, prompt: RoutedPrompt) -> list[Assignment]:
         """See Router."""
-        tickets = super().route(prompt)
-        seat = tickets[0].seat
+        assignments = super().route(prompt)
+        seat = assignments[0].seat
         for name in prompt.names:
             holders = self._tree.setdefault(name, set())
             if seat not in holders:
                 holders.add(seat)
                 self._sizes[seat] += 1
-        return tickets
+        return assignments
 
 
 Clock = Callable[[], float] | None

@@ -22,7 +22,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.config import EngineConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
-from engine.fleet.routing.router import RoutedPrompt, Router, Seat, Ticket
+from engine.fleet.routing.router import Assignment, RoutedPrompt, Router, Seat
 from engine.fleet.wire.report import Report
 from models.download.resolve import resolve_model
 
@@ -59,12 +59,12 @@ class Seen:
 class WatchedRouter:
     """A router whose choices and reports are recorded.
 
-    chosen: the ticket of each request by the order of the calls.
+    chosen: the assignment of each request by the order of the calls.
     """
 
     def __init__(self, router: Router) -> None:
         self._router = router
-        self.chosen: list[Ticket] = []
+        self.chosen: list[Assignment] = []
         self.reports: list[Report] = []
 
     def join(self, seat: Seat) -> None:
@@ -84,11 +84,11 @@ class WatchedRouter:
         """See Router."""
         return self._router.choose(prompt)
 
-    def route(self, prompt: RoutedPrompt) -> list[Ticket]:
+    def route(self, prompt: RoutedPrompt) -> list[Assignment]:
         """See Router."""
-        tickets = self._router.route(prompt)
-        self.chosen.append(tickets[0])
-        return tickets
+        assignments = self._router.route(prompt)
+        self.chosen.append(assignments[0])
+        return assignments
 
 
 @contextmanager
@@ -187,8 +187,8 @@ async def _play_session(
         params = SamplingParams(temperature=0.0, max_tokens=ask.answer, ignore_eos=True, seed=1)
         each, answer = Seen(time.monotonic() - began), list[int]()
         [stream] = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params))
-        ticket = router.chosen[-1]
-        each.replica, each.predicted = ticket.seat.epoch - 1, ticket.predicted
+        assignment = router.chosen[-1]
+        each.replica, each.predicted = assignment.seat.epoch - 1, assignment.predicted
         async for output in stream:
             each.first_token = each.first_token or time.monotonic() - began - each.at
             answer += output.token_ids

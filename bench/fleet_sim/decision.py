@@ -63,9 +63,9 @@ def measure(replicas: int, seed: int = 1) -> Decisions:
         names = [*range(1, 9), *unknown, tip, *behind]
         prompt = RoutedPrompt(names, PROMPT_BLOCKS * BLOCK + 1, max_tokens=256)
         began = time.perf_counter()
-        [ticket] = router.route(prompt)
+        [assignment] = router.route(prompt)
         decisions.append(time.perf_counter() - began)
-        ticket.stream = number
+        assignment.stream = number
         seat = draw.choice(seats)
         report = _report(seat, number, draw)
         began = time.perf_counter()

@@ -13,7 +13,7 @@ from bench.fleet_sim.agenda import Agenda
 from bench.fleet_sim.block_cache import BlockCache
 from bench.fleet_sim.replica import ReplicaSize, SimReplica, SimRequest, Totals
 from engine.api.role import Role
-from engine.fleet.routing.router import RoutedPrompt, Router, Seat, Ticket
+from engine.fleet.routing.router import Assignment, RoutedPrompt, Router, Seat
 from engine.fleet.wire.report import ReplicaCost
 
 TIMED_EVERY: Final = 16
@@ -105,13 +105,13 @@ class SimGateway:
         for seat in self.seats:
             router.join(seat)
 
-    def route(self, prompt: RoutedPrompt) -> tuple[int, Ticket]:
-        """Choose a replica. Return its number, and the ticket."""
-        [ticket] = self.router.route(prompt)
-        replica = self._rows[id(ticket.seat)]
-        ticket.stream = self.num_streams[replica]
+    def route(self, prompt: RoutedPrompt) -> tuple[int, Assignment]:
+        """Choose a replica. Return its number, and the assignment."""
+        [assignment] = self.router.route(prompt)
+        replica = self._rows[id(assignment.seat)]
+        assignment.stream = self.num_streams[replica]
         self.num_streams[replica] += 1
-        return replica, ticket
+        return replica, assignment
 
 
 class World:
@@ -181,26 +181,26 @@ class World:
         prompt = RoutedPrompt(turn.names, turn.num_tokens, 1, turn.num_answer)
         self._num_routed += 1
         began = time.perf_counter()
-        replica, ticket = gateway.route(prompt)
+        replica, assignment = gateway.route(prompt)
         if self._num_routed % TIMED_EVERY == 0:
             observed.decision.append(time.perf_counter() - began)
         observed.counts[replica] += 1
 
         def start() -> None:
-            ticket.started()
+            assignment.started()
             observed.at.append(arrival)
             observed.first_token.append(self.agenda.now - arrival)
-            observed.predicted.append(ticket.predicted or 0.0)
+            observed.predicted.append(assignment.predicted or 0.0)
 
         def end() -> None:
-            ticket.ended(None if moves else turn.num_answer)
+            assignment.ended(None if moves else turn.num_answer)
             del gateway.live[request]
             if moves:
                 self._hand_over(gateway, session, turn, number)
             else:
                 self._next_turn(session, number)
 
-        moves = ticket.seat.role == "prefill" and turn.num_answer > 1
+        moves = assignment.seat.role == "prefill" and turn.num_answer > 1
         answer, after = (1, turn.names) if moves else (turn.num_answer, turn.names_after)
         request = SimRequest(turn.names, after, turn.num_tokens, answer, start, end)
         gateway.live[request] = _Live(session, turn, number, replica, request)
@@ -209,14 +209,14 @@ class World:
     def _hand_over(self, gateway: SimGateway, session: Session, turn: Turn, number: int) -> None:
         """Have a replica that decodes continue an answer after its first token."""
         prompt = RoutedPrompt(turn.names, turn.num_tokens, 1, turn.num_answer, "answer")
-        replica, ticket = gateway.route(prompt)
+        replica, assignment = gateway.route(prompt)
 
         def end() -> None:
-            ticket.ended(turn.num_answer)
+            assignment.ended(turn.num_answer)
             del gateway.live[request]
             self._next_turn(session, number)
 
-        ticket.started()
+        assignment.started()
         names, after = turn.names, turn.names_after
         request = SimRequest(names, after, turn.num_tokens, turn.num_answer, lambda: None, end, is_handed_over=True)
         gateway.live[request] = _Live(session, turn, number, replica, request)

@@ -14,7 +14,7 @@ import ray
 
 from engine.executor.core_shares import CoreShare, core_shares
 from engine.executor.machine_share import MachineShare
-from engine.process.gc_freeze import objects_that_stay
+from engine.process.gc_freeze import frozen_objects
 
 if TYPE_CHECKING:
     from engine.executor.rank_process import RankOrder
@@ -40,7 +40,7 @@ class RankActor:
     """Process of one rank. The rank has a thread of its own, away from Ray's."""
 
     def __init__(self) -> None:
-        with objects_that_stay():
+        with frozen_objects():
             # Torch is imported here, without garbage collection.
             import engine.executor.rank_process  # noqa: F401
 

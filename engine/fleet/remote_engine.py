@@ -25,7 +25,7 @@ from engine.fleet.gateway.summed_stats import EndedStats, summed
 from engine.fleet.placement.interface import Placement
 from engine.fleet.routing.prediction import StepLimits
 from engine.fleet.routing.prompt_names import PromptNames
-from engine.fleet.routing.replacements import StandIns
+from engine.fleet.routing.replacements import Replacements
 from engine.fleet.routing.roles import Part, may_be_handed_over, suits
 from engine.fleet.routing.route_counts import RouteCounts
 from engine.fleet.routing.router import PredictingRouter, RoutedPrompt, Router
@@ -78,7 +78,7 @@ class RemoteEngine:
         self._on_close = on_close
         self._salts = TenantSalts(config.secret, config.tenants_file)
         self._counts = RouteCounts()
-        self._stand_ins = StandIns([each.role for each in configs])
+        self._replacements = Replacements([each.role for each in configs])
         self._names = PromptNames(self._salts, has_prefixes=config.prefix_cache)
         self._router = router or PredictingRouter(config.block_size, StepLimits(config.itl_target, config.max_num_seqs))
         self._keeper = ReplicaKeeper(
@@ -191,13 +191,13 @@ class RemoteEngine:
         links = await self._serving(answers[0])
         request = answers[0].in_time(request)
         left = request.params.max_tokens - len(request.produced) if request.params.max_tokens is not None else None
-        tickets = self._router.route(RoutedPrompt(names, len(ids), len(answers), left, part))
-        link = next(link for link in links if link.seat is tickets[0].seat)
-        self._counts.on_route(tickets[0])
+        assignments = self._router.route(RoutedPrompt(names, len(ids), len(answers), left, part))
+        link = next(link for link in links if link.seat is assignments[0].seat)
+        self._counts.on_route(assignments[0])
         if part == "prompt" and link.seat.role == "prefill" and may_be_handed_over(request):
             request = replace(request, hands_over=any(suits(each.seat.role, "answer") for each in links))
-        for answer, ticket in zip(answers, tickets, strict=True):
-            answer.route(ticket)
+        for answer, assignment in zip(answers, assignments, strict=True):
+            answer.route(assignment)
             self._answers[answer.request_id], self._links[answer.request_id] = answer, link
         try:
             await link.begin(request, answers)
@@ -377,7 +377,7 @@ class RemoteEngine:
         each = [*self._keeper.stats, *self._ended_stats.counts]
         if not each:
             raise EngineError("no replica has started")
-        return replace(summed(each), replicas=self._stand_ins.shown(self._keeper.states), routes=self._counts.stats)
+        return replace(summed(each), replicas=self._replacements.shown(self._keeper.states), routes=self._counts.stats)
 
     def _on_drained(self, link: Link) -> None:
         self._draining.add(link)
@@ -397,7 +397,7 @@ class RemoteEngine:
 
     def _note_roles(self) -> None:
         if not self._is_stopping:
-            self._stand_ins.note([link.seat.role for link in self._keeper.ready])
+            self._replacements.note([link.seat.role for link in self._keeper.ready])
 
     def _give_up(self, reason: str) -> None:
         """Stop serving. The answers end as during a stop, so that the next server process continues them."""

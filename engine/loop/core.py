@@ -14,7 +14,7 @@ from engine.api.errors import FOR_THE_PROCESS, EbbError
 from engine.api.outputs import FinishReason
 from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
-from engine.loop.step_timing import StepPace, time_to_prepare
+from engine.loop.step_timing import StepTiming, time_to_prepare
 from engine.loop.step_trace import trace_step
 from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
@@ -132,7 +132,7 @@ class EngineCore:
         self.step_seconds = Histogram.of_seconds()
         self.gap_seconds = Histogram.of_seconds()
         self.batch_sizes = Histogram.of_counts()
-        self.pace = StepPace()
+        self.step_timing = StepTiming()
         self._busy = False
         self._last_ended = 0.0
         self._recovered: WorkersLostError | None = None
@@ -259,7 +259,7 @@ class EngineCore:
                 self.gap_seconds.observe(max(0.0, result.started - self._last_ended))
             self.step_seconds.observe(result.seconds / step.output.passes)
             self.batch_sizes.observe(len(step.output.num_scheduled_tokens))
-            self.pace.note(step.output, result.seconds)
+            self.step_timing.note(step.output, result.seconds)
             self._last_ended = result.ended
 
     def _recover(self, step: SchedulerOutput, lost: WorkersLostError) -> None:
@@ -335,7 +335,7 @@ class EngineCore:
         """
         if step.output.is_awaited:
             return None
-        expected = self.pace.expected_seconds(step.output)
+        expected = self.step_timing.expected_seconds(step.output)
         if expected is None:
             expected = self.ask(lambda scheduler: scheduler.step_time.cost.expected_seconds(step.output), None)
         return max(0.0, time_to_prepare(expected) + step.began - time.monotonic()) if expected else None

@@ -12,7 +12,7 @@ lead, many steps are late. A request that arrives within the lead waits for one 
 """
 
 
-class StepPace:
+class StepTiming:
     """Duration of the last step in seconds, which is the estimate for the next step of the same shape."""
 
     def __init__(self) -> None:

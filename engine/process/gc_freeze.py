@@ -12,7 +12,7 @@ probabilities make a million objects within seconds, so the middle generation mu
 
 
 @contextmanager
-def objects_that_stay() -> Iterator[None]:
+def frozen_objects() -> Iterator[None]:
     """Exclude all objects made inside from garbage collection.
 
     Imports create very many objects that live until the process ends. Collections during the imports would slow them

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import Final
 
-from engine.cost_estimate import CostFilter
+from engine.cost_estimate import CostEstimate
 from engine.request.scheduler_output import SchedulerOutput
 
 _NOISE: Final = 0.1
@@ -46,7 +46,7 @@ class StepCost:
     """
 
     def __init__(self) -> None:
-        self._filter = CostFilter(_NO_COSTS, _NO_COSTS)
+        self._filter = CostEstimate(_NO_COSTS, _NO_COSTS)
         self._has_seen_decodes = False
         self._has_seen_prompts = False
         self.num_steps = 0
@@ -118,7 +118,7 @@ class StepCost:
             # Prior: a decode costs about as much as a prompt token and as 1,000 keys of one, and all tokens together at
             # most the step's time.
             each = seconds / max(row[1] + row[2], 1.0)
-            self._filter = CostFilter(_NO_COSTS, (seconds, each, each, each))
+            self._filter = CostEstimate(_NO_COSTS, (seconds, each, each, each))
         self._filter.drift(_DRIFT, _LEAST_COST * self.step_seconds)
         is_disturbed = 0.0 < self._filter.expected(row) * _DISTURBED < seconds
         self._filter.learn(row, seconds, seconds * (_DISTURBED_NOISE if is_disturbed else _NOISE))

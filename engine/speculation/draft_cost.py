@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from engine.cost_estimate import CostFilter
+from engine.cost_estimate import CostEstimate
 
 FIRST_ROW: Final = 1 / 16
 """Initial estimate of the cost of a draft row, as a fraction of a step without drafts, if the cost of a prompt token is
@@ -42,7 +42,7 @@ class DraftCost:
     """
 
     def __init__(self) -> None:
-        self._filter: CostFilter | None = None
+        self._filter: CostEstimate | None = None
         self._wait: float | None = None
 
     def draft_seconds(self) -> float:
@@ -63,7 +63,7 @@ class DraftCost:
         if seconds <= 0:
             return
         if self._filter is None:
-            self._filter = CostFilter(*_first(plain))
+            self._filter = CostEstimate(*_first(plain))
         self._filter.drift(_DRIFT, _LEAST_COST * plain.seconds)
         self._filter.learn((float(drafts), float(rows)), seconds - plain.seconds, _NOISE * seconds)
 

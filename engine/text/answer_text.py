@@ -7,10 +7,10 @@ from typing import Protocol
 
 from engine.text.detokenizer import Detokenizer
 from models.chat.harmony_thinking import HarmonyReader, HarmonyThinking
-from models.chat.quoted_marks import SpelledMarks, without_breaks
+from models.chat.quoted_marks import QuotedMarks, without_breaks
 from models.chat.tool_call_parser import CallMarks
 from models.chat.tool_format import ToolFormat
-from models.chat.unclosed_reasoning import OpenCall
+from models.chat.unclosed_reasoning import UnclosedReasoning
 from models.chat.written_thinking import Pieces, WrittenThinking
 from models.thinking import MarkedThinking, Thinking, Thoughts
 
@@ -86,7 +86,7 @@ class AnswerFormat:
         how = self if may_call else replace(self, call_words=())
         how = how if skip_special else replace(how, token_bytes=self._name_or_bytes)
         broken = [mark for mark in self.marks.values() if not any(mark[-2:] in each for each in stop)]
-        return AnswerText(how, prompt_ids, SpelledMarks(broken) if breaks_marks and broken else None)
+        return AnswerText(how, prompt_ids, QuotedMarks(broken) if breaks_marks and broken else None)
 
     def _name_or_bytes(self, token_id: int) -> bytes:
         return self.token_bytes(token_id) or self.describe([token_id]).encode()
@@ -106,7 +106,7 @@ class AnswerText:
     num_thought: reasoning tokens so far, without the control tokens around them.
     """
 
-    def __init__(self, how: AnswerFormat, prompt_ids: Sequence[int], spelled: SpelledMarks | None = None) -> None:
+    def __init__(self, how: AnswerFormat, prompt_ids: Sequence[int], spelled: QuotedMarks | None = None) -> None:
         # If the prompt ends within a text, the answer continues that text.
         begins_stretch = bool(prompt_ids) and not how.token_bytes(prompt_ids[-1])
         self._detokenizer = Detokenizer(
@@ -118,7 +118,7 @@ class AnswerText:
         self._harmony = HarmonyReader(thinking, prompt_ids) if isinstance(thinking, HarmonyThinking) else None
         self._header = thinking.header if isinstance(thinking, MarkedThinking) else ""
         self._begun: str | None = None
-        self._open_call = OpenCall(how.call_words) if self._thoughts is not None and how.call_words else None
+        self._open_call = UnclosedReasoning(how.call_words) if self._thoughts is not None and how.call_words else None
         self._due = list[Said]()
         self._marks = how.marks
         self._spelled = spelled

@@ -18,7 +18,7 @@ def without_breaks(text: str) -> str:
     return text.replace(BREAK, "")
 
 
-class SpelledMarks:
+class QuotedMarks:
     """Finder of spelled marks in one answer, piece by piece. No text is held back: the break precedes a mark's end."""
 
     def __init__(self, marks: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ _LONGEST: Final = 256
 """Number of characters from a mark on within which the words of a call follow."""
 
 
-class OpenCall:
+class UnclosedReasoning:
     """Finder of the first call in the reasoning of one answer, piece by piece.
 
     Reasoning also mentions the mark of calls. A mark begins one only if the words of a call follow it, with any white

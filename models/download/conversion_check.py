@@ -16,7 +16,7 @@ from models.tokenizers.text_tokenizer import load_tokenizer
 SAMPLE = "Zwölf 12,345 naïve  tabs\t\n\n日本語 🙂 don't"
 
 
-def prove_conversion(folder: Path, known: KnownAnswers | None) -> None:
+def check_conversion(folder: Path, known: KnownAnswers | None) -> None:
     """Load everything in `folder` and compare it with the known answers. Raises ConversionError for a difference.
 
     Without known answers: tensors fit, a sample text survives the tokenizer, and the logits are finite. If matrices

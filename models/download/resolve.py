@@ -141,11 +141,11 @@ def _converted(file: Path, cache_dir: Path, progress: Progress) -> Path:
     with exclusive(folder, progress):
         if not folder.is_dir():
             # Imported here because the conversion needs torch, and finding a finished model does not.
-            from models.download.conversion_check import prove_conversion
+            from models.download.conversion_check import check_conversion
             from models.gguf_import.convert import convert_gguf
 
             with staged(folder) as partial:
                 convert_gguf(file, partial, progress, keep_blocks=True)
                 progress("Checking the conversion")
-                prove_conversion(partial, None)
+                check_conversion(partial, None)
     return folder

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from engine.process.gc_freeze import objects_that_stay
+from engine.process.gc_freeze import frozen_objects
 
 MAX_REQUEST: Final = 1 << 17
 """Bytes of a request: the arguments and the environment of a worker."""
@@ -149,7 +149,7 @@ def _forked() -> int:
 
 def import_all(names: Sequence[str]) -> None:
     """Import modules, whose objects stay."""
-    with objects_that_stay():
+    with frozen_objects():
         for name in names:
             importlib.import_module(name)
 

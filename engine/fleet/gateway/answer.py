@@ -13,7 +13,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import FinishReason, KVReceipt, PromptProgress, RequestOutput, Usage
 from engine.api.request_stream import RequestStream
 from engine.api.sampling_params import SamplingParams
-from engine.fleet.routing.router import Ticket
+from engine.fleet.routing.router import Assignment
 from engine.fleet.wire.messages import Begun, Output
 
 MAX_FRUITLESS: Final = 2
@@ -48,7 +48,7 @@ class RemoteAnswer:
     """An answer that one replica at a time computes. Every method belongs to the event loop's thread.
 
     request_id: id in this process.
-    ticket: charge of the replica that computes the answer; None while none does.
+    assignment: charge of the replica that computes the answer; None while none does.
     is_aborted: the caller wants the answer to end.
     """
 
@@ -60,7 +60,7 @@ class RemoteAnswer:
         choice: int,
         abort: Callable[[str], None],
         on_end: Callable[[str], None],
-        on_first: Callable[[Ticket, float], None] = lambda *_: None,
+        on_first: Callable[[Assignment, float], None] = lambda *_: None,
         on_moved: Callable[["RemoteAnswer"], None] = lambda _: None,
         queue_timeout: float = inf,
     ) -> None:
@@ -68,13 +68,13 @@ class RemoteAnswer:
 
         abort: called with the id when the reader of the stream does not want the answer any more.
         on_end: called with the id before the last output is delivered.
-        on_first: called with the first token that a replica computes: with its ticket, and the seconds since `route`.
+        on_first: called at the first token of a replica, with its assignment and the seconds since `route`.
         on_moved: called when the replica has handed the answer over, and another one should continue it.
         queue_timeout: seconds within which the answer must first have a place in a replica's batch.
         """
         self.request_id = request_id
         self.is_aborted = False
-        self.ticket: Ticket | None = None
+        self.assignment: Assignment | None = None
         self._request = request
         self._choice = choice
         self._abort = abort
@@ -111,9 +111,9 @@ class RemoteAnswer:
         """Tenant of the request."""
         return self._request.tenant
 
-    def route(self, ticket: Ticket) -> None:
-        """Note that the answer is sent to the replica of `ticket`."""
-        self.ticket, self._routed = ticket, time.monotonic()
+    def route(self, assignment: Assignment) -> None:
+        """Note that the answer is sent to the replica of `assignment`."""
+        self.assignment, self._routed = assignment, time.monotonic()
 
     def accept(self, begun: Begun) -> None:
         """Make the stream, unless a former replica began it."""
@@ -139,9 +139,9 @@ class RemoteAnswer:
         self._tokens.extend(output.token_ids)
         if output.token_ids and self._first_token is None:
             self._first_token, self._was_placed = time.monotonic(), True
-        if output.token_ids and self.ticket is not None and self.ticket.is_waiting:
-            self._on_first(self.ticket, time.monotonic() - self._routed)
-            self.ticket.started()
+        if output.token_ids and self.assignment is not None and self.assignment.is_waiting:
+            self._on_first(self.assignment, time.monotonic() - self._routed)
+            self.assignment.started()
         end = output.end
         if end is not None and end.finish_reason == "moved":
             self._usage_before = self._usage_before or end.usage
@@ -208,9 +208,9 @@ class RemoteAnswer:
 
         num_tokens: length of the answer; None if it has not ended.
         """
-        if self.ticket is not None:
-            self.ticket.ended(num_tokens)
-            self.ticket = None
+        if self.assignment is not None:
+            self.assignment.ended(num_tokens)
+            self.assignment = None
 
     @property
     def is_paused(self) -> bool:

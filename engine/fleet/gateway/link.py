@@ -131,8 +131,8 @@ class Link:
             raise ReplicaLostError(f"replica {self.index} is drained")
         numbers = [next(self._stream_numbers) for _ in answers]
         for answer, number in zip(answers, numbers, strict=True):
-            if answer.ticket is not None:
-                answer.ticket.stream = number
+            if answer.assignment is not None:
+                answer.assignment.stream = number
         # Registered before the replica can send outputs.
         self._answers.update(zip(numbers, answers, strict=True))
         try:

@@ -29,7 +29,7 @@ class _Time(ctypes.Structure):
     _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
 
 
-class LifeLock:
+class LivenessLock:
     """A robust mutex in memory that a descriptor leads to.
 
     The thread that calls `hold` keeps it to the end of its process. `wait` returns once that thread is gone.
@@ -44,7 +44,7 @@ class LifeLock:
         self._threads: Any = ctypes.CDLL(None, use_errno=True)
 
     @classmethod
-    def make(cls) -> "LifeLock | None":
+    def make(cls) -> "LivenessLock | None":
         """Make a lock that no process holds. Return None where the system has no such lock."""
         if not hasattr(os, "memfd_create") or not hasattr(ctypes.CDLL(None), "pthread_mutexattr_setrobust"):
             return None
@@ -109,6 +109,6 @@ def _in(seconds: float) -> _Time:
     return _Time(whole, nanoseconds)
 
 
-async def death_noticed(lock: LifeLock | None, thread: str) -> None:
-    """Wait for the death of the process that holds a lock; forever without a lock. See `LifeLock.released`."""
+async def death_noticed(lock: LivenessLock | None, thread: str) -> None:
+    """Wait for the death of the process that holds a lock; forever without a lock. See `LivenessLock.released`."""
     await (asyncio.Event().wait() if lock is None else lock.released(thread))

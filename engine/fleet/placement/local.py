@@ -11,7 +11,7 @@ from engine.api.errors import EngineError
 from engine.executor.core_shares import CoreShare, core_shares
 from engine.executor.device_shares import variables_for
 from engine.fleet.placement.interface import Share
-from engine.fleet.placement.liveness_lock import LifeLock, death_noticed
+from engine.fleet.placement.liveness_lock import LivenessLock, death_noticed
 from engine.fleet.placement.order import ReplicaOrder, encode_order
 
 
@@ -26,7 +26,7 @@ class LocalReplica:
         order: ReplicaOrder,
         process: "subprocess.Popen[bytes]",
         connected: socket.socket,
-        life_lock: LifeLock | None,
+        life_lock: LivenessLock | None,
     ) -> None:
         self._process = process
         self._socket = connected
@@ -84,7 +84,7 @@ def local_shares(count: int, accelerators: Sequence[str]) -> list[Share]:
 
 def _spawn(order: ReplicaOrder) -> LocalReplica:
     ours, theirs = socket.socketpair()
-    life_lock = LifeLock.make()
+    life_lock = LivenessLock.make()
     inherited = [theirs.fileno(), *([life_lock.descriptor] if life_lock is not None else [])]
     with theirs:
         try:

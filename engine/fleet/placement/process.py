@@ -1,7 +1,7 @@
 """Process of one replica: `python -P -m engine.fleet.placement.process FD [LOCK]`.
 
-It reads a ReplicaOrder from its standard input. FD is the connected socket to the gateway, LOCK the descriptor of a
-LifeLock. Nothing that counts cores is imported before the affinity is set.
+A ReplicaOrder comes on the standard input. FD is the connected socket to the gateway, LOCK the descriptor of a
+LivenessLock. Nothing that counts cores is imported before the affinity is set.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from engine.api.errors import EbbError
-from engine.fleet.placement.liveness_lock import LifeLock
+from engine.fleet.placement.liveness_lock import LivenessLock
 from engine.fleet.placement.order import ReplicaOrder, decode_order
 from engine.fleet.replica.server import ReplicaServer
 from engine.fleet.wire.messages import LogLine, Note
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def main(descriptor: int, order: ReplicaOrder, life_lock: LifeLock | None) -> None:
+def main(descriptor: int, order: ReplicaOrder, life_lock: LivenessLock | None) -> None:
     """Run a replica until its connection closes."""
     die_with(order.parent)
     if life_lock is not None:
@@ -93,10 +93,10 @@ def _build(
 ) -> None:
     """Build the engine on a thread of its own, while the loop sends signs of life."""
     try:
-        from engine.process.gc_freeze import objects_that_stay
+        from engine.process.gc_freeze import frozen_objects
         from engine.wiring.build import build_engine
 
-        with objects_that_stay():
+        with frozen_objects():
             engine = build_engine(
                 order.config, lambda sentence: _call(loop, server.send, Note(f"replica {order.index}: {sentence}"))
             )
@@ -129,5 +129,5 @@ if __name__ == "__main__":
     main(
         int(sys.argv[1]),
         decode_order(sys.stdin.buffer.read()),
-        LifeLock(int(sys.argv[2])) if len(sys.argv) > 2 else None,
+        LivenessLock(int(sys.argv[2])) if len(sys.argv) > 2 else None,
     )

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from engine.executor.core_shares import core_shares
 from engine.executor.machine_share import MachineShare
-from engine.fleet.placement.liveness_lock import LifeLock
+from engine.fleet.placement.liveness_lock import LivenessLock
 from engine.fleet.placement.order import ReplicaOrder, decode_order
 from engine.fleet.placement.process import Connect, run_replica
 from engine.fleet.placement.ray_cluster import check_private
@@ -63,7 +63,7 @@ class ReplicaActor:
         order, num_shares: see `open`.
         name: of this actor.
         """
-        listener, life_lock = DoorListener(_host()), LifeLock.make()
+        listener, life_lock = DoorListener(_host()), LivenessLock.make()
         place = SharedPlace.own(listener.door(self._identity.certificate), life_lock, name)
         admit = partial(listener.admit_all, self._identity.accepting_all())
         _begin(self._part(order, num_shares), admit, life_lock, is_shared=True)
@@ -98,7 +98,9 @@ def _host() -> str:
     return host
 
 
-def _begin(order: ReplicaOrder, admit: Connect, life_lock: LifeLock | None = None, *, is_shared: bool = False) -> None:
+def _begin(
+    order: ReplicaOrder, admit: Connect, life_lock: LivenessLock | None = None, *, is_shared: bool = False
+) -> None:
     """Run the replica on a thread of its own, which holds `life_lock` until it ends."""
 
     def run() -> None:

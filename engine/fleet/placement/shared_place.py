@@ -6,7 +6,7 @@ from typing import Protocol
 
 from msgspec import Struct, msgpack
 
-from engine.fleet.placement.liveness_lock import LifeLock
+from engine.fleet.placement.liveness_lock import LivenessLock
 from engine.fleet.placement.nearby_process import ProcessIdentity
 from engine.fleet.wire.listener import Door
 
@@ -22,12 +22,12 @@ class SharedPlace(Struct, frozen=True):
     """Name of the machine for people."""
     process: ProcessIdentity
     life_lock: int | None = None
-    """Descriptor of the LifeLock in the process."""
+    """Descriptor of the LivenessLock in the process."""
     actor: str = ""
     """Name of the actor on the Ray cluster; empty for a process without Ray."""
 
     @classmethod
-    def own(cls, door: Door, life_lock: LifeLock | None, actor: str = "") -> "SharedPlace":
+    def own(cls, door: Door, life_lock: LivenessLock | None, actor: str = "") -> "SharedPlace":
         """Return the place of this process, which waits at `door`."""
         return cls(
             door.host,

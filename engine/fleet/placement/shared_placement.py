@@ -24,7 +24,7 @@ from msgspec import structs
 
 from engine.api.errors import EngineError, OutageError
 from engine.fleet.placement.interface import Share
-from engine.fleet.placement.liveness_lock import LifeLock, death_noticed
+from engine.fleet.placement.liveness_lock import LivenessLock, death_noticed
 from engine.fleet.placement.nearby_process import NearbyProcess
 from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.placement.shared_place import PublishedReplica, ReplicaDirectory, SharedPlace, token_of
@@ -271,7 +271,7 @@ async def _connect(place: SharedPlace, identity: Identity, protocol: asyncio.Pro
     return transport
 
 
-def _life_lock(place: SharedPlace) -> LifeLock | None:
+def _life_lock(place: SharedPlace) -> LivenessLock | None:
     """Return the lock of a process of this machine; None if it cannot be opened."""
     if place.life_lock is None or not place.process.is_here:
         return None
@@ -280,6 +280,6 @@ def _life_lock(place: SharedPlace) -> LifeLock | None:
     except OSError:
         return None
     try:
-        return LifeLock(descriptor)
+        return LivenessLock(descriptor)
     finally:
         os.close(descriptor)

@@ -10,7 +10,7 @@ import sys
 from functools import partial
 from typing import Final
 
-from engine.fleet.placement.liveness_lock import LifeLock
+from engine.fleet.placement.liveness_lock import LivenessLock
 from engine.fleet.placement.order import ReplicaOrder, decode_order
 from engine.fleet.placement.process import run_replica
 from engine.fleet.placement.shared_place import SharedPlace, encode_place
@@ -22,7 +22,7 @@ STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def main(host: str, order: ReplicaOrder) -> None:
     """Run a replica until no gateway needs it."""
-    life_lock = LifeLock.make()
+    life_lock = LivenessLock.make()
     if life_lock is not None:
         life_lock.hold()
     for number in STOP_SIGNALS:

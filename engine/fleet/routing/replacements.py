@@ -17,7 +17,7 @@ NAMES: Final[Mapping[Part, str]] = {"prompt": "prompts", "answer": "answers"}
 logger = logging.getLogger(__name__)
 
 
-class StandIns:
+class Replacements:
     """Watch over the roles of the replicas that serve. Each change is logged once."""
 
     def __init__(self, roles: Sequence[Role]) -> None:

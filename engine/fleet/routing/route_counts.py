@@ -3,7 +3,7 @@
 from collections import Counter
 
 from cache_tiers.histogram import Histogram
-from engine.fleet.routing.router import Ticket
+from engine.fleet.routing.router import Assignment
 from engine.loop.stats import RouteStats
 
 
@@ -17,9 +17,9 @@ class RouteCounts:
         self._predicted = Histogram.of_seconds()
         self._seen = Histogram.of_seconds()
 
-    def on_route(self, ticket: Ticket) -> None:
+    def on_route(self, assignment: Assignment) -> None:
         """Count a request that was sent to a replica."""
-        self._routes[ticket.reason] += 1
+        self._routes[assignment.reason] += 1
 
     def on_takeover(self) -> None:
         """Count an answer that another replica continues."""
@@ -29,10 +29,10 @@ class RouteCounts:
         """Count an answer that another replica continues as planned, after the prompt."""
         self._hand_overs += 1
 
-    def on_first_token(self, ticket: Ticket, seconds: float) -> None:
+    def on_first_token(self, assignment: Assignment, seconds: float) -> None:
         """Record the first token of a request, `seconds` after it was routed, next to the prediction."""
-        if ticket.predicted is not None:
-            self._predicted.observe(ticket.predicted)
+        if assignment.predicted is not None:
+            self._predicted.observe(assignment.predicted)
             self._seen.observe(seconds)
 
     @property

@@ -53,7 +53,7 @@ class Seat:
     row: number in the router's tables; None while the replica does not serve.
     work, gateways, at: of the newest report, which arrived at the time `at`.
     free_at: predicted time at which all prompts sent there are computed, on the router's clock.
-    sent: tickets that no report has counted yet.
+    sent: assignments that no report has counted yet.
     decodes, prompts: answers with and without a first token that no report has counted, less those that the newest
         report counts and that have ended since. Other gateways see the same report, so each is assumed to do as this
         one does: what it has sent counts once for each gateway.
@@ -72,12 +72,12 @@ class Seat:
     own_decodes: int = 0
     own_prompts: int = 0
     own_seconds: float = 0.0
-    sent: "OrderedDict[Ticket, None]" = field(default_factory=OrderedDict)
+    sent: "OrderedDict[Assignment, None]" = field(default_factory=OrderedDict)
     published: Published = field(default_factory=lambda: (set(), set(), set()))
     role: Role = "both"
 
 
-class Ticket:
+class Assignment:
     """An answer's charge of the seat that was chosen for it. Call `started` and `ended` at most once each.
 
     seconds: time that the answer's prompt was predicted to take the replica.
@@ -91,7 +91,7 @@ class Ticket:
 
     def __init__(
         self,
-        router: "TicketOwner",
+        router: "AssignmentOwner",
         seat: Seat,
         reason: RouteReason,
         seconds: float = 0.0,
@@ -114,13 +114,13 @@ class Ticket:
         self._router.on_ended(self, num_tokens)
 
 
-class TicketOwner(Protocol):
-    """Receiver of the news about tickets."""
+class AssignmentOwner(Protocol):
+    """Receiver of the news about assignments."""
 
-    def on_started(self, ticket: Ticket) -> None:
+    def on_started(self, assignment: Assignment) -> None:
         """Note that the answer has its first token."""
 
-    def on_ended(self, ticket: Ticket, num_tokens: int | None) -> None:
+    def on_ended(self, assignment: Assignment, num_tokens: int | None) -> None:
         """Note that the answer has ended, or continues on another replica."""
 
 
@@ -139,8 +139,8 @@ class Router(Protocol):
     def choose(self, prompt: RoutedPrompt) -> Seat:
         """Return the seat for a prompt, without a charge. At least one seat must have joined."""
 
-    def route(self, prompt: RoutedPrompt) -> list[Ticket]:
-        """Choose a seat for a prompt and charge it. Return a ticket for each answer."""
+    def route(self, prompt: RoutedPrompt) -> list[Assignment]:
+        """Choose a seat for a prompt and charge it. Return a assignment for each answer."""
 
 
 class PredictingRouter:
@@ -202,70 +202,70 @@ class PredictingRouter:
                 self._settle(other)
         seat.work, seat.gateways = report.work, report.gateways
         seat.decodes = seat.prompts = 0
-        while seat.sent and _is_counted(ticket := next(iter(seat.sent)), report.seen):
-            del seat.sent[ticket]
+        while seat.sent and _is_counted(assignment := next(iter(seat.sent)), report.seen):
+            del seat.sent[assignment]
         seat.at = self._clock()
         seat.free_at = seat.at + self._table.queue_seconds(seat.row, report.work)
-        for ticket in seat.sent:
-            self._charge(seat, ticket)
+        for assignment in seat.sent:
+            self._charge(seat, assignment)
         self._settle(seat)
 
     def choose(self, prompt: RoutedPrompt) -> Seat:
         """See Router."""
         return self._choose(prompt).seat
 
-    def route(self, prompt: RoutedPrompt) -> list[Ticket]:
+    def route(self, prompt: RoutedPrompt) -> list[Assignment]:
         """See Router."""
         chosen = self._choose(prompt)
         seat = chosen.seat
         assert seat.row is not None
-        tickets = [
+        assignments = [
             # The prompt is computed once, for the first answer.
-            Ticket(self, seat, chosen.reason, 0.0 if number else chosen.seconds, chosen.predicted)
+            Assignment(self, seat, chosen.reason, 0.0 if number else chosen.seconds, chosen.predicted)
             for number in range(prompt.num_answers)
         ]
         seat.free_at = max(seat.free_at, self._clock())
-        for ticket in tickets:
-            seat.sent[ticket] = None
-            seat.own_prompts, seat.own_seconds = seat.own_prompts + 1, seat.own_seconds + ticket.seconds
-            self._charge(seat, ticket)
+        for assignment in assignments:
+            seat.sent[assignment] = None
+            seat.own_prompts, seat.own_seconds = seat.own_prompts + 1, seat.own_seconds + assignment.seconds
+            self._charge(seat, assignment)
         self._index.note(seat.row, prompt.names)
         self._settle(seat)
-        return tickets
+        return assignments
 
-    def on_started(self, ticket: Ticket) -> None:
-        """See TicketOwner."""
-        seat = ticket.seat
-        if ticket.is_waiting:
-            count = self._weight(seat, ticket)
+    def on_started(self, assignment: Assignment) -> None:
+        """See AssignmentOwner."""
+        seat = assignment.seat
+        if assignment.is_waiting:
+            count = self._weight(seat, assignment)
             seat.prompts, seat.decodes = seat.prompts - count, seat.decodes + count
             seat.own_prompts, seat.own_decodes = seat.own_prompts - 1, seat.own_decodes + 1
-            seat.own_seconds -= ticket.seconds
-            if ticket in seat.sent:
-                seat.free_at -= seat.gateways * ticket.seconds
+            seat.own_seconds -= assignment.seconds
+            if assignment in seat.sent:
+                seat.free_at -= seat.gateways * assignment.seconds
             self._settle(seat)
-        ticket.is_waiting = False
+        assignment.is_waiting = False
 
-    def on_ended(self, ticket: Ticket, num_tokens: int | None) -> None:
-        """See TicketOwner."""
-        self.on_started(ticket)
-        seat = ticket.seat
-        seat.decodes -= self._weight(seat, ticket)
+    def on_ended(self, assignment: Assignment, num_tokens: int | None) -> None:
+        """See AssignmentOwner."""
+        self.on_started(assignment)
+        seat = assignment.seat
+        seat.decodes -= self._weight(seat, assignment)
         seat.own_decodes -= 1
-        seat.sent.pop(ticket, None)
+        seat.sent.pop(assignment, None)
         if num_tokens:
             self._mean_tokens += NEWEST * (num_tokens - self._mean_tokens)
         self._settle(seat)
 
-    def _weight(self, seat: Seat, ticket: Ticket) -> int:
-        """Return how many answers a ticket stands for. One that the newest report counts stands for itself."""
-        return seat.gateways if ticket in seat.sent else 1
+    def _weight(self, seat: Seat, assignment: Assignment) -> int:
+        """Return how many answers a assignment stands for. One that the newest report counts stands for itself."""
+        return seat.gateways if assignment in seat.sent else 1
 
-    def _charge(self, seat: Seat, ticket: Ticket) -> None:
-        """Add a ticket that no report has counted."""
-        if ticket.is_waiting:
+    def _charge(self, seat: Seat, assignment: Assignment) -> None:
+        """Add a assignment that no report has counted."""
+        if assignment.is_waiting:
             seat.prompts += seat.gateways
-            seat.free_at += seat.gateways * ticket.seconds
+            seat.free_at += seat.gateways * assignment.seconds
         else:
             seat.decodes += seat.gateways
 
@@ -339,5 +339,5 @@ class _Choice:
     predicted: float
 
 
-def _is_counted(ticket: Ticket, seen: int) -> bool:
-    return ticket.stream is not None and ticket.stream < seen
+def _is_counted(assignment: Assignment, seen: int) -> bool:
+    return assignment.stream is not None and assignment.stream < seen

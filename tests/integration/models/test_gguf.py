@@ -13,7 +13,7 @@ from tokenizers import Tokenizer as HubTokenizer
 
 from models.chat.format import ChatFormat
 from models.chat.template_files import TemplateSources, read_templates
-from models.download.conversion_check import prove_conversion
+from models.download.conversion_check import check_conversion
 from models.download.default_model import DEFAULT_SOURCE
 from models.download.resolve import resolve_model
 from models.errors import ConversionError
@@ -262,7 +262,7 @@ def copy_of_the_default_model(model_path: Path, folder: Path, *, without: str) -
 
 
 def test_proof_accepts_the_default_model(model_path: Path) -> None:
-    prove_conversion(model_path, DEFAULT_SOURCE.known)
+    check_conversion(model_path, DEFAULT_SOURCE.known)
 
 
 def test_proof_refuses_q_and_k_in_the_order_of_the_file(model_path: Path, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_proof_refuses_q_and_k_in_the_order_of_the_file(model_path: Path, tmp_pa
             tensors[name] = halves.transpose(1, 2).reshape(tensor.shape).contiguous()
     save_file(tensors, folder / "model.safetensors")
     with pytest.raises(ConversionError, match="unlikely"):
-        prove_conversion(folder, DEFAULT_SOURCE.known)
+        check_conversion(folder, DEFAULT_SOURCE.known)
 
 
 def test_proof_refuses_a_tokenizer_that_joins_digits(model_path: Path, tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_proof_refuses_a_tokenizer_that_joins_digits(model_path: Path, tmp_path:
     spec["pre_tokenizer"] = spec["pre_tokenizer"]["pretokenizers"][1]
     (folder / "tokenizer.json").write_text(json.dumps(spec))
     with pytest.raises(ConversionError, match="wrong ids for 'costs  42'"):
-        prove_conversion(folder, DEFAULT_SOURCE.known)
+        check_conversion(folder, DEFAULT_SOURCE.known)
 
 
 def test_proof_refuses_a_template_without_the_system_line(model_path: Path, tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_proof_refuses_a_template_without_the_system_line(model_path: Path, tmp_
     config["chat_template"] = config["chat_template"].replace("named SmolLM", "")
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     with pytest.raises(ConversionError, match="a wrong prompt"):
-        prove_conversion(folder, DEFAULT_SOURCE.known)
+        check_conversion(folder, DEFAULT_SOURCE.known)
 
 
 @pytest.mark.parametrize("type_", BLOCK_TYPES)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.process.gc_freeze import objects_that_stay
+from engine.process.gc_freeze import frozen_objects
 from engine.worker.host_resources import return_freed_memory
 
 MIB = 1 << 20
@@ -23,7 +23,7 @@ def _collector_as_before() -> Iterator[None]:
 
 
 def test_objects_made_at_start_are_frozen_for_collector() -> None:
-    with objects_that_stay():
+    with frozen_objects():
         assert not gc.isenabled()
         kept = [[number] for number in range(1000)]
     assert gc.isenabled()
@@ -34,7 +34,7 @@ def test_objects_made_at_start_are_frozen_for_collector() -> None:
 
 
 def test_collector_is_enabled_again_after_failed_start() -> None:
-    with pytest.raises(ValueError, match="no model"), objects_that_stay():
+    with pytest.raises(ValueError, match="no model"), frozen_objects():
         raise ValueError("no model")
     assert gc.isenabled()
 

@@ -1,6 +1,6 @@
 import pytest
 
-from engine.loop.step_timing import StepPace, time_to_prepare
+from engine.loop.step_timing import StepTiming, time_to_prepare
 from engine.request.scheduler_output import SchedulerOutput
 
 
@@ -9,7 +9,7 @@ def step(**counts: int) -> SchedulerOutput:
 
 
 def test_step_like_the_last_is_expected_to_take_as_long() -> None:
-    pace = StepPace()
+    pace = StepTiming()
     assert pace.expected_seconds(step(a=1)) is None
     pace.note(step(a=1, b=1), 0.02)
     assert pace.expected_seconds(step(a=1)) is None

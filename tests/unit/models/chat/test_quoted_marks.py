@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.chat.call_syntax.registry import syntax_named
-from models.chat.quoted_marks import BREAK, SpelledMarks, without_breaks
+from models.chat.quoted_marks import BREAK, QuotedMarks, without_breaks
 from models.chat.tool_calls import ToolCall, parsed_of
 from models.chat.tool_format import find_tool_format, make_parser
 
@@ -16,7 +16,7 @@ TEXTS = st.text("<call>/a ", max_size=30)
 
 
 def broken(pieces: list[str], marks: tuple[str, ...] = MARKS) -> str:
-    spelled = SpelledMarks(marks)
+    spelled = QuotedMarks(marks)
     return "".join(map(spelled.push, pieces))
 
 
@@ -31,7 +31,7 @@ def test_every_spelled_mark_is_broken_in_any_pieces(pieces: list[str]) -> None:
 
 
 def test_mark_does_not_continue_across_a_token() -> None:
-    spelled = SpelledMarks(MARKS)
+    spelled = QuotedMarks(MARKS)
     assert spelled.push("<ca") == "<ca"
     spelled.end_stretch()
     assert spelled.push("ll>") == "ll>"

@@ -9,12 +9,12 @@ from threading import Event, Thread
 
 import pytest
 
-from engine.fleet.placement.liveness_lock import LifeLock
+from engine.fleet.placement.liveness_lock import LivenessLock
 
 HOLDER = """
 import sys, threading
-from engine.fleet.placement.liveness_lock import LifeLock
-lock = LifeLock(int(sys.argv[1]))
+from engine.fleet.placement.liveness_lock import LivenessLock
+lock = LivenessLock(int(sys.argv[1]))
 lock.hold()
 print("held", flush=True)
 if sys.argv[2] == "exits":
@@ -24,7 +24,7 @@ threading.Event().wait()
 
 
 @contextmanager
-def holder(lock: LifeLock, end: str) -> Iterator["subprocess.Popen[bytes]"]:
+def holder(lock: LivenessLock, end: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a process that has taken the lock, until the context ends."""
     command = [sys.executable, "-c", HOLDER, str(lock.descriptor), end]
     with subprocess.Popen(command, pass_fds=(lock.descriptor,), stdout=subprocess.PIPE) as process:
@@ -36,7 +36,7 @@ def holder(lock: LifeLock, end: str) -> Iterator["subprocess.Popen[bytes]"]:
             process.kill()
 
 
-def waiting(lock: LifeLock, is_unwanted: Event) -> "Future[bool]":
+def waiting(lock: LivenessLock, is_unwanted: Event) -> "Future[bool]":
     """Wait for the end of the lock's holder on a thread, and return the result to come."""
     result: Future[bool] = Future()
     Thread(target=lambda: result.set_result(lock.wait(is_unwanted)), daemon=True).start()
@@ -45,7 +45,7 @@ def waiting(lock: LifeLock, is_unwanted: Event) -> "Future[bool]":
 
 @pytest.mark.parametrize("end", ["is killed", "exits"])
 def test_wait_returns_when_the_holder_is_gone(end: str) -> None:
-    lock = LifeLock.make()
+    lock = LivenessLock.make()
     assert lock is not None
     with holder(lock, end) as process:
         result = waiting(lock, Event())
@@ -56,7 +56,7 @@ def test_wait_returns_when_the_holder_is_gone(end: str) -> None:
 
 
 def test_unwanted_wait_ends_while_the_holder_lives() -> None:
-    lock, is_unwanted = LifeLock.make(), Event()
+    lock, is_unwanted = LivenessLock.make(), Event()
     assert lock is not None
     with holder(lock, "is killed") as process:
         unwanted, wanted = waiting(lock, is_unwanted), waiting(lock, Event())

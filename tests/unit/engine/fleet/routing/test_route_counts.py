@@ -4,18 +4,18 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
 from engine.fleet.gateway.answer import RemoteAnswer
 from engine.fleet.routing.route_counts import RouteCounts
-from engine.fleet.routing.router import PredictingRouter, RoutedPrompt, Seat, Ticket
+from engine.fleet.routing.router import Assignment, PredictingRouter, RoutedPrompt, Seat
 from engine.fleet.wire.messages import Begun, Output
 
 
 def test_first_token_is_recorded_with_its_prediction() -> None:
-    router, counts, first = PredictingRouter(64), RouteCounts(), list[Ticket]()
+    router, counts, first = PredictingRouter(64), RouteCounts(), list[Assignment]()
     router.join(Seat(epoch=1))
     router.join(Seat(epoch=2))
 
-    def on_first(ticket: Ticket, seconds: float) -> None:
-        first.append(ticket)
-        counts.on_first_token(ticket, seconds)
+    def on_first(assignment: Assignment, seconds: float) -> None:
+        first.append(assignment)
+        counts.on_first_token(assignment, seconds)
 
     request = GenerateRequest(prompt_token_ids=[1, 2, 3], params=SamplingParams(max_tokens=9))
     answer = RemoteAnswer(
@@ -23,12 +23,12 @@ def test_first_token_is_recorded_with_its_prediction() -> None:
     )
     answer.accept(Begun(SamplingParams(seed=1, max_tokens=9), "", ""))
     for at in (0, 2):
-        [ticket] = router.route(RoutedPrompt([], 3 + at))
-        counts.on_route(ticket)
-        answer.route(ticket)
+        [assignment] = router.route(RoutedPrompt([], 3 + at))
+        counts.on_route(assignment)
+        answer.route(assignment)
         answer.take(Output(0, at, (7,), " a"))
         answer.take(Output(0, at + 1, (8,), " b"))
-        assert first[-1] is ticket
+        assert first[-1] is assignment
         answer.lose_replica(at)
         counts.on_takeover()
     stats = counts.stats

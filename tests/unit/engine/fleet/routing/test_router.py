@@ -51,10 +51,10 @@ def test_prompt_goes_where_its_prefix_is() -> None:
     # The tip implies all blocks before it.
     assert fleet.choose(prompt(1, 8)) == 1
     assert fleet.choose(prompt(1, 30)) == 1
-    [ticket] = fleet.router.route(prompt(1, 9))
-    assert (ticket.seat, ticket.reason) == (fleet.seats[1], "prefix")
-    assert ticket.seconds == pytest.approx((BLOCK + 1) * COST.token)
-    assert ticket.predicted == pytest.approx(ticket.seconds + COST.step)
+    [assignment] = fleet.router.route(prompt(1, 9))
+    assert (assignment.seat, assignment.reason) == (fleet.seats[1], "prefix")
+    assert assignment.seconds == pytest.approx((BLOCK + 1) * COST.token)
+    assert assignment.predicted == pytest.approx(assignment.seconds + COST.step)
 
 
 def test_replica_is_chosen_by_its_role() -> None:
@@ -120,30 +120,30 @@ def test_charge_counts_until_the_replica_reports_it() -> None:
 
 def test_reported_answer_counts_no_longer_once_it_has_ended() -> None:
     fleet = Fleet(2)
-    [ticket] = fleet.router.route(prompt(1, 1))
-    idle = 1 - fleet.seats.index(ticket.seat)
+    [assignment] = fleet.router.route(prompt(1, 1))
+    idle = 1 - fleet.seats.index(assignment.seat)
     others = [prompt(salt, 1 + salt % 2) for salt in range(20, 30)]
-    ticket.stream = 4
-    ticket.started()
+    assignment.stream = 4
+    assignment.started()
     for _ in range(2):
-        fleet.report(ticket.seat, ReplicaWork(decodes=1), seen=5)
+        fleet.report(assignment.seat, ReplicaWork(decodes=1), seen=5)
         assert {fleet.choose(each) for each in others} == {idle}
-    ticket.ended(8)
+    assignment.ended(8)
     assert {fleet.choose(each) for each in others} == {0, 1}
     # The next report counts another answer.
-    fleet.report(ticket.seat, ReplicaWork(decodes=1), seen=6)
+    fleet.report(assignment.seat, ReplicaWork(decodes=1), seen=6)
     assert {fleet.choose(each) for each in others} == {idle}
 
 
 def test_answer_that_starts_after_its_report_is_a_stream() -> None:
     fleet = Fleet(2)
-    [ticket] = fleet.router.route(prompt(1, 10))
-    ticket.stream = 4
-    fleet.report(ticket.seat, ReplicaWork(tokens=0, prompts=1), seen=5)
-    ticket.started()
-    assert (ticket.seat.prompts, ticket.seat.decodes) == (-1, 1)
-    ticket.ended(8)
-    assert (ticket.seat.prompts, ticket.seat.decodes) == (-1, 0)
+    [assignment] = fleet.router.route(prompt(1, 10))
+    assignment.stream = 4
+    fleet.report(assignment.seat, ReplicaWork(tokens=0, prompts=1), seen=5)
+    assignment.started()
+    assert (assignment.seat.prompts, assignment.seat.decodes) == (-1, 1)
+    assignment.ended(8)
+    assert (assignment.seat.prompts, assignment.seat.decodes) == (-1, 0)
 
 
 def test_queue_gets_shorter_with_time() -> None:
@@ -152,28 +152,30 @@ def test_queue_gets_shorter_with_time() -> None:
     fleet.report(fleet.seats[1], ReplicaWork(tokens=100))
     assert fleet.choose(prompt(1, 1)) == 1
     fleet.now += 0.5
-    [ticket] = fleet.router.route(prompt(1, 8))
-    assert ticket.seat is fleet.seats[1]
+    [assignment] = fleet.router.route(prompt(1, 8))
+    assert assignment.seat is fleet.seats[1]
     # The queue was empty by then, so that only the new prompt is in it.
-    assert fleet.seats[1].free_at == pytest.approx(fleet.now + ticket.seconds)
+    assert fleet.seats[1].free_at == pytest.approx(fleet.now + assignment.seconds)
 
 
 def test_answers_are_divided_by_the_pace_that_they_get() -> None:
     fleet = Fleet(2)
-    tickets = [ticket for salt in range(4) for ticket in fleet.router.route(prompt(salt, 1, max_tokens=200))]
-    assert sorted(fleet.seats.index(ticket.seat) for ticket in tickets) == [0, 0, 1, 1]
-    for ticket in tickets:
-        ticket.started()
-        ticket.ended(200)
-        assert ticket.seat.decodes >= 0
+    assignments = [
+        assignment for salt in range(4) for assignment in fleet.router.route(prompt(salt, 1, max_tokens=200))
+    ]
+    assert sorted(fleet.seats.index(assignment.seat) for assignment in assignments) == [0, 0, 1, 1]
+    for assignment in assignments:
+        assignment.started()
+        assignment.ended(200)
+        assert assignment.seat.decodes >= 0
     assert [seat.decodes + seat.prompts for seat in fleet.seats] == [0, 0]
 
 
 def test_last_replica_decides_differences_below_a_step() -> None:
     fleet = Fleet(2)
-    [ticket] = fleet.router.route(prompt(1, 4))
-    ticket.stream = 0
-    home = fleet.seats.index(ticket.seat)
+    [assignment] = fleet.router.route(prompt(1, 4))
+    assignment.stream = 0
+    home = fleet.seats.index(assignment.seat)
     fleet.report(fleet.seats[1 - home], gained=Tips(device=[1004]))
     fleet.report(fleet.seats[home], ReplicaWork(tokens=5, prompts=1), seen=1)
     [again] = fleet.router.route(prompt(1, 4))
@@ -196,9 +198,9 @@ def test_epoch_that_ended_is_forgotten() -> None:
     fleet.router.join(fleet.seats[0])
     fleet.router.take(fleet.seats[0], Report(6, 0, ReplicaWork(), COST, gained=Tips(device=[1008])))
     assert fleet.router.num_names == 0
-    [ticket] = fleet.router.route(prompt(1, 8))
-    assert ticket.reason == "only"
-    assert ticket.seconds == pytest.approx((8 * BLOCK + 1) * COST.token)
+    [assignment] = fleet.router.route(prompt(1, 8))
+    assert assignment.reason == "only"
+    assert assignment.seconds == pytest.approx((8 * BLOCK + 1) * COST.token)
 
 
 def test_replica_without_measured_costs_gets_its_share() -> None:
@@ -226,8 +228,10 @@ def test_idle_replica_follows_what_others_learn() -> None:
     fleet = Fleet(2)
     for step in (0.2, 0.1, 0.01):
         fleet.report(fleet.seats[0], cost=ReplicaCost(step=step, decode=0.0, token=step / 10))
-    tickets = [ticket for salt in range(4) for ticket in fleet.router.route(prompt(salt, 1, max_tokens=100))]
-    assert sorted(fleet.seats.index(ticket.seat) for ticket in tickets) == [0, 0, 1, 1]
+    assignments = [
+        assignment for salt in range(4) for assignment in fleet.router.route(prompt(salt, 1, max_tokens=100))
+    ]
+    assert sorted(fleet.seats.index(assignment.seat) for assignment in assignments) == [0, 0, 1, 1]
 
 
 def test_changes_count_once_for_each_gateway() -> None:

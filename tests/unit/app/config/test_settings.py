@@ -1,5 +1,6 @@
 """Settings from flags, variables, a TOML file and defaults, in that order. Unknown names are errors."""
 
+import errno
 import os
 from ipaddress import ip_network
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from app.config.options import SettingsError
 from app.config.settings import OPTIONS, Settings, load_settings
 from app.config.settings_table import with_settings_table
+from app.config.state_lock import lock_state_dir
 from app.domain.token_prices import TokenPrices
 from engine.attention.backends import CHOICES, WITHOUT_ATTENTION
 from engine.wiring.open_tiers import wants_tiers
@@ -438,6 +440,19 @@ def test_state_directory_that_is_no_folder_is_said_so(tmp_path: Path) -> None:
         settings = load_settings({"state-dir": str(tmp_path / name), "cache-dir": str(tmp_path)}, environ=HOME)
         with pytest.raises(SettingsError, match=f"--state-dir .*/{name} {reason}"):
             settings.make_directories()
+
+
+def test_read_only_state_directory_keeps_its_mode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    settings = load_settings({"state-dir": str(tmp_path / "s"), "cache-dir": str(tmp_path / "c")}, environ=HOME)
+    settings.state_dir.mkdir(mode=0o755)
+    monkeypatch.setattr(Path, "chmod", refuse)
+    settings.make_directories()
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(SettingsError, match=r"--state-dir .*/s cannot be used: Read-only file system"):
+        lock_state_dir(settings.state_dir)
 
 
 def test_readme_has_the_declared_settings() -> None:

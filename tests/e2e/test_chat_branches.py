@@ -106,7 +106,8 @@ async def test_answer_is_rated_and_reason_is_kept(chat: ChatPage) -> None:
     await expect(chat.button("Bad answer")).to_have_attribute("aria-pressed", "true")
     await expect(chat.answers.last).to_contain_text("Your feedback: That is a bird.")
 
-    await chat.button("Bad answer").click()
+    async with chat.page.expect_response("**/rating"):
+        await chat.button("Bad answer").click()
     await expect(chat.button("Bad answer")).to_have_attribute("aria-pressed", "false")
     await expect(chat.answers.last).not_to_contain_text("Your feedback")
     answer = (await chat.stored(conversation))["messages"][1]

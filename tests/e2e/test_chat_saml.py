@@ -32,7 +32,7 @@ async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
         url = f"{server.url}/login/saml"
         saml = SamlProvider(SamlPlan(read_metadata(tmp_path / "metadata.xml"), SamlService(url, url)))
         logins = SamlLogins(saml, server.services.store.saml_answers)
-        object.__setattr__(server.services, "saml_logins", logins)
+        object.__setattr__(server.services.access, "saml_logins", logins)
         yield server
 
 

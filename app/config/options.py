@@ -26,7 +26,7 @@ class Option:
 
     parse: parses the text of the value. Raises ValueError with the reason.
     metavar: placeholder in the help; empty for a switch, which takes no value.
-    text: description, in Markdown.
+    text: description, in Markdown; its links start from the folder docs.
     default_text: the default as a reader should see it, in Markdown; empty if `text` says it.
     """
 

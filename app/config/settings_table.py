@@ -1,11 +1,11 @@
-"""`python -m app.config.settings_table FILE`: rewrite the table of settings in a Markdown file, such as README.md."""
+"""`python -m app.config.settings_table`: rewrite the table of settings in docs/settings.md."""
 
 import re
-import sys
 from pathlib import Path
 
 from app.config.settings import OPTIONS
 
+PAGE = Path(__file__).parents[2] / "docs/settings.md"
 HEADER = "| flag and TOML key | variable | default | |\n| --- | --- | --- | --- |\n"
 _TABLE = re.compile(re.escape(HEADER) + r"(?:\|.*\n)*")
 
@@ -17,9 +17,8 @@ def with_settings_table(markdown: str) -> str:
 
 
 def main() -> None:
-    """Rewrite the table of the file that the command line names."""
-    path = Path(sys.argv[1])
-    path.write_text(with_settings_table(path.read_text()))
+    """Rewrite the table of the page."""
+    PAGE.write_text(with_settings_table(PAGE.read_text()))
 
 
 if __name__ == "__main__":

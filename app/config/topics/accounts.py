@@ -46,14 +46,14 @@ class AccountSettings:
         False,
         switch,
         "",
-        "let people log in with a name and a password ([accounts](docs/accounts.md#passwords)); add them with "
+        "let people log in with a name and a password ([accounts](accounts.md#passwords)); add them with "
         "`ebb people add`",
     )
     oidc_issuer: str = setting(
         "",
         _issuer,
         "URL",
-        "issuer of the OpenID provider at which people log in; needs `--public-url` ([accounts](docs/accounts.md))",
+        "issuer of the OpenID provider at which people log in; needs `--public-url` ([accounts](accounts.md))",
         default_text="none",
     )
     oidc_client_id: str = setting(
@@ -74,7 +74,7 @@ class AccountSettings:
         "",
         _header,
         "HEADER",
-        "header in which a proxy names the person that it has authenticated ([accounts](docs/accounts.md#a-proxy))",
+        "header in which a proxy names the person that it has authenticated ([accounts](accounts.md#a-proxy))",
         default_text="none",
     )
     proxy_groups_header: str = setting(
@@ -103,7 +103,7 @@ class AccountSettings:
         MISSING,
         parse_group_limits,
         "GROUP.LIMIT=N,...",
-        "limits of the people of a group: `staff.concurrent-runs=2` ([accounts](docs/accounts.md#groups))",
+        "limits of the people of a group: `staff.concurrent-runs=2` ([accounts](accounts.md#groups))",
         default_text="none",
         default_factory=dict,
     )
@@ -112,7 +112,7 @@ class AccountSettings:
         parse_rights,
         "RIGHT+...",
         "rights of every person: `all`, `none`, or some of `keys`, `share-links`, `temporary-chats`, `files`, `import` "
-        "and `export` ([accounts](docs/accounts.md#rights))",
+        "and `export` ([accounts](accounts.md#rights))",
         default_text="`all`",
     )
     group_rights: GroupRights = setting(
@@ -129,6 +129,6 @@ class AccountSettings:
         parse_token_prices,
         "NAME=PRICE,...",
         "prices of a million tokens, for the costs on the page: `currency=EUR,input=0.2,cached=0.02,output=0.8` "
-        "([accounts](docs/accounts.md#costs))",
+        "([accounts](accounts.md#costs))",
         default_text="none",
     )

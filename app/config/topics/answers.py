@@ -37,14 +37,14 @@ class AnswerSettings:
         "days of serving for which a deleted conversation or message can be restored; `0`: ten minutes",
     )
     share_links: bool = setting(
-        False, switch, "", "let people make [links](docs/api-conversations.md#links) that show a chat to anyone"
+        False, switch, "", "let people make [links](api-conversations.md#links) that show a chat to anyone"
     )
     tool_format: str = setting(
         AUTO_FORMAT,
         one_of(AUTO_FORMAT, *TOOL_FORMATS),
         "NAME",
         (
-            "[format](docs/models.md#tools-and-reasoning) of tool calls, if `ebb doctor` finds none or a wrong one in "
+            "[format](models.md#tools-and-reasoning) of tool calls, if `ebb doctor` finds none or a wrong one in "
             "the chat template"
         ),
     )
@@ -53,7 +53,7 @@ class AnswerSettings:
         switch,
         "",
         (
-            "refuse [fields](docs/api.md#fields) that Ebb does not know on OpenAI's, Anthropic's and Ollama's routes; "
+            "refuse [fields](api.md#fields) that Ebb does not know on OpenAI's, Anthropic's and Ollama's routes; "
             "otherwise they are ignored, and the response names them"
         ),
     )
@@ -63,7 +63,7 @@ class AnswerSettings:
         parse_line_patterns,
         "LINE,...",
         (
-            "lines to leave out of the system prompts of API clients, alongside the [known ones](docs/decisions/"
+            "lines to leave out of the system prompts of API clients, alongside the [known ones](decisions/"
             "stable-prefixes.md); `*` stands for any text: `Trace id: *`"
         ),
         default_text="none",

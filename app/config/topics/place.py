@@ -52,7 +52,7 @@ class PlaceSettings:
         "",
         parse_database_url,
         "URL",
-        "PostgreSQL database of the chats instead of a file in the state directory ([PostgreSQL](docs/postgresql.md))",
+        "PostgreSQL database of the chats instead of a file in the state directory ([PostgreSQL](postgresql.md))",
         default_text="none",
         repr=False,
     )

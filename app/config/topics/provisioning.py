@@ -15,7 +15,7 @@ class ProvisioningSettings:
         any_path,
         "FILE",
         "file with the token of a provider that provisions people and groups at `/scim/v2` "
-        "([accounts](docs/accounts.md#provisioning))",
+        "([accounts](accounts.md#provisioning))",
         default_text="none",
     )
     scim_login: str = setting(

@@ -15,7 +15,7 @@ class SamlSettings:
         any_path,
         "FILE",
         "metadata (XML) of the SAML provider at which people log in; needs `--public-url` "
-        "([accounts](docs/accounts.md#a-saml-provider))",
+        "([accounts](accounts.md#a-saml-provider))",
         default_text="none",
     )
     saml_subject_attribute: str = setting(

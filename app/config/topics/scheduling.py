@@ -90,5 +90,5 @@ class SchedulingSettings:
         False,
         switch,
         "",
-        ("compute tokens one after another, even where they can be [guessed](docs/decisions/speculation.md)"),
+        ("compute tokens one after another, even where they can be [guessed](decisions/speculation.md)"),
     )

@@ -9,7 +9,7 @@ import pytest
 
 from app.config.options import SettingsError
 from app.config.settings import OPTIONS, Settings, load_settings
-from app.config.settings_table import with_settings_table
+from app.config.settings_table import PAGE, with_settings_table
 from app.config.state_lock import lock_state_dir
 from app.domain.token_prices import TokenPrices
 from engine.attention.backends import CHOICES, WITHOUT_ATTENTION
@@ -455,10 +455,10 @@ def test_read_only_state_directory_keeps_its_mode(tmp_path: Path, monkeypatch: p
         lock_state_dir(settings.state_dir)
 
 
-def test_readme_has_the_declared_settings() -> None:
-    readme = (Path(__file__).parents[4] / "README.md").read_text()
-    assert readme == with_settings_table(readme), "run: python -m app.config.settings_table README.md"
-    assert f"| `{OPTIONS[0].name}` | `{OPTIONS[0].variable}` |" in readme
+def test_page_has_the_declared_settings() -> None:
+    page = PAGE.read_text()
+    assert page == with_settings_table(page), "run: python -m app.config.settings_table"
+    assert f"| `{OPTIONS[0].name}` | `{OPTIONS[0].variable}` |" in page
 
 
 def test_help_is_plain_text_with_the_default() -> None:

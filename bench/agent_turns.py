@@ -87,7 +87,7 @@ class Rates:
     tokens: int
 
     async def pairs(self, streams: int, rounds: int) -> list[Pair]:
-        """Measure `rounds` rounds of `streams` streams at once. Raises OtherWorkError."""
+        """Measure `rounds` rounds of `streams` streams at once. Raise OtherWorkError."""
         plain = await self._padded_system()
         found = list[Pair]()
         for number in range(rounds):
@@ -143,7 +143,7 @@ class Compactions:
     padding: int = 0
 
     async def pairs(self, rounds: int) -> list[Pair]:
-        """Measure a chat of its own for each round, after one that finds the padding. Raises OtherWorkError."""
+        """Measure a chat of its own for each round, after one that finds the padding. Raise OtherWorkError."""
         first, following = await self._round(0)
         self.padding = computed_in(first[1]) - computed_in(following[1])
         found = list[Pair]()
@@ -180,7 +180,7 @@ class Compactions:
             return time.perf_counter() - began, found
 
     async def _until_ahead(self) -> None:
-        """Wait until the prompt of the next turn was computed ahead. Raises OtherWorkError if it is not."""
+        """Wait until the prompt of the next turn was computed ahead. Raise OtherWorkError if it is not."""
         began = since = time.perf_counter()
         before = (await self.server.client.metrics())["ebb_prefilled_tokens_total"]
         while time.perf_counter() - since < IDLE_SECONDS:
@@ -213,7 +213,7 @@ class Row:
 
 
 async def measure(flags: Sequence[str], root: Path, rounds: int, tokens: int) -> list[Row]:
-    """Measure both features on a server of their own. Raises ServerFailedError and OtherWorkError."""
+    """Measure both features on a server of their own. Raise ServerFailedError and OtherWorkError."""
     rows = list[Row]()
     async with (
         EbbServer(ServerSettings("agent-turns", (*FLAGS, *flags)), root) as server,

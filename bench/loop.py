@@ -138,7 +138,7 @@ LOADS: Final[dict[str, tuple[Callable[[Load], Awaitable[None]], int]]] = {
 
 
 async def measure(model: Path, root: Path, seconds: float) -> list[Outcome]:
-    """Watch a stream, alone and then alongside each load. Raises ServerFailedError."""
+    """Watch a stream, alone and then alongside each load. Raise ServerFailedError."""
     flags = ("--model", str(model), "--kv-memory", "1GiB")
     async with (
         EbbServer(ServerSettings("loop", flags), root) as server,

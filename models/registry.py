@@ -68,7 +68,7 @@ _TYPES: Final[Mapping[str, str]] = {
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json.
 
-    Raises UnsupportedModelError for an unknown architecture, for one that is not that of `model_type`, and as
+    Raise UnsupportedModelError for an unknown architecture, for one that is not that of `model_type`, and as
     `DecoderConfig.from_json`.
     """
     names = raw.get("architectures") or []
@@ -169,7 +169,7 @@ def load_model(
     keep_packed: whether the shared decoder leaves matrices in blocks packed, until `unpack`.
     stage: layers to load, from `split_layers`; None for all.
 
-    Raises ModelNotFoundError for a folder without its files, UnsupportedModelError for a configuration that is not
+    Raise ModelNotFoundError for a folder without its files, UnsupportedModelError for a configuration that is not
     implemented, WeightsError for tensors that do not fit it.
     """
     folder = ModelFolder(path)

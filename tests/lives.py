@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 def run_lives(machine: type[RuleBasedStateMachine], *, lives: int, steps: int) -> None:
     """Run `lives` random lives of at most `steps` steps each.
 
-    Raises the error of the first life that fails, after shrinking that life to its shortest form.
+    Raise the error of the first life that fails, after shrinking that life to its shortest form.
     """
     run_state_machine_as_test(
         machine,

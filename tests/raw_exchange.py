@@ -53,7 +53,7 @@ async def exchange(port: int, packets: Sequence[bytes], expected: int | None = N
 
 
 async def _response(reader: asyncio.StreamReader) -> Response:
-    """Read the next final response. Raises IncompleteReadError at the end of the connection."""
+    """Read the next final response. Raise IncompleteReadError at the end of the connection."""
     status, length, ends = 0, 0, False
     while status < 200:
         status = int((await reader.readuntil(b"\r\n")).split()[1])

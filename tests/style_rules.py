@@ -42,6 +42,7 @@ WORDS = {
 }
 _WORDS = {re.compile(rf"\b({word})\b", re.IGNORECASE): instead for word, instead in WORDS.items()}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
+_RAISES = re.compile(r"\bRaises\b(?!:)")
 _OPENING = re.compile(r"[\s\"'`(*_]*([A-Za-z]+)")
 
 
@@ -144,6 +145,8 @@ def _in_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
         line = node.body[0].lineno
         if (word := _opening(text)) in openings:
             yield line, f"docstring opens with {word!r}"
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _RAISES.search(text) is not None:
+            yield line, "'Raises': Raise X if ..."
         yield from ((line, found) for found in _in_prose(text))
 
 

@@ -10,7 +10,7 @@ T = TypeVar("T")
 def until(condition: Callable[[], T | None], *, timeout: float = 20.0) -> T:
     """Poll `condition` until its value is neither None nor False, and return that value.
 
-    Raises AssertionError after `timeout` seconds.
+    Raise AssertionError after `timeout` seconds.
     """
     deadline = time.monotonic() + timeout
     while True:

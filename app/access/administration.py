@@ -38,7 +38,7 @@ class Administration:
     async def create_key(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
         """Create a key and return its record, with the key itself, which is stored nowhere.
 
-        Raises ConflictError: the tenant is a person's.
+        Raise ConflictError: the tenant is a person's.
         """
         made = await self.store.keys.create(name, tenant, scope)
         await self.ring.read()
@@ -51,7 +51,7 @@ class Administration:
         return made
 
     async def revoke_key(self, key_id: str) -> None:
-        """Revoke a key. Raises NotFoundError."""
+        """Revoke a key. Raise NotFoundError."""
         await self.store.keys.revoke(key_id)
         await self.ring.read()
 
@@ -88,13 +88,13 @@ class Administration:
         }
 
     async def set_disabled(self, person_id: str, disabled: bool) -> Person:
-        """Disable a person, whose logins and keys stop working, or admit the person again. Raises NotFoundError."""
+        """Disable a person, whose logins and keys stop working, or admit the person again. Raise NotFoundError."""
         person = await self.store.people.set_disabled(person_id, disabled)
         await self.ring.read()
         return person
 
     async def set_admin(self, person_id: str, admin: bool) -> Person:
-        """Make a person with a password an administrator, or a user. Raises NotFoundError."""
+        """Make a person with a password an administrator, or a user. Raise NotFoundError."""
         person = await self.store.passwords.set_admin(person_id, admin)
         await self.ring.read()
         return person

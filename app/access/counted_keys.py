@@ -6,7 +6,7 @@ from app.storage.sqlite import key_counts as in_file
 
 
 def counted_keys(settings: Settings) -> KeyCounts:
-    """Count the keys. Raises EbbError if PostgreSQL cannot be read."""
+    """Count the keys. Raise EbbError if PostgreSQL cannot be read."""
     if not settings.database_url:
         return in_file.count_keys(settings.database)
     # A server on SQLite starts without psycopg, which is an extra.

@@ -186,7 +186,7 @@ class KeyRing:
         return secret
 
     async def end_session(self, person_id: str, session_id: str) -> None:
-        """End a login of a person. Raises NotFoundError."""
+        """End a login of a person. Raise NotFoundError."""
         await self._person_store.end_session(person_id, session_id)
         await self.read()
 

@@ -75,7 +75,7 @@ class PasswordLogins:
         return self.ring.people.by_id[stored.person_id]
 
     async def add(self, name: str, *, admin: bool) -> tuple[Person, str]:
-        """Create a person, and return the initial password as well. Raises ConflictError: the name is taken."""
+        """Create a person, and return the initial password as well. Raise ConflictError: the name is taken."""
         password = new_password()
         person = await self.store.add(name, await self.passwords.digest(password), admin=admin)
         await self.ring.read()
@@ -84,7 +84,7 @@ class PasswordLogins:
     async def reset(self, person_id: str) -> str:
         """Replace a person's password by an initial one, end the logins, and return the password.
 
-        The second factor goes too. Raises NotFoundError for people without a password here.
+        The second factor goes too. Raise NotFoundError for people without a password here.
         """
         password = new_password()
         await self.store.reset(person_id, await self.passwords.digest(password))
@@ -94,7 +94,7 @@ class PasswordLogins:
     async def change(self, person: Person, old: str, new: str, session_id: str) -> None:
         """Replace the person's own password, and end the logins except `session_id`.
 
-        Raises InvalidRequestError: a password is wrong, too short or too long. Raises OverloadedError.
+        Raise InvalidRequestError: a password is wrong, too short or too long. Raise OverloadedError.
         """
         check_password(new, param="new_password")
         await self._check_own(person, old, "old_password", session_id)
@@ -106,7 +106,7 @@ class PasswordLogins:
     async def begin_factor(self, person: Person, password: str, session_id: str) -> NewFactor:
         """Draw a second factor, which logins require once it is confirmed.
 
-        The password keeps a stolen login from locking the person out. Raises ConflictError; InvalidRequestError: the
+        The password keeps a stolen login from locking the person out. Raise ConflictError; InvalidRequestError: the
         password is wrong; OverloadedError.
         """
         await self._check_own(person, password, "password", session_id)
@@ -115,7 +115,7 @@ class PasswordLogins:
         return NewFactor(secret_text(secret), setup_uri(secret, person.shown_name, SITE))
 
     async def confirm_factor(self, person: Person, code: str) -> list[str]:
-        """Have logins require the second factor, and return the recovery codes. Raises InvalidRequestError."""
+        """Have logins require the second factor, and return the recovery codes. Raise InvalidRequestError."""
         stored = await self.store.find(person.identity.subject)
         step = step_of(stored.factor.secret, code) if stored is not None and stored.factor is not None else None
         codes = new_recovery_codes()
@@ -125,7 +125,7 @@ class PasswordLogins:
         return codes
 
     async def remove_factor(self, person: Person, password: str, session_id: str) -> None:
-        """Remove the person's second factor. Raises InvalidRequestError: the password is wrong; OverloadedError."""
+        """Remove the person's second factor. Raise InvalidRequestError: the password is wrong; OverloadedError."""
         await self._check_own(person, password, "password", session_id)
         await self.store.remove_factor(person.id)
 
@@ -155,7 +155,7 @@ class PasswordLogins:
         raise WrongLoginError("The code is wrong, or was used before", code="wrong_code")
 
     async def _check_own(self, person: Person, password: str, param: str, session_id: str) -> None:
-        """Check the password of a person who is logged in. Raises InvalidRequestError, OverloadedError."""
+        """Check the password of a person who is logged in. Raise InvalidRequestError, OverloadedError."""
         name = person.identity.subject
         stored = await self.store.find(name)
         source = Source(f"login {session_id}", Place(f"logins of {person.id}"), is_known=True)

@@ -55,7 +55,7 @@ class SamlLogins:
         return {STATE: answer.state, ANSWER: secret}
 
     async def identity_of(self, query: Mapping[str, str], attempt: Attempt) -> Identity:
-        """Return the person of a kept answer, which ends. Raises LoginRefusedError, OutageError."""
+        """Return the person of a kept answer, which ends. Raise LoginRefusedError, OutageError."""
         identity = await self.answers.take(query.get(ANSWER, ""), attempt.state)
         if identity is None:
             raise LoginRefusedError("The answer is not one to the login that this browser began", "expired")

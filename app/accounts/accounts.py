@@ -58,7 +58,7 @@ class Accounts:
 
 
 def accounts_of(settings: Settings) -> Accounts:
-    """Make the logins that the settings describe. Raises SettingsError if they contradict each other."""
+    """Make the logins that the settings describe. Raise SettingsError if they contradict each other."""
     if settings.has_accounts and settings.without_keys:
         raise SettingsError("--without-keys serves every client, so no person can log in", param="without-keys")
     roles = cast("Mapping[str, Scope]", settings.login_groups)

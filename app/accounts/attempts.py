@@ -50,7 +50,7 @@ class AttemptSealer:
         return self._fernet.encrypt(json.dumps(asdict(attempt)).encode()).decode()
 
     def open(self, cookie: str | None, state: str) -> Attempt:
-        """Return the attempt in a cookie, which must have begun with `state`. Raises LoginRefusedError."""
+        """Return the attempt in a cookie, which must have begun with `state`. Raise LoginRefusedError."""
         try:
             attempt = Attempt(**json.loads(self._fernet.decrypt((cookie or "").encode(), ttl=ATTEMPT_SECONDS)))
         except InvalidToken:

@@ -88,7 +88,7 @@ class FailedLogins:
         Attempts at the same time therefore count like attempts one after the other. An attempt that ends without an
         error ends the delays of its account. One that ends with another error never was.
 
-        Raises OverloadedError while the login has to wait.
+        Raise OverloadedError while the login has to wait.
         """
         self.check_address(source)
         pair = f"{source.name}\n{account}"

@@ -27,10 +27,10 @@ class LoginProvider(Protocol):
         """Name of the provider for the page: its host."""
 
     async def authorization_url(self, attempt: Attempt) -> str:
-        """Return the address at which a person logs in. Raises ProviderUnavailableError."""
+        """Return the address at which a person logs in. Raise ProviderUnavailableError."""
 
     async def identity_of(self, query: Mapping[str, str], attempt: Attempt) -> Identity:
-        """Return the person of an answer to an attempt. Raises LoginRefusedError, OutageError."""
+        """Return the person of an answer to an attempt. Raise LoginRefusedError, OutageError."""
 
     async def end_session_url(self) -> str | None:
         """Return the address that ends the session at the provider; None if it has none, or does not answer."""

@@ -9,7 +9,7 @@ _OWN_PATH = re.compile(r"/(?:[A-Za-z0-9_.~-][A-Za-z0-9_.~/-]*)?(?:\?[A-Za-z0-9_.
 
 
 def parse_own_path(text: str) -> str:
-    """Return `text` if it is a path of the page, such as `/c/abc?at=def`. Raises InvalidRequestError.
+    """Return `text` if it is a path of the page, such as `/c/abc?at=def`. Raise InvalidRequestError.
 
     The characters that browsers read as the beginning of another address (`//host`, a backslash, a colon, a control
     character) have no place in the pattern.

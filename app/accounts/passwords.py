@@ -38,14 +38,14 @@ class Passwords:
         self._turns = LoginTurns(at_once=1)
 
     async def digest(self, password: str, place: Place = ADMINISTRATORS) -> str:
-        """Return the digest of a password, with its salt and its parameters. Raises as `LoginTurns.run`.
+        """Return the digest of a password, with its salt and its parameters. Raise as `LoginTurns.run`.
 
         place: where the computation waits for its turn.
         """
         return await self._turns.run(place, lambda: self._argon2().derive_phc_encoded(password.encode()))
 
     async def matches(self, password: str, digest: str | None, place: Place) -> bool:
-        """Return whether a password has this digest. Raises as `LoginTurns.run`.
+        """Return whether a password has this digest. Raise as `LoginTurns.run`.
 
         digest: None for an unknown name, which takes as long as a known one.
         place: as for `digest`.
@@ -63,7 +63,7 @@ class Passwords:
 
 
 def check_password(password: str, *, param: str) -> str:
-    """Return a password that a person has chosen. Raises InvalidRequestError if it is too short or too long.
+    """Return a password that a person has chosen. Raise InvalidRequestError if it is too short or too long.
 
     NIST SP 800-63B: the length counts, not the kinds of characters.
     """

@@ -82,7 +82,7 @@ class OidcProvider:
         return urlsplit(self._of.issuer).hostname or self._of.issuer
 
     async def authorization_url(self, attempt: Attempt) -> str:
-        """Return the address at which a person logs in. Raises ProviderUnavailableError."""
+        """Return the address at which a person logs in. Raise ProviderUnavailableError."""
         metadata = await self._discover()
         async with self._session() as session:
             url, _ = session.create_authorization_url(
@@ -245,7 +245,7 @@ class OidcProvider:
 
 
 def _check_endpoint(name: str, url: object) -> None:
-    """Check that codes and tokens travel encrypted. Raises ProviderUnavailableError."""
+    """Check that codes and tokens travel encrypted. Raise ProviderUnavailableError."""
     parts = urlsplit(url) if isinstance(url, str) else None
     if parts is None or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))):
         raise ProviderUnavailableError(f"The login provider has no {name} with https")

@@ -40,7 +40,7 @@ class ProxyLogin:
 
         peer: address at the other end of the connection; None if unknown.
 
-        Raises UntrustedProxyError for a header that another address sent or that names a person badly, and for more
+        Raise UntrustedProxyError for a header that another address sent or that names a person badly, and for more
         than one header of the person or of the groups: a client may have sent the other one.
         """
         given = headers.getlist(self.user_header)

@@ -14,7 +14,7 @@ from app.storage.sqlite.snapshot import Contents, SnapshotError, copied, inspect
 def backup(settings: Settings, file: Path) -> int:
     """Copy the conversations to `file`. A server may run and write while they are copied.
 
-    Replaces an earlier backup of that name, but no other file. Raises SnapshotError.
+    Replaces an earlier backup of that name, but no other file. Raise SnapshotError.
     """
     _check_file(settings)
     database = settings.database
@@ -46,7 +46,7 @@ def backup(settings: Settings, file: Path) -> int:
 def restore(settings: Settings, file: Path) -> int:
     """Replace the conversations with those of `file` and keep the former ones in another file. No server may run.
 
-    Raises SnapshotError.
+    Raise SnapshotError.
     """
     _check_file(settings)
     inspect(file)
@@ -81,7 +81,7 @@ def _warn_of_missing(contents: Contents) -> None:
 
 
 def _wait_for_no_restore(settings: Settings) -> None:
-    """Complete the restore of a killed process. Raises SnapshotError while a restore is in progress."""
+    """Complete the restore of a killed process. Raise SnapshotError while a restore is in progress."""
     if not is_restore_pending(settings.database):
         return
     lock = lock_state_dir(settings.state_dir)

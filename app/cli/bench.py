@@ -27,7 +27,7 @@ SAMPLE_WORDS = (16, 128)
 
 
 def bench(settings: Settings, plan: BenchPlan) -> int:
-    """Measure, print the result and return the exit status. Raises NoServerError, SettingsError."""
+    """Measure, print the result and return the exit status. Raise NoServerError, SettingsError."""
     if plan.json is not None and not plan.json.parent.is_dir():
         raise SettingsError(f"--json {plan.json}: the folder does not exist", param="json")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -20,7 +20,7 @@ class CacheUnreachableError(EbbError):
 
 
 def cache(settings: Settings, action: str) -> int:
-    """Run `action` and print the result. Returns 1 if a block is damaged. Raises CacheUnreachableError."""
+    """Run `action` and print the result. Returns 1 if a block is damaged. Raise CacheUnreachableError."""
     address = _address(settings)
     try:
         with connect(address) as client:

@@ -114,7 +114,7 @@ def _end_of(conversation: dict[str, Any]) -> str:
 async def _ready(client: ChatClient) -> dict[str, Any] | None:
     """Wait until the server can answer, and return the model's entry of /health.
 
-    Returns None if the server reports that it cannot serve. Raises RefusedError if it requires another key.
+    Returns None if the server reports that it cannot serve. Raise RefusedError if it requires another key.
     """
     said = None
     while True:

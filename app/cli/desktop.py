@@ -37,7 +37,7 @@ class NoWindowError(EbbError):
 def desktop(settings: Settings, serve: Serve) -> int:
     """Show the page in a window until it is closed. Returns the exit status; that of the server if it ends first.
 
-    Raises NoWindowError.
+    Raise NoWindowError.
     """
     library = _library()
     if _answers(settings):

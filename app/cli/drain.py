@@ -37,7 +37,7 @@ async def _drain(settings: Settings, replica: int, api_key: str | None) -> None:
 
 
 async def _state(client: ChatClient, replica: int) -> dict[str, Any]:
-    """Return the state of a replica. Raises NoServerError, RefusedError."""
+    """Return the state of a replica. Raise NoServerError, RefusedError."""
     for each in (await client.health())["replicas"] or ():
         if each["index"] == replica:
             state: dict[str, Any] = each

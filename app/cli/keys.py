@@ -64,7 +64,7 @@ def list_keys(settings: Settings) -> int:
 
 
 def revoke(settings: Settings, key_id: str) -> int:
-    """Revoke a key. Raises NotFoundError."""
+    """Revoke a key. Raise NotFoundError."""
     with_store(settings, lambda store: store.keys.revoke(key_id))
     print(f"Key {key_id} is revoked", file=sys.stderr)
     return 0
@@ -84,7 +84,7 @@ def limits(settings: Settings, tenant: str, **given: int | None) -> int:
 
 
 def with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
-    """Return what `work` returns with the opened store. Raises EbbError if the database cannot be used."""
+    """Return what `work` returns with the opened store. Raise EbbError if the database cannot be used."""
 
     async def run() -> T:
         url = settings.database_url
@@ -108,7 +108,7 @@ def with_store(settings: Settings, work: Callable[[Store], Awaitable[T]]) -> T:
 def _lock_to_prepare(settings: Settings) -> int | None:
     """Lock the state directory if the database cannot be opened as it is. Returns None if it can.
 
-    Raises EbbError if a server, or a restore, holds the lock.
+    Raise EbbError if a server, or a restore, holds the lock.
     """
     pending = is_restore_pending(settings.database)
     if not pending and schema_of(settings.database) == len(migrations()):

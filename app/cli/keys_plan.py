@@ -13,12 +13,12 @@ LIMITS_HELP = "set limits of a tenant; limits that are not named stay unchanged"
 
 
 def limit(text: str) -> int | None:
-    """Parse a number, or `none`. Raises ValueError."""
+    """Parse a number, or `none`. Raise ValueError."""
     return None if text == "none" else integer(0, MOST)(text)
 
 
 def stored_bytes(text: str) -> int | None:
-    """Parse a size, or `none`. Raises ValueError."""
+    """Parse a size, or `none`. Raise ValueError."""
     if text == "none":
         return None
     if (nbytes := parse_size(text)) > MOST:

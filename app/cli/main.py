@@ -302,7 +302,7 @@ def _commands() -> tuple[_Command, ...]:
 
 
 def _parse(argv: Sequence[str] | None) -> tuple[Callable[[Settings], int], dict[str, str], str | None]:
-    """Return the command to run, the given settings (name -> text), and the TOML file. Raises SettingsError."""
+    """Return the command to run, the given settings (name -> text), and the TOML file. Raise SettingsError."""
     parser = _Parser(
         prog="ebb",
         description="A self-hosted chat platform that never pays twice for the same tokens.",

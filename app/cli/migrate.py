@@ -17,7 +17,7 @@ SHOW_SECONDS = 1.0
 def migrate(settings: Settings) -> int:
     """Copy the file into the database of `--database-url`, and compare both. The file stays as it is.
 
-    Raises EbbError: a server runs, or the copy is not possible. Repeating the command continues an interrupted copy.
+    Raise EbbError: a server runs, or the copy is not possible. Repeating the command continues an interrupted copy.
     """
     if not settings.database_url:
         raise EbbError("Name the PostgreSQL database to copy into: ebb migrate --database-url postgresql://...")

@@ -49,7 +49,7 @@ def list_people(settings: Settings) -> int:
 def set_password(settings: Settings, name: str) -> int:
     """Ask for a person's new password, remove the second factor, and end the person's logins.
 
-    Standard input is read if it is no terminal. Raises NotFoundError, InvalidRequestError.
+    Standard input is read if it is no terminal. Raise NotFoundError, InvalidRequestError.
     """
 
     async def find(store: Store) -> StoredPassword | None:
@@ -69,7 +69,7 @@ def set_password(settings: Settings, name: str) -> int:
 
 
 def remove(settings: Settings, name: str, yes: bool = False) -> int:
-    """Delete a person with all chats, for good, once that is confirmed. Raises NotFoundError, InvalidRequestError."""
+    """Delete a person with all chats, for good, once that is confirmed. Raise NotFoundError, InvalidRequestError."""
 
     async def find(store: Store) -> tuple[Person, StoredTenant]:
         person = _named(name, await store.people.all())

@@ -61,7 +61,7 @@ class ChatClient:
         await self._session.close()
 
     async def health(self) -> dict[str, Any]:
-        """Get /health. Raises NoServerError."""
+        """Get /health. Raise NoServerError."""
         try:
             async with self._session.get("/health", timeout=aiohttp.ClientTimeout(total=HEALTH_SECONDS)) as response:
                 return dict(await response.json())
@@ -79,7 +79,7 @@ class ChatClient:
     async def newest(self) -> dict[str, Any] | None:
         """Get the conversation that changed last, with its messages; None if there is none.
 
-        Raises NoServerError, RefusedError.
+        Raise NoServerError, RefusedError.
         """
         with self._unbroken():
             async with self._session.get("/api/conversations") as response:
@@ -94,14 +94,14 @@ class ChatClient:
                 return dict(await response.json())
 
     async def create(self, system_prompt: str | None = None) -> str:
-        """Create a conversation and return its id. Raises NoServerError, RefusedError."""
+        """Create a conversation and return its id. Raise NoServerError, RefusedError."""
         with self._unbroken():
             async with self._session.post("/api/conversations", json={"system_prompt": system_prompt}) as response:
                 await _refuse_errors(response)
                 return str((await response.json())["id"])
 
     async def drain(self, replica: int) -> None:
-        """Have a replica drained. Raises NoServerError, RefusedError."""
+        """Have a replica drained. Raise NoServerError, RefusedError."""
         with self._unbroken():
             async with self._session.post(f"/api/admin/replicas/{replica}/drain") as response:
                 await _refuse_errors(response)
@@ -109,7 +109,7 @@ class ChatClient:
     async def send(self, conversation_id: str, content: str) -> AsyncGenerator[Event, None]:
         """Send `content` and yield the events of the answer. Cancelling also cancels the run on the server.
 
-        Raises RefusedError, and NoServerError if the connection breaks.
+        Raise RefusedError, and NoServerError if the connection breaks.
         """
         path = f"/api/conversations/{conversation_id}/messages"
         request = asyncio.ensure_future(self._session.post(path, json={"content": content}).__aenter__())

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 
 def parse_database_url(text: str) -> str:
-    """Return the address. Raises ValueError, without the text, which may contain a password."""
+    """Return the address. Raise ValueError, without the text, which may contain a password."""
     if urlsplit(text).scheme not in ("postgresql", "postgres"):
         raise ValueError("must be postgresql://user@host/name")
     return text

@@ -24,7 +24,7 @@ MOST: Final = 1 << 40
 
 
 def parse_roles(text: str) -> Roles:
-    """Parse groups and their roles. Raises ValueError with the reason."""
+    """Parse groups and their roles. Raise ValueError with the reason."""
     roles = named_values(text, "group=user")
     for group, role in roles.items():
         if role not in ROLES:
@@ -33,7 +33,7 @@ def parse_roles(text: str) -> Roles:
 
 
 def parse_group_limits(text: str) -> GroupLimits:
-    """Parse the limits of groups. Raises ValueError with the reason."""
+    """Parse the limits of groups. Raise ValueError with the reason."""
     limits: GroupLimits = {}
     for name, number in named_values(text, "group.concurrent-runs=2").items():
         group, _, limit = name.rpartition(".")
@@ -46,12 +46,12 @@ def parse_group_limits(text: str) -> GroupLimits:
 
 
 def parse_group_rights(text: str) -> GroupRights:
-    """Parse the rights of groups. Raises ValueError with the reason."""
+    """Parse the rights of groups. Raise ValueError with the reason."""
     return {group: parse_rights(rights) for group, rights in named_values(text, "group=keys+files").items()}
 
 
 def parse_rights(text: str) -> Rights:
-    """Parse rights, separated by a plus: `keys+files`, `all` or `none`. Raises ValueError with the reason."""
+    """Parse rights, separated by a plus: `keys+files`, `all` or `none`. Raise ValueError with the reason."""
     if text in ("all", "none"):
         return ALL_RIGHTS if text == "all" else frozenset()
     wanted = {part.strip() for part in text.split("+")}

@@ -14,7 +14,7 @@ def parse_line_patterns(text: str) -> tuple[str, ...]:
 
     A star of the line itself is written `\*`. A comma of the line itself is matched by `*`.
 
-    Raises ValueError for a pattern that is empty, too long, or does not begin with plain text, and for too many.
+    Raise ValueError for a pattern that is empty, too long, or does not begin with plain text, and for too many.
     """
     patterns = tuple(part.strip() for part in text.split(","))
     if len(patterns) > MAX_PATTERNS:

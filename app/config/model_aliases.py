@@ -4,5 +4,5 @@ from app.config.named_values import named_values
 
 
 def parse_aliases(text: str) -> dict[str, str]:
-    """Parse names and the models that they stand for. Raises ValueError with the reason."""
+    """Parse names and the models that they stand for. Raise ValueError with the reason."""
     return named_values(text, "alias=model")

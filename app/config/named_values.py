@@ -6,7 +6,7 @@ def named_values(text: str, form: str) -> dict[str, str]:
 
     form: a part as it should be, for the error.
 
-    Raises ValueError for a part without a name or a value, and for a name that comes twice.
+    Raise ValueError for a part without a name or a value, and for a name that comes twice.
     """
     values: dict[str, str] = {}
     for part in text.split(",") if text.strip() else []:

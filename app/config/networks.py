@@ -6,7 +6,7 @@ Network = IPv4Network | IPv6Network
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
-    """Parse addresses and networks. Raises ValueError for a part that is neither, and for a network of everything."""
+    """Parse addresses and networks. Raise ValueError for a part that is neither, and for a network of everything."""
     networks = tuple(_network(part.strip()) for part in text.split(","))
     for network in networks:
         if network.prefixlen == 0:

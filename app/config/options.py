@@ -87,7 +87,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def any_text(text: str) -> str:
-    """Return `text`. Raises ValueError if it is empty."""
+    """Return `text`. Raise ValueError if it is empty."""
     if not text:
         raise ValueError("must not be empty")
     return text
@@ -137,7 +137,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 
 def switch(text: str) -> bool:
-    """Parse true or false, in any of their common spellings. Raises ValueError."""
+    """Parse true or false, in any of their common spellings. Raise ValueError."""
     if text.lower() in ("1", "true", "yes", "on"):
         return True
     if text.lower() in ("0", "false", "no", "off"):

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 def parse_origins(text: str) -> tuple[str, ...]:
     """Split `https://chat.example,http://localhost:3000` into its parts, each exactly as a browser sends it.
 
-    Raises ValueError for a part that no browser sends: a wildcard, a path, "null", capital letters, a default port.
+    Raise ValueError for a part that no browser sends: a wildcard, a path, "null", capital letters, a default port.
     """
     origins = tuple(part.strip() for part in text.split(","))
     for origin in origins:
@@ -21,7 +21,7 @@ def parse_origins(text: str) -> tuple[str, ...]:
 def parse_public_url(text: str) -> str:
     """Parse the URL under which people open the server, such as `https://chat.example`, to its origin.
 
-    Raises ValueError for text that is not an origin: a path other than /, capital letters, a default port.
+    Raise ValueError for text that is not an origin: a path other than /, capital letters, a default port.
     """
     origin = text.removesuffix("/")
     if not _is_origin(origin) or urlsplit(origin).scheme not in ("http", "https"):

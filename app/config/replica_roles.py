@@ -8,7 +8,7 @@ ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
 def parse_roles(text: str) -> tuple[Role, ...]:
-    """Parse names of roles, separated by commas, one for each replica. Raises ValueError with the reason."""
+    """Parse names of roles, separated by commas, one for each replica. Raise ValueError with the reason."""
     return tuple(_role(name.strip()) for name in text.split(","))
 
 

@@ -20,7 +20,7 @@ class SecretError(EbbError):
 def load_secret(path: Path) -> bytes:
     """Return the bytes of `path`. A missing file is created with 32 random bytes and mode 0600.
 
-    Processes that start at the same time agree, since the complete file is linked to its name only once. Raises
+    Processes that start at the same time agree, since the complete file is linked to its name only once. Raise
     SecretError.
     """
     try:

@@ -55,7 +55,7 @@ class Settings(
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
         """Make the engine's configuration. `model_path`: the folder that `model` was resolved to.
 
-        Raises SettingsError if the public prefix cannot be read.
+        Raise SettingsError if the public prefix cannot be read.
         """
         tiers = TierConfig(
             cpu_memory=self.cpu_kv_memory,
@@ -113,7 +113,7 @@ class Settings(
     def make_directories(self) -> None:
         """Create the state and cache directories, accessible only to their owner.
 
-        Also restricts the mode of an existing state directory. Raises SettingsError.
+        Also restricts the mode of an existing state directory. Raise SettingsError.
         """
         for name, path in (("state-dir", self.state_dir), ("cache-dir", self.cache_dir)):
             try:
@@ -158,7 +158,7 @@ def load_settings(
     config_file: the TOML file; None takes EBB_CONFIG, or no file if that is unset.
     environ: the environment; None takes the process's.
 
-    Raises SettingsError for an unknown name in any of the three, and for an invalid value.
+    Raise SettingsError for an unknown name in any of the three, and for an invalid value.
     """
     if environ is None:
         environ = os.environ

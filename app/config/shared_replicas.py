@@ -8,7 +8,7 @@ ON_RAY: Final = "ray"
 
 
 def parse_shared_replicas(text: str) -> str:
-    """Return ON_RAY or an address of this machine. Raises ValueError for an address that the internet can reach."""
+    """Return ON_RAY or an address of this machine. Raise ValueError for an address that the internet can reach."""
     if text == ON_RAY:
         return text
     try:

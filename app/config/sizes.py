@@ -19,7 +19,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int:
-    """Parse a size in bytes; a bare number counts bytes. Raises ValueError for anything else, also for 512M."""
+    """Parse a size in bytes; a bare number counts bytes. Raise ValueError for anything else, also for 512M."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or len(match[1]) > MAX_DIGITS or match[2].lower() not in _UNITS:
         raise ValueError(f"{text!r} is not a size; write it like 512MiB, 2GiB or 0")

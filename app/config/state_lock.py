@@ -10,7 +10,7 @@ from app.config.options import SettingsError
 def lock_state_dir(state_dir: Path) -> int | None:
     """Take the exclusive lock, and return its descriptor, or None if another process holds it.
 
-    The lock is held until the descriptor is closed or the process ends. Raises SettingsError for an unusable directory.
+    The lock is held until the descriptor is closed or the process ends. Raise SettingsError for an unusable directory.
     """
     try:
         descriptor = os.open(state_dir / "serve.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

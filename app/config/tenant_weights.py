@@ -6,7 +6,7 @@ from app.config.named_values import named_values
 
 
 def parse_weights(text: str) -> dict[str, float]:
-    """Parse names and their numbers, which must be above 0. Raises ValueError with the reason."""
+    """Parse names and their numbers, which must be above 0. Raise ValueError with the reason."""
     return {name: _weight(name, number) for name, number in named_values(text, "name=2").items()}
 
 

@@ -12,7 +12,7 @@ _CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
 def parse_token_prices(text: str) -> TokenPrices:
-    """Parse the prices of a million tokens. Raises ValueError with the reason."""
+    """Parse the prices of a million tokens. Raise ValueError with the reason."""
     given = named_values(text, "output=0.8")
     if unknown := [name for name in given if name not in NAMES]:
         raise ValueError(f"{unknown[0]} is none of {', '.join(NAMES)}")

@@ -22,7 +22,7 @@ class ChatPrefixes:
     async def warm(self, conversation_id: str) -> bool:
         """Prefetch a conversation's prefix for a question that may come soon.
 
-        Returns whether any block is prefetched. Raises NotFoundError.
+        Returns whether any block is prefetched. Raise NotFoundError.
         """
         prefixes = await self._prefixes([conversation_id])
         if conversation_id not in prefixes:
@@ -33,7 +33,7 @@ class ChatPrefixes:
         return await engine.prefixes.warm(conversation_id, prefixes[conversation_id], tenant=self._store.tenant)
 
     async def leave(self, conversation_id: str) -> None:
-        """Cancel the prefetch hint of a conversation. Raises NotFoundError."""
+        """Cancel the prefetch hint of a conversation. Raise NotFoundError."""
         await self._store.conversations.get(conversation_id)
         if self._host.engine is not None:
             self._host.engine.prefixes.leave(conversation_id)

@@ -107,7 +107,7 @@ class Deletions:
         permanently: remove the conversation at once, even if it is hidden already; if the model is not loaded yet, once
             it is.
 
-        Raises NotFoundError, VersionMismatchError.
+        Raise NotFoundError, VersionMismatchError.
         """
         try:
             await self._store.deletions.hide_conversation(conversation_id, expected)
@@ -149,7 +149,7 @@ class Deletions:
         return marked
 
     async def restore_conversation(self, conversation_id: str) -> Conversation:
-        """Restore a hidden conversation. Raises NotFoundError once it is removed."""
+        """Restore a hidden conversation. Raise NotFoundError once it is removed."""
         return await self._store.deletions.show_conversation(conversation_id)
 
     async def delete_message(
@@ -160,7 +160,7 @@ class Deletions:
         alone: hide the question of the message with its answers only, as `DeletionStore.hide_message` does.
         permanently: begin their removal, even if they are hidden already.
 
-        Raises as `DeletionStore.hide_message`.
+        Raise as `DeletionStore.hide_message`.
         """
         deletions = self._store.deletions
         try:
@@ -181,7 +181,7 @@ class Deletions:
     async def restore_message(self, message_id: str) -> Conversation:
         """Restore a hidden message.
 
-        Raises NotFoundError once it is removed, and ConflictError while the message that it follows is deleted.
+        Raise NotFoundError once it is removed, and ConflictError while the message that it follows is deleted.
         """
         return await self._store.deletions.show_message(message_id)
 

@@ -73,7 +73,7 @@ def read_any(body: bytes, on_value: Callable[[], None] = lambda: None) -> ReadFi
 
     on_value: called before each value of the file, and for each message. An error that it raises ends the reading.
 
-    Raises InvalidRequestError, naming the place: the file is not JSON, has no known format or no readable conversation,
+    Raise InvalidRequestError, naming the place: the file is not JSON, has no known format or no readable conversation,
     is too big, or is Ebb's own and has a wrong value.
     """
     reader = JsonReader(checked_text(body), on_value)

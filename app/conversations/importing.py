@@ -44,13 +44,13 @@ _KEPT = (
 def read_file(body: bytes) -> list[Imported]:
     """Read the conversations of a file. Token ids in the file are ignored: the next turn makes them.
 
-    Raises InvalidRequestError, naming the field: a value is wrong, the messages form no tree, or the file is too big.
+    Raise InvalidRequestError, naming the field: a value is wrong, the messages form no tree, or the file is too big.
     """
     return read_own(JsonReader(checked_text(body)))
 
 
 def checked_text(body: bytes) -> str:
-    """Return the text of a file. Raises InvalidRequestError if it has too many values."""
+    """Return the text of a file. Raise InvalidRequestError if it has too many values."""
     text = text_of(body)
     check_bounds(body if encoding_of(body) == "utf-8-sig" else text.encode(), IMPORT_BOUNDS)
     return text
@@ -62,7 +62,7 @@ def is_own(first_member: str | None) -> bool:
 
 
 def read_own(reader: JsonReader) -> list[Imported]:
-    """Read the conversations of a file that Ebb exported. Raises as `read_file`."""
+    """Read the conversations of a file that Ebb exported. Raise as `read_file`."""
     if not reader.next_is("{"):
         raise InvalidRequestError("The body must be a JSON object", code="invalid_json")
     head, conversations, count = dict[str, Any](), list[Imported](), 0
@@ -189,7 +189,7 @@ def _response(given: ResponseRecord, ids: Mapping[str, str], conversation_id: st
 
 
 def _in_order(messages: Sequence[MessageFields], field: str) -> list[MessageFields]:
-    """Return each message after the one that it follows. Raises InvalidRequestError if they do not form trees."""
+    """Return each message after the one that it follows. Raise InvalidRequestError if they do not form trees."""
     below: defaultdict[str | None, list[MessageFields]] = defaultdict(list)
     by_id = {message.id: message for message in messages}
     if len(by_id) < len(messages):

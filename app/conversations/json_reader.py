@@ -71,7 +71,7 @@ class JsonReader:
         return self._peek() == character
 
     def value(self) -> Any:
-        """Read a value in one piece. Raises InvalidRequestError."""
+        """Read a value in one piece. Raise InvalidRequestError."""
         self.on_value()
         begin = self._skip()
         try:
@@ -127,7 +127,7 @@ class JsonReader:
                     raise _invalid("nested too deeply")
 
     def _value_if_readable(self) -> Any:
-        """Read a value in one piece; UNREADABLE if it is no JSON. Raises InvalidRequestError if it has no end."""
+        """Read a value in one piece; UNREADABLE if it is no JSON. Raise InvalidRequestError if it has no end."""
         begin = self._skip()
         try:
             return self.value()
@@ -202,7 +202,7 @@ class JsonReader:
         return self._skip() == len(self._text)
 
     def end(self) -> None:
-        """Make sure that nothing follows. Raises InvalidRequestError."""
+        """Make sure that nothing follows. Raise InvalidRequestError."""
         if not self.is_at_end():
             raise _invalid(f"unexpected data at character {self._at}")
 
@@ -276,7 +276,7 @@ _DECODER: Final = json.JSONDecoder(
 
 
 def parsed(text: str) -> Any:
-    """Parse a text within a file that is itself JSON. Raises ValueError."""
+    """Parse a text within a file that is itself JSON. Raise ValueError."""
     try:
         return _in_whole_characters(_DECODER.decode(text))
     except RecursionError:

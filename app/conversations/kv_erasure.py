@@ -73,7 +73,7 @@ class KVErasure:
     async def leaving(self, nodes: Sequence[TokenNode], tenant: str) -> AsyncGenerator[Departure, None]:
         """Let messages of a tenant leave the store in the context, and erase their KV afterwards.
 
-        If any of them stay, so does the KV that they share. Raises OutageError, and NotReadyError without an engine.
+        If any of them stay, so does the KV that they share. Raise OutageError, and NotReadyError without an engine.
         """
         engine = self._host.engine
         if engine is None:
@@ -106,7 +106,7 @@ class KVErasure:
             self._spawn(partial(self._settle, self._host.engine, nodes, tenant, ()))
 
     async def take(self, trails: Sequence[Trail], tenant: str) -> None:
-        """Owe an erasure that another server has compared, and begin to make it. Raises OutageError."""
+        """Owe an erasure that another server has compared, and begin to make it. Raise OutageError."""
         engine = await self._host.until_ready()
         keys = await engine.keys_of_trails(trails, tenant=tenant)
         if keys:

@@ -65,7 +65,7 @@ class SharedDeletions:
             self._news.set()
 
     async def delete_tenant(self, engine: Backend, tenant: str) -> None:
-        """End a tenant's requests and make its KV unreachable at all servers. Raises EngineError, OutageError."""
+        """End a tenant's requests and make its KV unreachable at all servers. Raise EngineError, OutageError."""
         if not self._store.database.is_shared:
             await engine.delete_tenant(tenant)
             return

@@ -49,7 +49,7 @@ class RenderTime:
         self._steps = 0
 
     def look(self, *_: Any) -> bool:
-        """Return False, as a rule of the parser that never applies. Raises RenderTimeError."""
+        """Return False, as a rule of the parser that never applies. Raise RenderTimeError."""
         self._steps += 1
         if self._steps % STEPS_PER_LOOK == 0 and self._clock() > self._ends:
             raise RenderTimeError
@@ -69,7 +69,7 @@ class SharedMarkdown:
         self._texts = 0
 
     def render(self, text: str) -> str:
-        """Render an answer. Raises RenderTimeError once the page has taken its time."""
+        """Render an answer. Raise RenderTimeError once the page has taken its time."""
         self._texts += 1
         environment = {"text_id": str(self._texts), "formulas": self._formulas, "look": self._look}
         rendered: str = self._renderer.render(text, environment)

@@ -50,7 +50,7 @@ def mathml(tex: str, *, display: bool) -> str | None:
 
 
 def _written(element: Element) -> str:
-    """Write an element with its contents. Raises ValueError for one that is not listed."""
+    """Write an element with its contents. Raise ValueError for one that is not listed."""
     if not _ELEMENT.fullmatch(element.tag):
         raise ValueError(element.tag)
     attributes = "".join(

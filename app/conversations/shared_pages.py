@@ -53,7 +53,7 @@ class SharedPages:
     async def page(
         self, share: Share, messages: Callable[[], Awaitable[Sequence[Message]]], texts: "SharedPageTexts"
     ) -> bytes:
-        """Return the page of a link in UTF-8. Raises OverloadedError if too much work of the link's tenant waits.
+        """Return the page of a link in UTF-8. Raise OverloadedError if too much work of the link's tenant waits.
 
         messages: reads the messages of the link, if the page has to be rendered.
         """

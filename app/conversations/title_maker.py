@@ -73,7 +73,7 @@ class TitleMaker:
             logger.error("titles that the former process left are not made until the next start: %s", error)
 
     async def take_over(self) -> None:
-        """Make the titles of servers that have ended. Raises the database's error."""
+        """Make the titles of servers that have ended. Raise the database's error."""
         for answer_id in await self._store.due_titles.take_over():
             self._tasks.begin(self._make(answer_id))
 

@@ -131,7 +131,7 @@ class Turns:
     async def _refuse_without_head(self, conversation_id: str) -> NoReturn:
         """Refuse a question whose chat, or the end of it, was deleted after the chat was read.
 
-        Raises NotFoundError, ConflictError.
+        Raise NotFoundError, ConflictError.
         """
         await self._store.conversations.get(conversation_id)
         raise ConflictError(
@@ -142,7 +142,9 @@ class Turns:
     async def retry(self, message_id: str, fields: RetryFields, expected: Versions = None) -> Run:
         """Start another answer to a question. Repeating the request returns the same run.
 
-        message_id: the question, or one of its answers. Raises as `ask` does.
+        message_id: the question, or one of its answers.
+
+        Raise as `ask` does.
         """
         await self._runs.settle()
         message = await self._store.messages.get(message_id)
@@ -194,7 +196,7 @@ class Turns:
     async def explain(self, run_id: str) -> ReuseReport:
         """Report why no more of a run's prompt was reused: see `app.runs.reuse_report`.
 
-        Raises NotFoundError, NotReadyError.
+        Raise NotFoundError, NotReadyError.
         """
         engine = self._host.require()
         run = self._runs.get(run_id, self._store.tenant)
@@ -242,7 +244,9 @@ class Turns:
     ) -> list[int]:
         """Return the token ids of the prompt that would ask `content` after `path`.
 
-        beginning: what the prompt lacks of `path`; None for the same as the prompt before. Raises as `ask` does.
+        beginning: what the prompt lacks of `path`; None for the same as the prompt before.
+
+        Raise as `ask` does.
         """
         prompts = self._prompts(self._host.require(), conversation, beginning or beginning_of(path))
         return (await prompts.prompt(path, [ChatMessage("user", content)], thinking=thinking)).ids
@@ -256,7 +260,9 @@ class Turns:
     ) -> list[int]:
         """Return the token ids with which the prompt of a turn after `path` begins, whatever its question will be.
 
-        tools, rules: as in `PromptMaker`. Raises as `ask` does.
+        tools, rules: as in `PromptMaker`.
+
+        Raise as `ask` does.
         """
         prompts = self._prompts(self._host.require(), conversation, beginning_of(path))
         prompts = replace(prompts, tools=tools, rules=rules)
@@ -295,7 +301,9 @@ class Turns:
     async def start(self, engine: Backend, draft: TurnDraft, *, rename: Callable[[str], str]) -> Run:
         """Queue a turn in the engine and store it.
 
-        rename: maps the engine's name of a field to the client's. Raises as `ask` does.
+        rename: maps the engine's name of a field to the client's.
+
+        Raise as `ask` does.
         """
         run_id = new_id("run")
         [stream] = await generate(

@@ -54,7 +54,7 @@ def plan_memory(
     model_folder: None counts the parts that depend on the model as 0.
     host_free: free bytes of the host, for a device with memory of its own.
 
-    Raises ModelNotFoundError for a folder without weights, WeightsError for weights that cannot be read,
+    Raise ModelNotFoundError for a folder without weights, WeightsError for weights that cannot be read,
     UnsupportedModelError for an unknown configuration, EngineError for an instruction set that this CPU lacks.
     """
     tiers = not settings.no_prefix_cache

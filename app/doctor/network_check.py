@@ -85,7 +85,7 @@ def _of_decoder(refusal: str | None, blocks: Sequence[str]) -> str:
 
 
 def network_of(settings: Settings, folder: Path) -> NetworkSummary:
-    """Describe the network of the model in `folder`. Raises ModelError."""
+    """Describe the network of the model in `folder`. Raise ModelError."""
     return summarize(folder, getattr(torch, settings.dtype), choose_device(settings.device))
 
 

@@ -47,7 +47,7 @@ class DocumentReader:
     async def text_of(self, data: bytes, *, is_html: bool, tenant: str) -> str:
         """Return the text of a document, as Markdown.
 
-        Raises UnreadableDocumentError, and OverloadedError if too many documents of the tenant are waiting.
+        Raise UnreadableDocumentError, and OverloadedError if too many documents of the tenant are waiting.
         """
         async with self._places.place(tenant):
             output = await self._output(data, "html" if is_html else "archive")

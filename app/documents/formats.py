@@ -18,7 +18,7 @@ INVISIBLE: Final = ["script", "style", "template", "noscript", "svg", "head", "t
 
 
 def text_of(data: bytes, *, is_html: bool) -> str:
-    """Return the text of a document, as Markdown. Raises UnreadableError, and anything at all on a damaged file.
+    """Return the text of a document, as Markdown. Raise UnreadableError, and anything at all on a damaged file.
 
     The format is recognized by the content, except for HTML.
     """
@@ -110,7 +110,7 @@ def _texts(shapes: Iterable[Any]) -> Iterator[str]:
 
 
 def _chapters(archive: zipfile.ZipFile, names: set[str]) -> Iterator[str]:
-    """Yield the parts of an epub in reading order, each once. Raises UnreadableError for an encrypted one."""
+    """Yield the parts of an epub in reading order, each once. Raise UnreadableError for an encrypted one."""
     from defusedxml import ElementTree
 
     container = ElementTree.fromstring(archive.read("META-INF/container.xml"))

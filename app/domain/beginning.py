@@ -39,7 +39,7 @@ def beginning_of(path: Sequence[Message]) -> Beginning:
 def wanted_beginning(path: Sequence[Message], left_out: int | None, summary: str | None) -> Beginning:
     """Return the beginning that a client wants to leave out of the prompts after `path`; None leaves out what it does.
 
-    Raises InvalidRequestError.
+    Raise InvalidRequestError.
     """
     if summary is not None and not left_out:
         raise InvalidRequestError(

@@ -35,7 +35,7 @@ class TextTokenizer(Protocol):
     def encode(self, text: str, *, special: bool) -> list[int]:
         """Return the ids of `text`. With `special`, the name of a control token becomes that token.
 
-        Raises TextTooLongError for a text of far more tokens than the context window has.
+        Raise TextTooLongError for a text of far more tokens than the context window has.
         """
 
     def describe(self, ids: Sequence[int]) -> str:
@@ -45,7 +45,7 @@ class TextTokenizer(Protocol):
         """Return the UTF-8 bytes that a token adds to the text: b"" for control tokens."""
 
     def encode_prompt(self, text: str) -> list[int]:
-        """Return the ids of a raw prompt, with the tokens that the model expects around it. Raises TextTooLongError."""
+        """Return the ids of a raw prompt, with the tokens that the model expects around it. Raise TextTooLongError."""
 
 
 class PromptFormat(Protocol):
@@ -175,7 +175,7 @@ class Backend(Protocol):
     async def generate(self, request: GenerateRequest) -> Sequence[GenerationStream]:
         """Queue a request, and return a stream for each of its answers. All are queued, or none.
 
-        Nothing stays queued if the call is cancelled. Raises an EbbError if the request is refused.
+        Nothing stays queued if the call is cancelled. Raise an EbbError if the request is refused.
         """
 
     def abort(self, request_id: str) -> None:
@@ -190,7 +190,7 @@ class Backend(Protocol):
     async def delete_tenant(self, tenant: str) -> None:
         """End the tenant's requests and make its KV unreachable in every tier.
 
-        Raises EngineError if the deletion cannot be made durable.
+        Raise EngineError if the deletion cannot be made durable.
         """
 
     def deletions_of(self, tenant: str) -> int:
@@ -217,7 +217,7 @@ class Backend(Protocol):
     def drain_replica(self, index: int) -> None:
         """Have the other replicas continue the answers of one, which then restarts.
 
-        Raises NotFoundError, or ConflictError if the replica does not serve now, or no other does.
+        Raise NotFoundError, or ConflictError if the replica does not serve now, or no other does.
         """
 
     @property

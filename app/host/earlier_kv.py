@@ -45,7 +45,7 @@ def _described(state_dir: Path, kv_fingerprint: str) -> str:
 def earlier_kv(address: "RedisAddress", kv_fingerprint: str) -> str:
     """Describe the KV blocks in a Redis that have another fingerprint; empty if there are none.
 
-    Raises redis.RedisError.
+    Raise redis.RedisError.
     """
     from cache_tiers.redis.inspection import connect, stat
 

@@ -121,7 +121,7 @@ class EngineHost:
         return self.engine is not None and self.engine.is_broken
 
     def require(self) -> Backend:
-        """Return the engine. Raises NotReadyError with the reason if it does not serve."""
+        """Return the engine. Raise NotReadyError with the reason if it does not serve."""
         if self.state == "ok" and self.engine is not None:
             return self.engine
         match self.state:

@@ -46,7 +46,7 @@ def stop_of(request: Request) -> Callable[[], None]:
 async def while_present(request: Request, work: Coroutine[Any, Any, T]) -> T:
     """Return the result of `work`, which is cancelled once the client has left, or its access has ended.
 
-    The body of the request must have been read. Raises ClientDisconnect.
+    The body of the request must have been read. Raise ClientDisconnect.
     """
     gone, working = asyncio.ensure_future(_departure(request)), asyncio.ensure_future(work)
     try:

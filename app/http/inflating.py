@@ -21,7 +21,7 @@ _ANY_HEAD = 32 + zlib.MAX_WBITS
 
 
 def is_compressed(encoding: str) -> bool:
-    """Return whether a body with this Content-Encoding header is compressed. Raises UnsupportedEncodingError."""
+    """Return whether a body with this Content-Encoding header is compressed. Raise UnsupportedEncodingError."""
     match encoding.strip().lower():
         case "" | "identity":
             return False

@@ -17,7 +17,7 @@ Choice = TypeVar("Choice", bound=str)
 
 
 def whole_number(request: Request, name: str, default: int, *, low: int, high: int) -> int:
-    """Return a whole number from `low` to `high`, or `default` if it is left out. Raises InvalidRequestError."""
+    """Return a whole number from `low` to `high`, or `default` if it is left out. Raise InvalidRequestError."""
     given = request.query_params.get(name)
     if given is None:
         return default
@@ -27,12 +27,12 @@ def whole_number(request: Request, name: str, default: int, *, low: int, high: i
 
 
 def source_of(request: Request) -> ConversationSource:
-    """Return the kind of conversations that `source` names, by default the page's chats. Raises InvalidRequestError."""
+    """Return the kind of conversations that `source` names, by default the page's chats. Raise InvalidRequestError."""
     return one_of(request, "source", SOURCES) or "chat"
 
 
 def one_of(request: Request, name: str, choices: Sequence[Choice]) -> Choice | None:
-    """Return the one of the choices that a parameter names; None if it is left out. Raises InvalidRequestError."""
+    """Return the one of the choices that a parameter names; None if it is left out. Raise InvalidRequestError."""
     given = request.query_params.get(name)
     if given is None:
         return None
@@ -43,7 +43,7 @@ def one_of(request: Request, name: str, choices: Sequence[Choice]) -> Choice | N
 
 
 def moment(request: Request, name: str) -> float | None:
-    """Return a time in seconds since the epoch; None if it is left out. Raises InvalidRequestError."""
+    """Return a time in seconds since the epoch; None if it is left out. Raise InvalidRequestError."""
     given = request.query_params.get(name)
     if given is None:
         return None
@@ -53,7 +53,7 @@ def moment(request: Request, name: str) -> float | None:
 
 
 def flag(request: Request, name: str) -> bool:
-    """Return a parameter that is true or false, by default false. Raises InvalidRequestError."""
+    """Return a parameter that is true or false, by default false. Raise InvalidRequestError."""
     given = request.query_params.get(name, "false")
     if given not in ("true", "false"):
         raise InvalidRequestError(f"{name} must be true or false", param=name)
@@ -66,7 +66,7 @@ MAX_POSITION: Final = 200_000
 
 
 def positions(request: Request, name: str) -> frozenset[int] | None:
-    """Return the positions that a parameter such as 0-41,43 lists; None without it. Raises InvalidRequestError."""
+    """Return the positions that a parameter such as 0-41,43 lists; None without it. Raise InvalidRequestError."""
     given = request.query_params.get(name)
     if given is None:
         return None

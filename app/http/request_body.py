@@ -62,9 +62,9 @@ def ignored_of(request: Request) -> IgnoredFields:
 
 
 async def read_bytes(request: Request, limit: int) -> bytes:
-    """Return the whole body, decompressed. Raises as `read_body` does, BodyTooLargeError for more than `limit` bytes.
+    """Return the whole body, decompressed. Raise as `read_body` does, BodyTooLargeError for more than `limit` bytes.
 
-    The limit applies to the compressed body and to the decompressed one, which may be much larger. Raises
+    The limit applies to the compressed body and to the decompressed one, which may be much larger. Raise
     OverloadedError if all bodies of the tenant together take too much memory.
     """
     compressed = is_compressed(request.headers.get("content-encoding", ""))

@@ -97,7 +97,7 @@ class Answer:
         return self.usage.prompt_tokens if self.usage else 0
 
     def tier_tokens(self) -> TierTokens:
-        """Return the receipt of a server with tiers. Raises StreamBrokenError if there is none."""
+        """Return the receipt of a server with tiers. Raise StreamBrokenError if there is none."""
         if self.usage is None or self.usage.kv is None:
             raise StreamBrokenError("the answer's usage has no receipt of KV tiers")
         return self.usage.kv
@@ -115,7 +115,7 @@ class AnswerBuilder:
         self._ended: float | None = None
 
     def add(self, chunk: Mapping[str, Any], now: float) -> None:
-        """Add one chunk. Raises RequestFailedError if it carries an error. Unknown fields are ignored."""
+        """Add one chunk. Raise RequestFailedError if it carries an error. Unknown fields are ignored."""
         if chunk.get("error"):
             raise RequestFailedError(200, str(chunk["error"]))
         if chunk.get("usage"):
@@ -134,7 +134,7 @@ class AnswerBuilder:
         self._ended = now
 
     def finish(self, now: float) -> Answer:
-        """Return the whole answer. Raises StreamBrokenError if the stream ended without a finish reason."""
+        """Return the whole answer. Raise StreamBrokenError if the stream ended without a finish reason."""
         if self._finish_reason is None:
             raise StreamBrokenError(f"the stream ended early, after {len(self._texts)} pieces of text")
         return Answer(

@@ -97,16 +97,16 @@ class LoadClient:
             self._session = None
 
     async def chat(self, messages: Sequence[Message], how: Generation) -> Answer:
-        """Stream one answer of /v1/chat/completions. Raises RequestFailedError or StreamBrokenError."""
+        """Stream one answer of /v1/chat/completions. Raise RequestFailedError or StreamBrokenError."""
         return await self._measure("/v1/chat/completions", {"messages": list(messages)}, how)
 
     async def complete(self, prompt: str | Sequence[int], how: Generation) -> Answer:
-        """Stream one answer of /v1/completions to text or token ids. Raises as `chat` does."""
+        """Stream one answer of /v1/completions to text or token ids. Raise as `chat` does."""
         sent = prompt if isinstance(prompt, str) else list(prompt)
         return await self._measure("/v1/completions", {"prompt": sent}, how)
 
     async def model(self) -> str:
-        """Return the name of the model to request. Raises RequestFailedError if the server lists none."""
+        """Return the name of the model to request. Raise RequestFailedError if the server lists none."""
         if self._model is None:
             async with self._get("/v1/models") as response:
                 listed: list[dict[str, Any]] = (await response.json())["data"]
@@ -116,7 +116,7 @@ class LoadClient:
         return self._model
 
     async def metrics(self) -> dict[str, float]:
-        """Return the samples of /metrics, summed over labels. Raises RequestFailedError if there are none."""
+        """Return the samples of /metrics, summed over labels. Raise RequestFailedError if there are none."""
         async with self._get("/metrics") as response:
             return parse_metrics(await response.text())
 
@@ -154,7 +154,7 @@ class LoadClient:
 
 
 def _read(pieces: Sequence[Piece], sent: float, ended: float) -> Answer:
-    """Parse a stream's pieces. Each event has the time of its last byte. Raises as `LoadClient.chat` does."""
+    """Parse a stream's pieces. Each event has the time of its last byte. Raise as `LoadClient.chat` does."""
     answer, parser = AnswerBuilder(sent), SSEParser()
     for at, piece in pieces:
         for event in parser.feed(piece):

@@ -91,7 +91,7 @@ async def post_stream(
 def read_response(pieces: Sequence[Piece]) -> tuple[int, list[Piece]]:
     """Parse the status, and the parts of the body with the times at which each was complete.
 
-    Raises ValueError if the response is not HTTP.
+    Raise ValueError if the response is not HTTP.
     """
     reader = _Reader()
     body = [(at, part) for at, data in pieces if (part := reader.feed(data))]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 
 def percentile(values: Sequence[float], q: float) -> float:
-    """Return the q-th percentile (0 to 100) with linear interpolation, numpy's default. Raises ValueError if empty."""
+    """Return the q-th percentile (0 to 100) with linear interpolation, numpy's default. Raise ValueError if empty."""
     if not values:
         raise ValueError("a percentile of no values")
     ordered = sorted(values)

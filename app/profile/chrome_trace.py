@@ -15,7 +15,7 @@ _TRACKS = {track: number for number, track in enumerate(Track, start=1)}
 
 
 def write_trace(file: Path, spans: Iterable[Span], about: Mapping[str, Any]) -> None:
-    """Write a trace whose times count from the first span. `about` becomes the trace's metadata. Raises OSError."""
+    """Write a trace whose times count from the first span. `about` becomes the trace's metadata. Raise OSError."""
     body = {"traceEvents": list(trace_events(spans)), "displayTimeUnit": "ms", "otherData": dict(about)}
     file.write_text(json.dumps(body), encoding="utf-8")
 

@@ -36,7 +36,7 @@ LATE_SECONDS = 0.002
 def profile(settings: Settings, plan: ProfilePlan) -> int:
     """Record the steps, write the trace, print the table and return the exit status.
 
-    A running server and its state directory are not touched. Raises EbbError.
+    A running server and its state directory are not touched. Raise EbbError.
     """
     if not plan.output.parent.is_dir():
         raise SettingsError(f"--output {plan.output}: the folder does not exist", param="output")
@@ -103,7 +103,7 @@ async def _converse(engine: Backend, plan: ProfilePlan, seed: int, recorder: Rec
 
 
 async def _answer(engine: Backend, prompt: list[int], tokens: int) -> AsyncIterator[tuple[int, ...]]:
-    """Yield generated ids. Raises EngineError if the engine fails."""
+    """Yield generated ids. Raise EngineError if the engine fails."""
     params = SamplingParams(temperature=0.0, max_tokens=tokens, ignore_eos=True)
     [stream] = await engine.generate(GenerateRequest(prompt_token_ids=prompt, params=params, tenant=LOCAL))
     async for output in stream:

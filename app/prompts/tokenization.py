@@ -57,7 +57,7 @@ async def to_ids(
 
     Long texts are encoded in a thread, and tenants take turns. A text that cannot fit costs no more than one that does.
 
-    stop: called when it is the turn of a long text. Raises if its client has left.
+    stop: called when it is the turn of a long text; raises if its client has left.
 
     Raises:
         PromptTooLongError: the text far exceeds the context window.
@@ -87,7 +87,7 @@ async def to_ids(
 async def chat_ids(
     gate: TenantGate, engine: Backend, messages: Sequence[Message], *, param: str, thinking: ThinkingMode | None = None
 ) -> list[int]:
-    """Return the ids of a conversation, up to the start of its next answer. Raises as `to_ids` does."""
+    """Return the ids of a conversation, up to the start of its next answer. Raise as `to_ids` does."""
     return await to_ids(
         gate,
         engine,
@@ -106,7 +106,7 @@ async def generate(
 ) -> list[GenerationStream]:
     """Queue a tenant's request, and return a stream for each of its answers.
 
-    Raises the refusal of the engine or of the tenant's limits.
+    Raise the refusal of the engine or of the tenant's limits.
 
     rename: maps the engine's name of a field to the client's.
     """

@@ -24,7 +24,7 @@ def comparable(text: str) -> str:
 
 
 def user_fields(user: Resource[Any], plan: ScimPlan) -> UserFields:
-    """Return what is stored of a user. Raises InvalidValueException: the user has no usable subject."""
+    """Return what is stored of a user. Raise InvalidValueException: the user has no usable subject."""
     assert isinstance(user, User)
     external_id, name = user.external_id, user.user_name or ""
     subject = (external_id or "") if plan.subject == "externalId" else name
@@ -39,7 +39,7 @@ def user_fields(user: Resource[Any], plan: ScimPlan) -> UserFields:
 
 
 def group_fields(group: Resource[Any]) -> GroupFields:
-    """Return what is stored of a group. Raises InvalidValueException: a member is no user."""
+    """Return what is stored of a group. Raise InvalidValueException: a member is no user."""
     assert isinstance(group, Group)
     name = group.display_name or ""
     if not name.isprintable() or not 0 < len(name) <= MAX_TEXT:
@@ -93,7 +93,7 @@ def _body(resource: Resource[Any]) -> str:
 
 
 def _exact(external_id: str | None) -> str | None:
-    """Return the form of an id that is stored. Raises InvalidValueException: it is too long to be composed."""
+    """Return the form of an id that is stored. Raise InvalidValueException: it is too long to be composed."""
     if external_id is None:
         return None
     if len(external_id) > MAX_TEXT:

@@ -77,7 +77,7 @@ class ProvisioningStorage(ScimStorage):
         *,
         response_parameters: ResponseParameters[Any] | None = None,
     ) -> Resource[Any]:
-        """Return a resource. Raises NotFoundException."""
+        """Return a resource. Raise NotFoundException."""
         found = self._read(resource_type, "id", resource_id, members=_shows_members(response_parameters))
         if not found:
             raise NotFoundException(detail=f"There is no {resource_type.name} {resource_id}")
@@ -90,7 +90,7 @@ class ProvisioningStorage(ScimStorage):
         *,
         position: Any = None,  # noqa: ARG002  # of cursors, which the service does not announce
     ) -> SearchPage:
-        """Return a page of the resources that match. Raises NotImplementedException for a search of several types."""
+        """Return a page of the resources that match. Raise NotImplementedException for a search of several types."""
         if len(resource_types) != 1:
             raise NotImplementedException(detail="Search /Users or /Groups")
         [kind] = resource_types
@@ -105,7 +105,7 @@ class ProvisioningStorage(ScimStorage):
         return SearchPage(len(found), found[start : start + count])
 
     def create(self, resource_type: ResourceType, resource: Resource[Any]) -> Resource[Any]:
-        """Store a new resource. Raises UniquenessException, InvalidValueException."""
+        """Store a new resource. Raise UniquenessException, InvalidValueException."""
         with _translated():
             if resource_type.name == "User":
                 made = self._run(self._store.create_user(user_fields(resource, self._plan)))
@@ -116,7 +116,7 @@ class ProvisioningStorage(ScimStorage):
     def update(
         self, resource_type: ResourceType, resource: Resource[Any], *, expected_version: str | None = None
     ) -> Resource[Any]:
-        """Replace a resource. Raises as `create` does, NotFoundException and PreconditionFailedException."""
+        """Replace a resource. Raise as `create` does, NotFoundException and PreconditionFailedException."""
         version, resource_id = version_of(expected_version), cast(str, resource.id)
         with _translated():
             if resource_type.name == "User":
@@ -126,7 +126,7 @@ class ProvisioningStorage(ScimStorage):
         return self._after_change(resource_type, resource_id)
 
     def delete(self, resource_type: ResourceType, resource_id: str, *, expected_version: str | None = None) -> None:
-        """Remove a resource. Raises NotFoundException, PreconditionFailedException."""
+        """Remove a resource. Raise NotFoundException, PreconditionFailedException."""
         version = version_of(expected_version)
         with _translated():
             if resource_type.name == "User":

@@ -100,7 +100,7 @@ async def end_session(request: Request) -> Response:
 
 
 def _person_of(request: Request) -> Person:
-    """Return the person that sent the request. Raises ForbiddenError for a key."""
+    """Return the person that sent the request. Raise ForbiddenError for a key."""
     person_id = principal_of(request).person_id
     if person_id is None:
         raise ForbiddenError("Only a person who is logged in manages keys and sessions", code="person_required")

@@ -155,7 +155,7 @@ async def delete_tenant(request: Request) -> Response:
 
 
 def _searched(request: Request) -> tuple[str, int, str | None]:
-    """Return the text to look for, the length of the page and the cursor. Raises InvalidRequestError."""
+    """Return the text to look for, the length of the page and the cursor. Raise InvalidRequestError."""
     query = request.query_params.get("q", "").strip()
     if len(query) > MAX_QUERY_LENGTH:
         raise InvalidRequestError(f"q may have at most {MAX_QUERY_LENGTH} characters", param="q")

@@ -44,7 +44,7 @@ class PageOfPath:
 
     @classmethod
     def parse(cls, request: Request) -> Self | None:
-        """Read the page from the query; None if the request asks for the whole path. Raises InvalidRequestError."""
+        """Read the page from the query; None if the request asks for the whole path. Raise InvalidRequestError."""
         given = request.query_params
         if given.keys().isdisjoint(("limit", "from", "to")):
             return None
@@ -59,7 +59,7 @@ class PageOfPath:
         return self.begins is None and self.ends is None
 
     async def parts(self, services: Services, conversation: records.Conversation) -> list[list[str]]:
-        """Return the ids of the messages in parts, the oldest first. Raises NotFoundError."""
+        """Return the ids of the messages in parts, the oldest first. Raise NotFoundError."""
         named = self.begins or self.ends
         parts = await services.store.messages.parts_of_part(
             conversation.id, conversation.head_id, since=named, newest_first=self.begins is None, most=self.limit

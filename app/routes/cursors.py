@@ -25,7 +25,7 @@ def time_cursor(place: TimePlace) -> str:
 
 
 def parse_position(cursor: str) -> ListPosition:
-    """Decode a cursor made by `position_cursor`. Raises InvalidRequestError for anything else."""
+    """Decode a cursor made by `position_cursor`. Raise InvalidRequestError for anything else."""
     match _decoded(cursor):
         case [bool(pinned), float(updated_at), str(conversation_id)]:
             return pinned, updated_at, conversation_id
@@ -34,7 +34,7 @@ def parse_position(cursor: str) -> ListPosition:
 
 
 def parse_time_place(cursor: str) -> TimePlace:
-    """Decode a cursor made by `time_cursor`. Raises InvalidRequestError for anything else."""
+    """Decode a cursor made by `time_cursor`. Raise InvalidRequestError for anything else."""
     match _decoded(cursor):
         case [float(at), str(row_id)]:
             return at, row_id
@@ -48,7 +48,7 @@ def name_cursor(name: str) -> str:
 
 
 def parse_name_cursor(cursor: str) -> str:
-    """Decode a cursor made by `name_cursor`. Raises InvalidRequestError for anything else."""
+    """Decode a cursor made by `name_cursor`. Raise InvalidRequestError for anything else."""
     match _decoded(cursor):
         case [str(name)]:
             return name

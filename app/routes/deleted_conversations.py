@@ -72,7 +72,7 @@ def _limit(request: Request) -> int:
 
 
 def _after(request: Request) -> TimePlace | None:
-    """Return the place after which the page begins; None for the first page. Raises InvalidRequestError."""
+    """Return the place after which the page begins; None for the first page. Raise InvalidRequestError."""
     cursor = request.query_params.get("cursor")
     return parse_time_place(cursor) if cursor is not None else None
 

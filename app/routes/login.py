@@ -155,7 +155,7 @@ async def log_out(request: Request) -> Response:
 async def _complete(request: Request, services: Services, provider: LoginProvider) -> tuple[str, str]:
     """Return the path to return to and the secret of the new login.
 
-    Raises LoginRefusedError, OutageError.
+    Raise LoginRefusedError, OutageError.
     """
     cookie = cookie_of(request.headers.get("cookie", ""), ATTEMPT_COOKIE)
     query = request.query_params
@@ -223,7 +223,7 @@ def _saml(services: Services) -> SamlLogins:
 
 
 def _check_origin(request: Request) -> None:
-    """Refuse every origin but the server's own. Raises ForbiddenError.
+    """Refuse every origin but the server's own. Raise ForbiddenError.
 
     An origin allowed by --cors-origins uses a key of its own and has no login on the page.
     """

@@ -49,7 +49,7 @@ async def remove_factor(request: Request) -> Response:
 def _own_login(request: Request) -> tuple[Person, str]:
     """Return the person that sent the request and the id of the login.
 
-    Raises ForbiddenError for a key, and for people without a password.
+    Raise ForbiddenError for a key, and for people without a password.
     """
     principal = principal_of(request)
     person = server_services(request).access.ring.people.by_id[principal.person_id] if principal.person_id else None

@@ -87,7 +87,7 @@ async def get_response(request: Request) -> Response:
 
 
 def _cursor(request: Request) -> int:
-    """Return the number of the last event that the client has. Raises InvalidRequestError.
+    """Return the number of the last event that the client has. Raise InvalidRequestError.
 
     A browser that reconnects repeats the query of its first request, and has seen more events since. The larger number
     therefore counts.

@@ -93,7 +93,7 @@ class Changes:
             self.hear(tenant, None, False)
 
     def check_room(self, tenant: str) -> None:
-        """Check that one more page may follow a tenant. Raises OverloadedError."""
+        """Check that one more page may follow a tenant. Raise OverloadedError."""
         if len(self._followers.get(tenant, ())) >= MAX_FOLLOWERS:
             raise OverloadedError(
                 f"{MAX_FOLLOWERS} pages follow the changes of this tenant already. Close one of them.",

@@ -90,7 +90,7 @@ class Lease:
 
         secret: digest of the secret file.
 
-        Raises OutageError, and UnusableDatabaseError if another server has another secret.
+        Raise OutageError, and UnusableDatabaseError if another server has another secret.
         """
         if self._database.is_shared:
             self.former = await asyncio.to_thread(_read, self._name)

@@ -26,7 +26,7 @@ class CancelPendingError(NotReadyError):
 
 @asynccontextmanager
 async def time_to_cancel() -> AsyncGenerator[None, None]:
-    """Bound the wait for the end of a cancelled run in the context. Raises CancelPendingError."""
+    """Bound the wait for the end of a cancelled run in the context. Raise CancelPendingError."""
     try:
         async with asyncio.timeout(CANCEL_SECONDS):
             yield

@@ -95,7 +95,7 @@ class RunRegistry:
         return len(self._unstored)
 
     async def settle(self) -> None:
-        """Store the ends that the database refused, before any turn follows them. Raises the database's error."""
+        """Store the ends that the database refused, before any turn follows them. Raise the database's error."""
         await self._unstored.store_all()
 
     async def leave(self) -> None:
@@ -172,7 +172,7 @@ class RunRegistry:
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Stop generating an answer at any server, keep the text so far, and wait for the end.
 
-        A run that has ended is left alone. The end may not be stored yet. Raises CancelPendingError if it takes long.
+        A run that has ended is left alone. The end may not be stored yet. Raise CancelPendingError if it takes long.
         """
         if (run := self.get(run_id, tenant)) is None:
             await self.cancel_elsewhere(run_id, tenant)
@@ -215,7 +215,7 @@ class RunRegistry:
     async def settle_orphans(self, run_ids: Iterable[str]) -> None:
         """Store the ends that are known here again, and leave the other runs to any server, which resumes them.
 
-        Raises OutageError.
+        Raise OutageError.
         """
         unknown = list[str]()
         for run_id in run_ids:
@@ -303,7 +303,7 @@ class RunRegistry:
         self._holds_followers = True
 
     async def hand_over(self, runs: Sequence[Run]) -> None:
-        """Have other servers continue `runs`, which the engine works on. Raises the database's error.
+        """Have other servers continue `runs`, which the engine works on. Raise the database's error.
 
         Their followers get a farewell once no server owns the runs. Runs whose progress could not be stored stay here.
         """

@@ -73,7 +73,7 @@ class SharedRuns:
     async def cancel(self, run_id: str, tenant: str) -> None:
         """Have the server that works on a tenant's run end it, and wait until it has ended.
 
-        Raises CancelPendingError if that takes long.
+        Raise CancelPendingError if that takes long.
         """
         await self._store.of(tenant).runs.ask_to_cancel([run_id])
         async with time_to_cancel():

@@ -82,7 +82,7 @@ class UnstoredEnds:
         self._ends.pop(answer.id, None)
 
     async def store_all(self) -> None:
-        """Store the kept answers, except those that the database rejected. Raises OutageError."""
+        """Store the kept answers, except those that the database rejected. Raise OutageError."""
         if self._storing is None or self._storing.done():
             ends = self._of(is_rejected=False)
             if not ends:

@@ -49,7 +49,7 @@ _DATE: Final = re.compile(r"_\d{4}_?\d\d_?\d\d$")
 
 
 def _refuse_hosted(value: Any) -> Any:
-    """Return `value`, a tool or the choice of one. Raises PydanticCustomError if its `type` is not offered here."""
+    """Return `value`, a tool or the choice of one. Raise PydanticCustomError if its `type` is not offered here."""
     kind = value.get("type") if isinstance(value, dict) else None
     sentence = _SENTENCES.get(_DATE.sub("", kind)) if isinstance(kind, str) else None
     if sentence is not None:

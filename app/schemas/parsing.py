@@ -156,7 +156,7 @@ def parse_object(
     at: tuple[int | str, ...] = (),
     unknown: IgnoredFields | None = None,
 ) -> Model:
-    """Validate `fields` against `model`. at: path of `fields` within the body. Raises as `parse_body`."""
+    """Validate `fields` against `model`. at: path of `fields` within the body. Raise as `parse_body`."""
     try:
         return model.model_validate(fields, context=unknown)
     except ValidationError as exc:

@@ -282,7 +282,7 @@ class OpenAIRequest(GenerationRequest, FormFields):
         return params if form is None else replace(params, form=form[0])
 
     def num_answers(self, most: int) -> int:
-        """Return the number of answers per prompt. Raises InvalidRequestError if it exceeds `most`."""
+        """Return the number of answers per prompt. Raise InvalidRequestError if it exceeds `most`."""
         if (self.n or 1) > most:
             text = f"n is {self.n}; this server gives at most {most} answers to a prompt (--max-answers)"
             raise InvalidRequestError(text, param="n")

@@ -64,7 +64,7 @@ async def embed(
 
     cuts: a text that is longer than the window is cut at its end. Otherwise such a text is refused.
 
-    Raises the refusal of the engine or of the tenant's limits, with the path of the text, or the error of `failure_of`.
+    Raise the refusal of the engine or of the tenant's limits, with the path of the text, or the error of `failure_of`.
     """
     gate = gate_of(request)
     gate.check(engine)
@@ -147,7 +147,7 @@ class _Call:
 def unit_vector(output: RequestOutput) -> "array[float]":
     """Return the embedding of `output` with length 1, as float32. A vector of zeros stays as it is.
 
-    Raises EngineError if the engine returned none, or one with values that are not finite.
+    Raise EngineError if the engine returned none, or one with values that are not finite.
     """
     values = array("f")
     values.frombytes(output.embedding or b"")

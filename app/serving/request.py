@@ -70,7 +70,7 @@ async def answer(
     remember: called before the client sees the end of the answer, or when it has left.
     followed: makes the stream of the whole answer from that of its first request; None if there is one request.
 
-    Raises the engine's or the tenant's refusal of the request. Without a stream, also raises the error of `failure_of`
+    Raise the engine's or the tenant's refusal of the request. Without a stream, also raises the error of `failure_of`
     if the answer is incomplete.
     """
     request_id: str = request.state.request_id
@@ -204,7 +204,7 @@ async def collect_outputs(
 ) -> list[RequestOutput]:
     """Read `outputs`, the outputs of `streams`, to their end and return the whole answers.
 
-    Aborts all streams if the client disconnects. Raises the error of `failure_of` if one of the answers failed.
+    Aborts all streams if the client disconnects. Raise the error of `failure_of` if one of the answers failed.
     """
     gone = asyncio.ensure_future(request.receive())
     reading = asyncio.gather(*map(_read_all, outputs))
@@ -229,7 +229,7 @@ def abort_all(engine: Backend, streams: Sequence[GenerationStream]) -> None:
 
 
 async def _read_all(outputs: AsyncGenerator[RequestOutput, None]) -> RequestOutput:
-    """Join all outputs of an answer. Raises EngineError if the last one has no finish_reason."""
+    """Join all outputs of an answer. Raise EngineError if the last one has no finish_reason."""
     received = [output async for output in outputs]
     if received and received[-1].finished:
         return joined(received)

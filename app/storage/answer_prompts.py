@@ -31,7 +31,7 @@ def prompt_nodes(messages: str) -> str:
 
 
 def insert_answer_prompt(connection: Connection, tenant: str, message_id: str, token_ids: bytes) -> None:
-    """Store the prompt of an answer, inside the transaction of the caller. Raises LimitReachedError.
+    """Store the prompt of an answer, inside the transaction of the caller. Raise LimitReachedError.
 
     token_ids: packed.
     """
@@ -42,7 +42,7 @@ def insert_answer_prompt(connection: Connection, tenant: str, message_id: str, t
 def copy_answer_prompts(connection: Connection, tenant: str, copies: Iterable[tuple[str, str]]) -> None:
     """Give copies of messages the prompts of the originals, inside the transaction of the caller.
 
-    Raises LimitReachedError.
+    Raise LimitReachedError.
 
     copies: ids of each original and its copy.
     """

@@ -158,7 +158,7 @@ class ConversationStore:
                 yield conversation_of(row), row["export_id"]
 
     async def get(self, conversation_id: str) -> Conversation:
-        """Return a conversation. Raises NotFoundError."""
+        """Return a conversation. Raise NotFoundError."""
         rows = await self._database.read(
             "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?",
             (conversation_id, self._tenant),
@@ -171,7 +171,7 @@ class ConversationStore:
     async def export_id(self, conversation_id: str) -> str:
         """Return a conversation's id in exports: the one that it was imported under, or else its own.
 
-        Raises NotFoundError.
+        Raise NotFoundError.
         """
         rows = await self._database.read(
             "SELECT coalesce(origin, id) AS export_id FROM shown_conversation WHERE id = ? AND tenant = ?",
@@ -185,7 +185,7 @@ class ConversationStore:
     async def change(self, conversation_id: str, given: Mapping[str, Any], expected: Versions = None) -> Conversation:
         """Set the given fields of CHANGEABLE.
 
-        Raises NotFoundError, VersionMismatchError, LimitReachedError, and InvalidRequestError for an unknown folder or
+        Raise NotFoundError, VersionMismatchError, LimitReachedError, and InvalidRequestError for an unknown folder or
         for a conversation that is to become temporary.
         """
 
@@ -202,7 +202,7 @@ class ConversationStore:
     ) -> list[str]:
         """Set the given fields of several conversations, and their tags to `tags_of` those that each has.
 
-        Returns the ids of those that exist. Raises LimitReachedError, and InvalidRequestError for an unknown folder or
+        Returns the ids of those that exist. Raise LimitReachedError, and InvalidRequestError for an unknown folder or
         too many tags; nothing is changed then.
         """
 
@@ -259,7 +259,7 @@ class ConversationStore:
     async def see(self, conversation_id: str) -> bool:
         """Note that the person has seen the answers of a conversation, and return whether one of them was unread.
 
-        The version and the place in the list stay the same. Raises NotFoundError.
+        The version and the place in the list stay the same. Raise NotFoundError.
         """
         if not (await self.get(conversation_id)).unread:
             return False

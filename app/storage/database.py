@@ -85,7 +85,7 @@ class Database(ABC):
         """Close the connections once the writes in progress have ended. Calling this again has no effect."""
 
     async def read(self, sql: str, parameters: Parameters = (), *, tenant: str = SERVER) -> list[Row]:
-        """Return the rows of one SELECT over committed data. Raises ReadTimeoutError after READ_SECONDS."""
+        """Return the rows of one SELECT over committed data. Raise ReadTimeoutError after READ_SECONDS."""
         return await self._pools.reads.run(
             lambda connection: connection.fetch_all(sql, parameters), tenant=tenant, seconds=READ_SECONDS
         )
@@ -96,7 +96,7 @@ class Database(ABC):
         """Return the rows of one SELECT, each converted by `make`.
 
         The conversion runs in the reader's thread, because there may be many rows.
-        Raises ReadTimeoutError after READ_SECONDS.
+        Raise ReadTimeoutError after READ_SECONDS.
         """
         return await self._pools.reads.run(
             lambda connection: [make(row) for row in connection.iterate(sql, parameters)],
@@ -107,14 +107,14 @@ class Database(ABC):
     async def read_together(self, work: Callable[[Connection], T], *, tenant: str = SERVER) -> T:
         """Run `work`, which makes several SELECTs, in a reader thread, and return its result.
 
-        Each SELECT sees what was committed when it began. Raises ReadTimeoutError after READ_SECONDS.
+        Each SELECT sees what was committed when it began. Raise ReadTimeoutError after READ_SECONDS.
         """
         return await self._pools.reads.run(work, tenant=tenant, seconds=READ_SECONDS)
 
     async def search(self, work: Callable[[Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS) -> T:
         """Run the search `work` in a reader thread, one per tenant at a time.
 
-        Raises ReadTimeoutError after `seconds`.
+        Raise ReadTimeoutError after `seconds`.
         """
         return await self._pools.searches.run(work, tenant=tenant, seconds=seconds)
 
@@ -126,7 +126,7 @@ class Database(ABC):
         """Run `work` in a transaction in the writer's thread, and return its result.
 
         The transaction is committed before this returns. If the caller is cancelled, it still runs to its end.
-        A transaction that cannot begin in time is not run. Raises CommitUnknownError if no answer says whether the
+        A transaction that cannot begin in time is not run. Raise CommitUnknownError if no answer says whether the
         transaction is stored.
 
         durable: whether the transaction survives a power cut, at the cost of an fsync. Otherwise it survives only a
@@ -150,7 +150,7 @@ class Database(ABC):
 
     @abstractmethod
     async def listen(self, on_notice: Callable[[str, str], None]) -> None:
-        """Call `on_notice` with the topic and the text of each notice from now on. Raises OutageError."""
+        """Call `on_notice` with the topic and the text of each notice from now on. Raise OutageError."""
 
     @abstractmethod
     async def probe(self) -> None:

@@ -55,7 +55,7 @@ class DeletionStore:
         self._tenant = tenant
 
     async def hide_conversation(self, conversation_id: str, expected: Versions = None) -> None:
-        """Hide a conversation, which can then be restored. Raises NotFoundError, VersionMismatchError."""
+        """Hide a conversation, which can then be restored. Raise NotFoundError, VersionMismatchError."""
         await self._database.write(lambda connection: self._hide(connection, conversation_id, expected))
 
     async def hide_conversations(self, ids: Sequence[str]) -> list[str]:
@@ -84,7 +84,7 @@ class DeletionStore:
         alone: hide the question of the message with its answers, and put copies in place of what follows. If the head
             follows, its copy becomes the head.
 
-        Raises NotFoundError, VersionMismatchError; with `alone`, ConflictError and LimitReachedError, too.
+        Raise NotFoundError, VersionMismatchError; with `alone`, ConflictError and LimitReachedError, too.
         """
 
         def update(connection: Connection) -> tuple[Conversation, list[str]]:
@@ -140,13 +140,13 @@ class DeletionStore:
     async def remove_conversation(self, conversation_id: str, leaving: Leaving = without_kv) -> list[TokenNode]:
         """Remove a conversation for good, whether it is hidden or not, and return the tokens of its messages.
 
-        Raises NotFoundError.
+        Raise NotFoundError.
         """
         await self.mark_conversation(conversation_id)
         return await remove(self._database, Removal(self._tenant, conversation_id, None), leaving)
 
     async def mark_conversation(self, conversation_id: str) -> None:
-        """Begin the removal of a conversation, whether it is hidden or not. Raises NotFoundError."""
+        """Begin the removal of a conversation, whether it is hidden or not. Raise NotFoundError."""
 
         def begin(connection: Connection) -> None:
             changed = connection.execute(
@@ -160,7 +160,7 @@ class DeletionStore:
         await self._database.write(begin)
 
     async def mark_message(self, message_id: str) -> Conversation:
-        """Begin the removal of a hidden message and all that was hidden with it. Raises NotFoundError."""
+        """Begin the removal of a hidden message and all that was hidden with it. Raise NotFoundError."""
 
         def begin(connection: Connection) -> Conversation:
             row = connection.fetch_one(f"{OWN_MESSAGE} AND deleted_with = message.id", (message_id, self._tenant))

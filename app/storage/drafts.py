@@ -37,7 +37,7 @@ class DraftStore:
         return Draft(rows[0]["text"], rows[0]["updated_at"]) if rows else Draft()
 
     async def put(self, conversation_id: str | None, text: str) -> Draft:
-        """Replace the draft. An empty text deletes it. Raises NotFoundError."""
+        """Replace the draft. An empty text deletes it. Raise NotFoundError."""
         draft = Draft(text, time.time()) if text else Draft()
 
         def replace(connection: Connection) -> None:

@@ -59,7 +59,7 @@ class FindingStore:
     async def on_path(self, message_id: str | None, text: str) -> list[FoundIn]:
         """Return the messages of the path to `message_id` that have `text`, the oldest first.
 
-        Raises SearchTooSlowError.
+        Raise SearchTooSlowError.
         """
         sought = folded(text)
 

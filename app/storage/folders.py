@@ -112,7 +112,7 @@ def folder_tree(connection: Connection, tenant: str) -> FolderTree:
 def check_folder(connection: Connection, tenant: str, folder_id: str | None) -> None:
     """Check that a conversation can be put into a folder, inside the transaction that does it.
 
-    Raises InvalidRequestError: the tenant has no such folder.
+    Raise InvalidRequestError: the tenant has no such folder.
     """
     sql = "SELECT 1 FROM folder WHERE id = ? AND tenant = ?"
     if folder_id is not None and connection.fetch_one(sql, (folder_id, tenant)) is None:
@@ -124,7 +124,7 @@ def folder_at(connection: Connection, tenant: str, path: Sequence[FolderLevel]) 
 
     The folders that are missing are made, with their system prompts. An empty path has no folder.
 
-    Raises ConflictError for more than MAX_FOLDERS, LimitReachedError.
+    Raise ConflictError for more than MAX_FOLDERS, LimitReachedError.
     """
     parent: str | None = None
     for level in path:

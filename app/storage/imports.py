@@ -55,7 +55,7 @@ class ImportStore:
     async def add(self, given: Sequence[Imported], *, duplicates: bool) -> dict[str, str]:
         """Store the conversations `given`, and return the ids of those that were stored, by source.
 
-        Raises LimitReachedError if the tenant has no room for them.
+        Raise LimitReachedError if the tenant has no room for them.
 
         given: no two of them have the same source.
         duplicates: whether to store existing conversations again, as separate copies. Otherwise a conversation is

@@ -73,7 +73,7 @@ class ItemStore:
     async def remove(self, conversation_id: str, message_id: str, leaving: Leaving = without_kv) -> list[TokenNode]:
         """Remove one message and attach its children to its parent.
 
-        The messages below are rendered again for the next prompt. Returns the tokens that the conversation had. Raises
+        The messages below are rendered again for the next prompt. Returns the tokens that the conversation had. Raise
         as `add`, and NotFoundError if the message is not on the shown path.
         """
 

@@ -29,7 +29,7 @@ class KeptFileStore:
         return await self._database.read_as(_file_of, sql, (self._tenant,), tenant=self._tenant)
 
     async def text(self, file_id: str) -> tuple[KeptFile, str]:
-        """Return a kept file and its text. Raises NotFoundError."""
+        """Return a kept file and its text. Raise NotFoundError."""
         sql = f"SELECT {COLUMNS}, text FROM kept_file WHERE id = ? AND tenant = ?"
         rows = await self._database.read(sql, (file_id, self._tenant), tenant=self._tenant)
         if not rows:
@@ -62,7 +62,7 @@ class KeptFileStore:
         return await self._database.write(write)
 
     async def remove(self, file_id: str) -> None:
-        """Remove a kept file. Raises NotFoundError."""
+        """Remove a kept file. Raise NotFoundError."""
 
         def delete(connection: Connection) -> None:
             if not connection.execute("DELETE FROM kept_file WHERE id = ? AND tenant = ?", (file_id, self._tenant)):

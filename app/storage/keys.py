@@ -43,7 +43,7 @@ class KeyStore:
 
         person_id: the person whose own key this is; None for a key of no person.
 
-        Raises ConflictError: the tenant belongs to another person, whose chats the key would open.
+        Raise ConflictError: the tenant belongs to another person, whose chats the key would open.
         """
         key_id, secret = new_key()
         key = ApiKey(id=key_id, name=name, tenant=tenant, scope=scope, digest=digest_of(secret), created_at=time.time())
@@ -97,7 +97,7 @@ class KeyStore:
         return rows[0]["id"] if rows else None
 
     async def revoke(self, key_id: str) -> None:
-        """Revoke a key and end the logins made with it. Raises NotFoundError."""
+        """Revoke a key and end the logins made with it. Raise NotFoundError."""
 
         def update(connection: Connection) -> None:
             changed = connection.execute(

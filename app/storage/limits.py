@@ -52,7 +52,7 @@ def limits_of(row: Row) -> TenantLimits:
 def check_room(connection: Connection, tenant: str, num_new: int) -> None:
     """Check that there is room for more conversations, inside the transaction that creates them.
 
-    Deleted ones count until they are removed. Raises LimitReachedError.
+    Deleted ones count until they are removed. Raise LimitReachedError.
     """
     rows = connection.fetch_all(
         "SELECT conversations AS most, (SELECT count(*) FROM conversation WHERE tenant = :tenant) AS stored, "
@@ -72,7 +72,7 @@ def check_room(connection: Connection, tenant: str, num_new: int) -> None:
 
 
 def check_size(connection: Connection, tenant: str) -> None:
-    """Check a tenant's stored bytes, inside the transaction that adds to them. Raises LimitReachedError."""
+    """Check a tenant's stored bytes, inside the transaction that adds to them. Raise LimitReachedError."""
     rows = connection.fetch_all(
         "SELECT stored_bytes, nbytes FROM tenant_limits JOIN tenant_usage USING (tenant) "
         "WHERE tenant = ? AND nbytes > stored_bytes",
@@ -90,7 +90,7 @@ def check_size(connection: Connection, tenant: str) -> None:
 def check_items(connection: Connection, conversations: Collection[str]) -> None:
     """Check the numbers of messages of a tenant's conversations and its bytes, in the transaction that adds to them.
 
-    Deleted messages count until they are removed. Raises LimitReachedError.
+    Deleted messages count until they are removed. Raise LimitReachedError.
 
     conversations: ids.
     """

@@ -50,7 +50,7 @@ def copy_what_follows(connection: Connection, tenant: str, turn: Message) -> dic
     turn: the message with which the turn begins. The turn holds its answers, too.
 
     Returns the id that each message below the turn has from then on; for an answer of the turn, that of the message
-    before the turn. Raises ConflictError while a message is being generated, and LimitReachedError.
+    before the turn. Raise ConflictError while a message is being generated, and LimitReachedError.
     """
     query = SHOWN_BELOW.format(children=children_below(connection.dialect))
     below = [message_of(row) for row in connection.fetch_all(query, (turn.id,))]

@@ -36,7 +36,7 @@ class Memberships:
         self._database = database
 
     async def check_users(self, user_ids: Collection[str]) -> None:
-        """Check that all users exist. Raises InvalidRequestError."""
+        """Check that all users exist. Raise InvalidRequestError."""
         all_ids = list(user_ids)
         for start in range(0, len(all_ids), BATCH):
             ids = all_ids[start : start + BATCH]
@@ -50,7 +50,7 @@ class Memberships:
         members: what the provider says about each user, by id.
         check: called in each transaction; raises if the group has changed since.
 
-        Raises InvalidRequestError for an unknown user, and what `check` raises.
+        Raise InvalidRequestError for an unknown user, and what `check` raises.
         """
         removed, written = await self._database.read_together(partial(_differences, group_id=group_id, members=members))
         await self._in_batches(removed, partial(_remove, group_id=group_id, check=check))

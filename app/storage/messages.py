@@ -75,7 +75,7 @@ class MessageStore:
         return messages[0] if messages else None
 
     async def get(self, message_id: str) -> Message:
-        """Return a message. Raises NotFoundError."""
+        """Return a message. Raise NotFoundError."""
         message = await self.find(message_id)
         if message is None:
             raise no_message(message_id)
@@ -97,7 +97,7 @@ class MessageStore:
         return messages[0] if messages else None
 
     async def of_run(self, run_id: str) -> Message:
-        """Return the answer that a run wrote. Raises NotFoundError."""
+        """Return the answer that a run wrote. Raise NotFoundError."""
         sql = "SELECT * FROM shown_message WHERE run_id = ? AND tenant = ?"
         messages = await self._database.read_as(message_of, sql, (run_id, self._tenant), tenant=self._tenant)
         if not messages:

@@ -103,7 +103,7 @@ class NamedRows(Generic[T]):
         await self._write(update, item)
 
     async def remove(self, item_id: str) -> None:
-        """Remove an item. Raises NotFoundError."""
+        """Remove an item. Raise NotFoundError."""
 
         def delete(connection: Connection) -> None:
             sql = f"DELETE FROM {self._kind.table} WHERE id = ? AND tenant = ?"

@@ -47,7 +47,7 @@ class PasswordStore:
         self._database = database
 
     async def add(self, name: str, digest: str, *, admin: bool) -> Person:
-        """Create the account of a person with an initial password. Raises ConflictError: the name is taken.
+        """Create the account of a person with an initial password. Raise ConflictError: the name is taken.
 
         Names that differ only in case are the same.
         """
@@ -69,7 +69,7 @@ class PasswordStore:
         return await self._database.write(insert)
 
     async def set_admin(self, person_id: str, admin: bool) -> Person:
-        """Make a person an administrator, or a user. Raises NotFoundError: no person with a password has this id."""
+        """Make a person an administrator, or a user. Raise NotFoundError: no person with a password has this id."""
         groups = json.dumps([ADMIN_GROUP] if admin else [])
 
         def update(connection: Connection) -> Person:
@@ -107,12 +107,12 @@ class PasswordStore:
     async def change(self, person_id: str, digest: str, session_id: str | None) -> None:
         """Store a password that the person chose, and end the person's logins, except `session_id`.
 
-        Raises NotFoundError.
+        Raise NotFoundError.
         """
         await self._database.write(lambda connection: _replace(connection, person_id, digest, False, session_id))
 
     async def reset(self, person_id: str, digest: str) -> None:
-        """Store an initial password, remove the second factor, and end the person's logins. Raises NotFoundError."""
+        """Store an initial password, remove the second factor, and end the person's logins. Raise NotFoundError."""
 
         def update(connection: Connection) -> None:
             _replace(connection, person_id, digest, True, None)
@@ -121,7 +121,7 @@ class PasswordStore:
         await self._database.write(update)
 
     async def begin_factor(self, person_id: str, secret: bytes) -> None:
-        """Store a second factor that is not confirmed yet. Raises ConflictError: there is a confirmed one."""
+        """Store a second factor that is not confirmed yet. Raise ConflictError: there is a confirmed one."""
 
         def insert(connection: Connection) -> None:
             connection.execute("DELETE FROM second_factor WHERE person_id = ? AND NOT is_confirmed", (person_id,))

@@ -95,7 +95,7 @@ class PersonStore:
         await self._database.write(update, durable=False)
 
     async def set_disabled(self, person_id: str, disabled: bool) -> Person:
-        """Disable a person and end their logins, or allow the person to log in again. Raises NotFoundError."""
+        """Disable a person and end their logins, or allow the person to log in again. Raise NotFoundError."""
 
         def update(connection: Connection) -> Person:
             connection.execute(
@@ -141,7 +141,7 @@ class PersonStore:
         await self._database.write(insert)
 
     async def end_session(self, person_id: str, session_id: str) -> None:
-        """End a login of a person. Raises NotFoundError."""
+        """End a login of a person. Raise NotFoundError."""
 
         def delete(connection: Connection) -> None:
             ended = connection.execute(

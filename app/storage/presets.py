@@ -43,7 +43,7 @@ class PresetStore:
         await self._rows.replace(preset, lambda connection: self._clear_default(connection, preset))
 
     async def remove(self, preset_id: str) -> None:
-        """Remove a preset. Chats keep their settings. Raises NotFoundError."""
+        """Remove a preset. Chats keep their settings. Raise NotFoundError."""
         await self._rows.remove(preset_id)
 
     def _clear_default(self, connection: Connection, preset: Preset) -> None:

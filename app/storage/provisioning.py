@@ -122,7 +122,7 @@ class ProvisioningStore:
         return int(row["n"])
 
     async def create_user(self, user: UserFields) -> str:
-        """Store a new user, whose account is created unless it exists, and return its id. Raises ConflictError."""
+        """Store a new user, whose account is created unless it exists, and return its id. Raise ConflictError."""
 
         def insert(connection: Connection) -> str:
             person_id = _account_of(connection, user.identity)
@@ -144,7 +144,7 @@ class ProvisioningStore:
         return await self._database.write(insert)
 
     async def update_user(self, user_id: str, user: UserFields, version: int | None) -> None:
-        """Replace a user. Raises NotFoundError, VersionError and ConflictError.
+        """Replace a user. Raise NotFoundError, VersionError and ConflictError.
 
         The account is disabled or admitted only where `active` changes, so that it stays disabled if an administrator
         disabled it.
@@ -169,7 +169,7 @@ class ProvisioningStore:
         await self._database.write(update)
 
     async def delete_user(self, user_id: str, version: int | None) -> None:
-        """Remove a user. The account keeps its chats, and is disabled. Raises NotFoundError, VersionError."""
+        """Remove a user. The account keeps its chats, and is disabled. Raise NotFoundError, VersionError."""
 
         def delete(connection: Connection) -> None:
             _current(connection, "scim_user", user_id, version)
@@ -180,7 +180,7 @@ class ProvisioningStore:
         await self._database.write(delete)
 
     async def create_group(self, group: GroupFields) -> str:
-        """Store a new group, and return its id. Raises ConflictError, InvalidRequestError."""
+        """Store a new group, and return its id. Raise ConflictError, InvalidRequestError."""
         group_id = secrets.token_hex(ID_BYTES)
         await self._memberships.check_users(group.members)
 
@@ -198,7 +198,7 @@ class ProvisioningStore:
         return group_id
 
     async def update_group(self, group_id: str, group: GroupFields, version: int | None) -> None:
-        """Replace a group. Raises NotFoundError, VersionError, ConflictError and InvalidRequestError."""
+        """Replace a group. Raise NotFoundError, VersionError, ConflictError and InvalidRequestError."""
         await self._memberships.check_users(group.members)
 
         def update(connection: Connection) -> int:
@@ -221,7 +221,7 @@ class ProvisioningStore:
         await self._complete(group_id, group, await self._database.write(update, durable=False))
 
     async def delete_group(self, group_id: str, version: int | None) -> None:
-        """Remove a group. Raises NotFoundError, VersionError."""
+        """Remove a group. Raise NotFoundError, VersionError."""
 
         def delete(connection: Connection) -> bool:
             _current(connection, "scim_group", group_id, version)
@@ -306,7 +306,7 @@ def _account_of(connection: Connection, identity: Identity) -> str:
 
 
 def _rename(connection: Connection, person_id: str, identity: Identity) -> None:
-    """Give an account the identity of its user. Raises ConflictError: another account has that subject."""
+    """Give an account the identity of its user. Raise ConflictError: another account has that subject."""
     sql = "SELECT id FROM person WHERE issuer = ? AND subject = ? AND id <> ?"
     if connection.fetch_one(sql, (identity.issuer, identity.subject, person_id)) is not None:
         raise ConflictError(f"The account {identity.subject} belongs to another person", code="uniqueness")

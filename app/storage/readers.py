@@ -68,7 +68,7 @@ class Readers(ABC, Generic[C]):
 
         The read is interrupted after `seconds`, and if the caller is cancelled. With the wait for a connection it takes
         at most WAIT_SECONDS, or `seconds` if that is more, and STUCK_SECONDS.
-        Raises ReadTimeoutError, OutageError, DatabaseError. While reads hold all connections and cannot be interrupted,
+        Raise ReadTimeoutError, OutageError, DatabaseError. While reads hold all connections and cannot be interrupted,
         ReadTimeoutError is raised at once.
         """
         if len(self._stuck) == len(self._connections):

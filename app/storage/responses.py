@@ -88,7 +88,7 @@ class ResponseStore:
         self._tenant = tenant
 
     async def get(self, response_id: str) -> ResponseRecord:
-        """Return the record of a response. Raises NotFoundError."""
+        """Return the record of a response. Raise NotFoundError."""
         rows = await self._database.read(
             f"SELECT {COLUMNS} FROM response WHERE {OWN}",
             {"id": message_id_of(response_id), "tenant": self._tenant},
@@ -121,7 +121,7 @@ class ResponseStore:
         """Remove a response, and the messages at the end of its path that nothing else needs.
 
         A message is needed if it is a response, has a message below it, or is the head of a conversation. Returns the
-        tokens of the path if any message was removed. Raises NotFoundError.
+        tokens of the path if any message was removed. Raise NotFoundError.
 
         leaving: None leaves the messages to `remove_expired`.
         """

@@ -27,7 +27,7 @@ _MESSAGE: Final = tuple(each.name for each in fields(Message) if each.name != "t
 
 
 def insert_message(connection: Connection, message: Message) -> None:
-    """Insert a message, inside the transaction of the caller. Raises LimitReachedError."""
+    """Insert a message, inside the transaction of the caller. Raise LimitReachedError."""
     insert_messages(connection, [message])
 
 
@@ -57,7 +57,7 @@ def listed(ids: Sequence[str]) -> str:
 def insert_messages(connection: Connection, messages: Sequence[Message]) -> None:
     """Insert messages, parents before children, inside the transaction of the caller.
 
-    Raises LimitReachedError.
+    Raise LimitReachedError.
     """
     insert_rows(
         connection,
@@ -96,7 +96,7 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
 
 
 def insert_conversation(connection: Connection, tenant: str, made: Conversation) -> None:
-    """Insert a conversation, inside the transaction of the caller. Raises LimitReachedError."""
+    """Insert a conversation, inside the transaction of the caller. Raise LimitReachedError."""
     check_room(connection, tenant, 1)
     add_conversations(connection, tenant, [(made, None)])
     check_size(connection, tenant)

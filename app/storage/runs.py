@@ -400,7 +400,7 @@ def _check_turn(connection: Connection, tenant: str, turn: Turn) -> None:
 
 
 def _check_shown(connection: Connection, tenant: str, message_id: str) -> None:
-    """Check that a message exists and is not deleted. Raises NotFoundError."""
+    """Check that a message exists and is not deleted. Raise NotFoundError."""
     sql = "SELECT 1 FROM shown_message WHERE id = ? AND tenant = ?"
     if connection.fetch_one(sql, (message_id, tenant)) is None:
         raise no_message(message_id)

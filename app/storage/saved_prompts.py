@@ -38,7 +38,7 @@ class SavedPromptStore:
         await self._rows.replace(prompt)
 
     async def remove(self, prompt_id: str) -> None:
-        """Remove a prompt. Raises NotFoundError."""
+        """Remove a prompt. Raise NotFoundError."""
         await self._rows.remove(prompt_id)
 
 

@@ -91,7 +91,7 @@ class SearchStore:
     ) -> list[FoundMessage]:
         """Return the messages that contain every word of `query`, the newest first.
 
-        Raises SearchTooSlowError.
+        Raise SearchTooSlowError.
 
         limit: maximum number of messages.
         before: index number of the last message on the previous page.
@@ -118,7 +118,7 @@ class SearchStore:
         """Return the conversations whose titles contain every word of `query`, the newest titles first.
 
         A title has no role, so with a role in `within` there are none.
-        Raises SearchTooSlowError.
+        Raise SearchTooSlowError.
         """
         if not phrases_of(query) or within.role is not None:
             return []
@@ -136,7 +136,7 @@ class SearchStore:
         """Return queries that `query` may have been meant as, the likeliest first: made of the tenant's own words.
 
         Only words that the tenant has not written are replaced.
-        Raises SearchTooSlowError.
+        Raise SearchTooSlowError.
         """
         pieces = query_pieces(query)
 

@@ -88,7 +88,7 @@ class ServerStore:
         secret: digest of the secret file.
         is_ready, expired: as in `renew`.
 
-        Raises OtherSecretError if another server has another secret.
+        Raise OtherSecretError if another server has another secret.
         """
         self._secret = secret
 

@@ -34,7 +34,7 @@ class ShareStore:
     async def add(self, share: Share, digest: bytes) -> None:
         """Store a link to the conversation up to a message, and remove expired ones.
 
-        Raises NotFoundError: there is no such conversation or message. ConflictError: there are MAX_SHARES.
+        Raise NotFoundError: there is no such conversation or message. ConflictError: there are MAX_SHARES.
         """
 
         def insert(connection: Connection) -> None:
@@ -72,7 +72,7 @@ class ShareStore:
         )
 
     async def remove(self, share_id: str) -> None:
-        """Remove a link. Raises NotFoundError."""
+        """Remove a link. Raise NotFoundError."""
 
         def delete(connection: Connection) -> None:
             sql = "DELETE FROM share WHERE id = ? AND tenant = ?"

@@ -105,7 +105,7 @@ class Store:
 
     @classmethod
     async def open_postgres(cls, url: str, *, serves: bool = True) -> "Store":
-        """Open the database at `url`, for clients without a key. Raises UnusableDatabaseError.
+        """Open the database at `url`, for clients without a key. Raise UnusableDatabaseError.
 
         serves: whether this is a server; False for a command, which may run at the same time as any servers.
         """
@@ -122,7 +122,7 @@ class Store:
 
     @classmethod
     async def open(cls, path: Path) -> "Store":
-        """Open or create the file at `path`, for clients without a key. Raises UnusableDatabaseError."""
+        """Open or create the file at `path`, for clients without a key. Raise UnusableDatabaseError."""
         database = await SqliteDatabase.open(path)
         return cls._bound(database, Upkeep(database), LOCAL)
 

@@ -122,7 +122,7 @@ class TreeStore:
     async def show(self, conversation_id: str, message_id: str, expected: Versions = None) -> Conversation:
         """Make the newest leaf below a message the head, unless the path to the head has the message.
 
-        Raises NotFoundError, VersionMismatchError.
+        Raise NotFoundError, VersionMismatchError.
         """
 
         def update(connection: Connection) -> Conversation:

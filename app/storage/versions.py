@@ -37,7 +37,7 @@ def about_to_change(
 ) -> Conversation:
     """Return the tenant's conversation to a transaction that will change it.
 
-    Raises NotFoundError, VersionMismatchError.
+    Raise NotFoundError, VersionMismatchError.
     """
     sql = "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?"
     row = connection.fetch_one(sql, (conversation_id, tenant))

@@ -33,7 +33,7 @@ class WriteQueue:
     async def run(self, write: Callable[[], T]) -> T:
         """Run `write` in the thread, and return its result. If the caller is cancelled, it still runs to its end.
 
-        Raises what `write` raises, StorageUnavailableError and CommitUnknownError.
+        Raise what `write` raises, StorageUnavailableError and CommitUnknownError.
         """
         if self._num_waiting and self._health.is_away:
             raise StorageUnavailableError(AWAY)

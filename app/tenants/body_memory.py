@@ -28,7 +28,7 @@ class BodyMemory:
         self._num_bytes = 0
 
     def grow(self, num_bytes: int) -> None:
-        """Take memory for more bytes of the body. Raises OverloadedError if the tenant has too many."""
+        """Take memory for more bytes of the body. Raise OverloadedError if the tenant has too many."""
         if self._held[self._tenant] + num_bytes > MOST_OF_ONE:
             raise OverloadedError(
                 f"The requests of this tenant have more than {format_size(MOST_OF_ONE)} of bodies together. Retry in "

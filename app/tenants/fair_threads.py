@@ -45,7 +45,7 @@ class FairThreads(ThreadPoolExecutor):
         self._is_closed = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Run `fn` in the tenant's turn, and return the future of the result. Raises RuntimeError after `shutdown`."""
+        """Run `fn` in the tenant's turn, and return the future of the result. Raise RuntimeError after `shutdown`."""
         future = Future[T]()
         with self._lock:
             if self._is_closed:

@@ -64,7 +64,7 @@ class TenantGate:
     async def generate(self, engine: Backend, request: GenerateRequest) -> list[GenerationStream]:
         """Queue a request of this tenant, and return a stream for each of its answers.
 
-        Raises as `Backend.generate` does, and LimitReachedError before any costly work.
+        Raise as `Backend.generate` does, and LimitReachedError before any costly work.
         """
         num_tokens, answers = len(request.prompt_token_ids), request.num_answers
         self.check(engine, num_tokens=num_tokens, answers=answers)
@@ -87,7 +87,7 @@ class TenantGate:
         """Hold the place of one request that embeds texts of `num_tokens` tokens together, and yield its queue.
 
         The texts count as one request and one generation, since the queue's user limits how many it queues at once.
-        Raises LimitReachedError before any work.
+        Raise LimitReachedError before any work.
         """
         self.check(engine, num_tokens=num_tokens)
         self._count_requests(1)
@@ -138,7 +138,7 @@ class TenantGate:
         return len(self._started)
 
     def long_text(self, num_characters: int) -> AbstractAsyncContextManager[None]:
-        """Hold the place for tokenizing a long text, in the tenant's turn. Raises OverloadedError if too many wait."""
+        """Hold the place for tokenizing a long text, in the tenant's turn. Raise OverloadedError if too many wait."""
         return self._long_texts.place(self.tenant, num_characters)
 
     def check(self, engine: Backend, *, num_tokens: int = 0, answers: int = 1) -> None:
@@ -216,7 +216,7 @@ class LongTexts:
         self._very_long = FairPlaces(1)
 
     def place(self, tenant: str, num_characters: int) -> AbstractAsyncContextManager[None]:
-        """Hold a place for a text of `num_characters`. Raises OverloadedError if too many texts of the tenant wait."""
+        """Hold a place for a text of `num_characters`. Raise OverloadedError if too many texts of the tenant wait."""
         return (self._very_long if num_characters >= VERY_LONG_TEXT else self._long).place(tenant)
 
 

@@ -10,7 +10,7 @@ PATTERN = r"[0-9A-Za-z][0-9A-Za-z._@-]{0,63}"
 
 
 def parse_name(text: str) -> str:
-    """Return `text` if it is a valid name. Raises ValueError otherwise."""
+    """Return `text` if it is a valid name. Raise ValueError otherwise."""
     if re.fullmatch(PATTERN, text) is None:
         raise ValueError(f"{text!r} is not a valid name: a name is {RULE}")
     return text

@@ -23,7 +23,7 @@ class TenantThreads:
         self._places = FairPlaces(THREADS, most_of_one=MOST_OF_ONE)
 
     async def run(self, tenant: str, work: Callable[[], T]) -> T:
-        """Return what `work` returns on a thread, in the tenant's turn. Raises OverloadedError if too many wait.
+        """Return what `work` returns on a thread, in the tenant's turn. Raise OverloadedError if too many wait.
 
         A caller that is cancelled stops waiting. Work that has begun holds its thread, and the tenant's place, until
         it ends.

@@ -30,7 +30,7 @@ class LibraryStream(EventSourceResponse):
         await self._listen_for_disconnect(receive)
 
     async def send_alone(self, send: Send, message: Message, *, is_last: bool = False) -> None:
-        """Send a message while no ping is sent, and after the last one no more. Raises SendTimeoutError."""
+        """Send a message while no ping is sent, and after the last one no more. Raise SendTimeoutError."""
         async with self._send_lock:
             if is_last:
                 self.active = False

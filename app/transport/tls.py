@@ -36,7 +36,7 @@ class CertificateFiles:
     key: Path
 
     def load(self) -> ssl.SSLContext:
-        """Create a server context with the certificate and key. Raises CertificateError."""
+        """Create a server context with the certificate and key. Raise CertificateError."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
             context.load_cert_chain(self.certificate, self.key, password=_no_passphrase)
@@ -75,7 +75,7 @@ class CertificateFiles:
 def certificate_files(settings: Settings) -> CertificateFiles | None:
     """Return the certificate files that `settings` name; None without TLS.
 
-    Raises CertificateError if only one of the two is set.
+    Raise CertificateError if only one of the two is set.
     """
     certificate, key = settings.tls_certificate, settings.tls_key
     if certificate is None and key is None:
@@ -105,7 +105,7 @@ class TlsContext:
     """Context of a listening server, and the task that keeps its certificate current."""
 
     def __init__(self, files: CertificateFiles, check_seconds: float = CHECK_SECONDS) -> None:
-        """Load `files`. Raises CertificateError."""
+        """Load `files`. Raise CertificateError."""
         self._files = files
         self._check_seconds = check_seconds
         self._stamp = files.stamp()

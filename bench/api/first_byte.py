@@ -27,7 +27,7 @@ class FirstByteResult:
 
 
 async def measure_first_byte(samples: int, root: Path) -> FirstByteResult:
-    """Measure on a separate server. Raises ServerFailedError."""
+    """Measure on a separate server. Raise ServerFailedError."""
     async with replay_server(root / "first-byte") as server:
         address = address_of(server)
         conversations = await new_conversations(server, WARM_UP + samples)

@@ -45,7 +45,7 @@ class NeighbourReport:
 
 
 def side(samples: Samples, neighbour_tokens: int, victim_tokens: int, outcomes: Mapping[str, int]) -> Side:
-    """Summarize the samples of one kind of window. Raises ValueError if there are none."""
+    """Summarize the samples of one kind of window. Raise ValueError if there are none."""
     return Side(
         ttft=spread([each * 1e3 for each in samples.ttft]),
         itl=spread([each * 1e3 for each in samples.gaps]),

@@ -47,7 +47,7 @@ class NeighbourRun:
         self._tallies = {"well-behaved": _Tally(), "hostile": _Tally()}
 
     async def run(self) -> NeighbourReport:
-        """Measure all windows. Raises ServerFailedError if the server ends by itself."""
+        """Measure all windows. Raise ServerFailedError if the server ends by itself."""
         state = self._root / "state"
         async with EbbServer(self._plan.server(), state) as server:
             url = server.client.base_url

@@ -37,7 +37,9 @@ class LlamaCpp:
 def prepare(cache_dir: Path, model: Path, kinds: Sequence[str], threads: int) -> LlamaCpp:
     """Build the server into `cache_dir` and convert the weights of the folder `model`, where that is not done yet.
 
-    kinds: "bf16" and names of llama.cpp's quantizations, which are made from it. Raises PreparationError.
+    kinds: "bf16" and names of llama.cpp's quantizations, which are made from it.
+
+    Raise PreparationError.
     """
     shop = Workshop(cache_dir / f"llama.cpp-{VERSION}")
     python = shop.make_venv()

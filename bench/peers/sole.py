@@ -13,7 +13,7 @@ class BusyError(Exception):
 
 @contextmanager
 def sole_run(folder: Path) -> Iterator[None]:
-    """Hold the lock of benchmarks in `folder`; a process that dies gives it back. Raises BusyError."""
+    """Hold the lock of benchmarks in `folder`; a process that dies gives it back. Raise BusyError."""
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder / ".run.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

@@ -19,7 +19,7 @@ class Reader:
     """Reader of the answers of one format."""
 
     def __init__(self, work: dict[str, Any]) -> None:
-        """Prepare the parser. Raises whatever vLLM raises."""
+        """Prepare the parser. Raise whatever vLLM raises."""
         library = importlib.import_module("tokenizers")
         backend = importlib.import_module("transformers").PreTrainedTokenizerFast
         managers = importlib.import_module("vllm.parser.parser_manager")

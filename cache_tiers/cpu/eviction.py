@@ -214,5 +214,5 @@ _POLICIES: Final[Mapping[EvictionName, Callable[[], EvictionPolicy]]] = MappingP
 
 
 def make_eviction(name: EvictionName) -> EvictionPolicy:
-    """Create an empty policy of the given name. Raises KeyError for an unknown name."""
+    """Create an empty policy of the given name. Raise KeyError for an unknown name."""
     return _POLICIES[name]()

@@ -60,8 +60,9 @@ class MultiprocExecutor:
     def __init__(self, config: EngineConfig, progress: Callable[[str], None]) -> None:
         """Check that the model can be split. Processes are started by `load`.
 
-        progress: called with a sentence about each long operation. Raises EngineError if the model cannot be split as
-        `config` says, ModelError if it cannot be read.
+        progress: called with a sentence about each long operation.
+
+        Raise EngineError if the model cannot be split as `config` says, ModelError if it cannot be read.
         """
         self.partition = _partition(config)
         self._config = config
@@ -87,7 +88,7 @@ class MultiprocExecutor:
     # Startup
 
     def load(self) -> LoadedModel:
-        """Spawn the ranks and read the weights. Raises EngineError with the message of the first rank that failed."""
+        """Spawn the ranks and read the weights. Raise EngineError with the message of the first rank that failed."""
         return self._thread.submit(self._load, self._progress).result()
 
     def _load(self, progress: Callable[[str], None]) -> LoadedModel:
@@ -205,7 +206,7 @@ class MultiprocExecutor:
     def restart(self) -> None:
         """Start new workers, which know no request, and accept steps for them.
 
-        Raises EngineError if the workers were lost too often.
+        Raise EngineError if the workers were lost too often.
         """
         delay = self._restarts.spend(time.monotonic())
         if delay is None:

@@ -124,7 +124,7 @@ class RankProcesses:
     def call(self, call: Call) -> list[LoadedModel | None]:
         """Call every rank and return the answers by rank.
 
-        Raises EngineError with the message of the first rank that raised, RankDiedError if a rank died or did not
+        Raise EngineError with the message of the first rank that raised, RankDiedError if a rank died or did not
         answer in time.
         """
         self.send(call)
@@ -142,7 +142,7 @@ class RankProcesses:
     def steps(self) -> Iterator[list[StepEnded]]:
         """Yield the results of each step by rank, in the order of the steps.
 
-        Raises RankDiedError when a rank dies or hangs.
+        Raise RankDiedError when a rank dies or hangs.
         """
         ended: dict[int, dict[int, StepEnded]] = {}
         stragglers: dict[int, float] = {}
@@ -186,7 +186,7 @@ class RankProcesses:
     def _messages(self, passes_at: Callable[[], float]) -> Iterator[tuple[int, Up]]:
         """Yield messages with their rank until no message is ready at the time `passes_at`.
 
-        Log lines are written to the log, and notes go to `progress`. Raises RankDiedError when a pipe closes.
+        Log lines are written to the log, and notes go to `progress`. Raise RankDiedError when a pipe closes.
         """
         while True:
             ready = wait(self._pipes, max(0.0, passes_at() - time.monotonic()))

@@ -36,7 +36,7 @@ class UniProcExecutor:
         return self._model.submit(function, *args, **kwargs).result()
 
     def load(self) -> LoadedModel:
-        """Read the weights and describe the model. Raises what the worker raises."""
+        """Read the weights and describe the model. Raise what the worker raises."""
         self.call(self._worker.load)
         return self.call(self._worker.describe)
 

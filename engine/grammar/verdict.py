@@ -68,7 +68,7 @@ class _Check:
         self._num_apart = 0
 
     def conforms(self, value: Any, node: object, level: int) -> bool:
-        """Return whether a value conforms to a schema. Raises _UncertainError."""
+        """Return whether a value conforms to a schema. Raise _UncertainError."""
         self._take(1)
         if level > MOST_LEVELS:
             raise _UncertainError

@@ -78,13 +78,13 @@ class FreeBlockQueue:
 
     @property
     def first(self) -> KVCacheBlock:
-        """The oldest block. Raises IndexError if the queue is empty."""
+        """The oldest block. Raise IndexError if the queue is empty."""
         if self._first is None:
             raise IndexError("no free block")
         return self._first
 
     def pop_front(self) -> KVCacheBlock:
-        """Remove and return the oldest block. Raises IndexError if the queue is empty."""
+        """Remove and return the oldest block. Raise IndexError if the queue is empty."""
         block = self.first
         self.remove(block)
         return block
@@ -136,7 +136,7 @@ class EvictionLine:
 
     @property
     def first(self) -> KVCacheBlock:
-        """The block to evict next. Raises IndexError if there is none."""
+        """The block to evict next. Raise IndexError if there is none."""
         return self._saved.first if len(self._saved) else self._unsaved.first
 
     def push_back(self, block: KVCacheBlock) -> None:

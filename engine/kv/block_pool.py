@@ -133,7 +133,7 @@ class BlockPool:
         block.is_unsaved = False
 
     def allocate(self, count: int, owner: Owner) -> list[KVCacheBlock]:
-        """Allocate `count` blocks for `owner`. Raises IndexError if there are not enough free ones.
+        """Allocate `count` blocks for `owner`. Raise IndexError if there are not enough free ones.
 
         Empty blocks are taken first. Then blocks are evicted, least recently used first, from the owner that holds most
         for its weight.

@@ -49,7 +49,7 @@ class PartialIndex(Generic[Partial]):
         insort(siblings.order, token_ids)
 
     def remove(self, parent: BlockKey, token_ids: PackedIds) -> Partial:
-        """Remove and return the partial block of these tokens. Raises KeyError if there is none."""
+        """Remove and return the partial block of these tokens. Raise KeyError if there is none."""
         siblings = self._siblings[parent]
         partial = siblings.partials.pop(token_ids)
         del siblings.order[bisect_left(siblings.order, token_ids)]

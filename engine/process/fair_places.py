@@ -50,7 +50,7 @@ class FairPlaces:
     async def take(self, tenant: str) -> None:
         """Take a place for `tenant`, waiting until one is free.
 
-        Raises OverloadedError if too many calls are already waiting.
+        Raise OverloadedError if too many calls are already waiting.
         """
         if self._may_take(tenant):
             self._give(tenant)
@@ -86,7 +86,7 @@ class FairPlaces:
 
     @asynccontextmanager
     async def place(self, tenant: str) -> AsyncIterator[None]:
-        """Hold a place for `tenant` within the context. Raises OverloadedError as `take` does."""
+        """Hold a place for `tenant` within the context. Raise OverloadedError as `take` does."""
         await self.take(tenant)
         try:
             yield
@@ -94,7 +94,7 @@ class FairPlaces:
             self.free(tenant)
 
     def _make_room(self, tenant: str) -> None:
-        """Let one more call of `tenant` wait. Raises OverloadedError."""
+        """Let one more call of `tenant` wait. Raise OverloadedError."""
         own = len(self._waiting.get(tenant, ()))
         if own >= self._most_waiting:
             raise self._refusal(own)

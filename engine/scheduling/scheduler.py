@@ -91,7 +91,7 @@ class Scheduler:
     # Arrival and end of requests
 
     def add_request(self, request: Request) -> None:
-        """Queue a new request. Raises OverloadedError if its tenant may not add to the queue now."""
+        """Queue a new request. Raise OverloadedError if its tenant may not add to the queue now."""
         if not self._queue.accepts(request.tenant, self._states.prefix_waiters.by_tenant()):
             raise OverloadedError(
                 f"{len(self._queue)} requests are already waiting. Try again in a moment.",

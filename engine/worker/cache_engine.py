@@ -47,7 +47,7 @@ class CacheEngine:
             self._staged = StagedCopies(self.pool, num_blocks, device.memory)
 
     def attach_host_pool(self, host_pool: memoryview) -> None:
-        """Move blocks to and from the CPU tier's arena from now on. Raises EngineError if the device cannot do that."""
+        """Move blocks to and from the CPU tier's arena from now on. Raise EngineError if the device cannot do that."""
         if self._staged is not None:
             self._staged.attach(host_pool)
         elif self._host_blocks is not None:
@@ -89,14 +89,14 @@ class CacheEngine:
         return self.owed.take(step, wait=True)
 
     def copy_addresses(self, copies: Iterable[BlockCopy]) -> list[Addresses]:
-        """Return addresses for kernels that copy blocks. Raises EngineError if the device has its own memory."""
+        """Return addresses for kernels that copy blocks. Raise EngineError if the device has its own memory."""
         if self._host_blocks is None:
             raise EngineError(f"blocks of a {self._device_name} device have no host address")
         blocks = self._host_blocks
         return [(blocks.address(copy.source_id), blocks.address(copy.target_id)) for copy in copies]
 
     def transfer_addresses(self, job: TransferJob) -> Addresses:
-        """Return addresses for kernels that copy blocks. Raises IndexError if the job is not possible."""
+        """Return addresses for kernels that copy blocks. Raise IndexError if the job is not possible."""
         if self._copies is None:
             raise IndexError(NO_CPU_TIER)
         return self._copies.addresses(job)

@@ -126,7 +126,7 @@ class Worker:
 
     @property
     def model(self) -> ModelShape:
-        """Shape of the loaded model. Raises EngineError before `load`."""
+        """Shape of the loaded model. Raise EngineError before `load`."""
         return self._loaded()
 
     def _loaded(self) -> CausalLM | PackedModel:

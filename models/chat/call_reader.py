@@ -148,7 +148,7 @@ class _Call:
         self._has_ended = False
 
     def take(self, token: JsonToken) -> None:
-        """Take the next token. Raises _NotACallError."""
+        """Take the next token. Raise _NotACallError."""
         if token.level < self._level:
             self._close(token)
         elif token.level == self._level and token.is_key:
@@ -259,7 +259,7 @@ class _Arguments:
         self.has_started = self.has_ended = self.is_complete = True
 
     def take(self, token: JsonToken) -> None:
-        """Take a token of the arguments. Raises _NotACallError."""
+        """Take a token of the arguments. Raise _NotACallError."""
         if self._inner is not None:
             self._take_string(token, self._inner)
         elif token.level > self._level:

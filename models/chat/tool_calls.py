@@ -103,7 +103,7 @@ def read_object(text: str) -> dict[str, Any] | None:
 
 
 def canonical_json(value: object) -> str:
-    """Write a JSON value in one form, whichever form it was read in. Raises ValueError for NaN and infinite numbers."""
+    """Write a JSON value in one form, whichever form it was read in. Raise ValueError for NaN and infinite numbers."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 

@@ -17,7 +17,7 @@ SAMPLE = "Zwölf 12,345 naïve  tabs\t\n\n日本語 🙂 don't"
 
 
 def check_conversion(folder: Path, known: KnownAnswers | None) -> None:
-    """Load everything in `folder` and compare it with the known answers. Raises ConversionError for a difference.
+    """Load everything in `folder` and compare it with the known answers. Raise ConversionError for a difference.
 
     Without known answers: tensors fit, a sample text survives the tokenizer, and the logits are finite. If matrices
     are in blocks: their weights are finite. They are not unpacked, because all of them may exceed memory.

@@ -25,7 +25,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json: windows in every second layer, norms on both sides, softcaps.
 
-    Raises as `from_json`, and for attention to later positions.
+    Raise as `from_json`, and for attention to later positions.
     """
     refuse(raw, "use_bidirectional_attention")
     raw = {**DEFAULTS, **raw}

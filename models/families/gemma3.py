@@ -22,7 +22,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json: norms of q and k, and rotary positions of their own in layers with windows.
 
-    Raises as the reader of Gemma 2.
+    Raise as the reader of Gemma 2.
     """
     raw = {**gemma2.DEFAULTS, **_DEFAULTS, **raw}
     ropes = rope_object(raw, "rope_parameters")
@@ -49,7 +49,7 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
 
 def read_text_config(raw: Mapping[str, Any]) -> DecoderConfig:
-    """Read the contents of config.json of a model that also has a part for images. Raises as `read_config`."""
+    """Read the contents of config.json of a model that also has a part for images. Raise as `read_config`."""
     refuse(raw, "quantization_config")
     tied = {"tie_word_embeddings": raw.get("tie_word_embeddings", True)}
     return replace(read_config({**tied, **(raw.get("text_config") or {})}), other_parts=IMAGE_PARTS)

@@ -21,7 +21,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json: embeddings, summands of the residual stream and logits are scaled.
 
-    Raises as `from_json`.
+    Raise as `from_json`.
     """
     raw = {**_DEFAULTS, **raw}
     config = DecoderConfig.from_json(raw)

@@ -45,7 +45,7 @@ _OLD_NAMES: Final = {"internlm3": {"qkv_bias": "attention_bias", "bias": "mlp_bi
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
-    """Read the contents of config.json. Attention has no bias unless the file says so. Raises as `from_json`."""
+    """Read the contents of config.json. Attention has no bias unless the file says so. Raise as `from_json`."""
     kind = raw.get("model_type", "llama")
     named = {new: raw[old] for old, new in _OLD_NAMES.get(kind, {}).items() if old in raw}
     raw = {**_DEFAULTS, **_OTHER_DEFAULTS.get(kind, {}), **raw, **named}

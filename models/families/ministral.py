@@ -20,7 +20,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
-    """Read the contents of config.json: windows in the layers that `layer_types` names. Raises as `from_json`."""
+    """Read the contents of config.json: windows in the layers that `layer_types` names. Raise as `from_json`."""
     raw = {**DEFAULTS, **raw}
     config = DecoderConfig.from_json(raw)
     kind = "full_attention" if raw["sliding_window"] is None else "sliding_attention"

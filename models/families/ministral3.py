@@ -39,7 +39,7 @@ _ROPE: Final[Mapping[str, Any]] = {
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json: queries are scaled by a factor that grows with the position.
 
-    Raises as the reader of Mistral.
+    Raise as the reader of Mistral.
     """
     raw = with_one_rope({**_DEFAULTS, **raw})
     rope = rope_object(raw, "rope_parameters") or rope_object(raw, "rope_scaling") or _ROPE
@@ -52,7 +52,7 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 def read_text_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json of a model that also has a part for images.
 
-    Raises as `read_config`, and if the file does not say whether the head is tied.
+    Raise as `read_config`, and if the file does not say whether the head is tied.
     """
     refuse(raw, "quantization_config")
     text = raw.get("text_config") or {}

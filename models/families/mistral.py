@@ -11,7 +11,7 @@ DEFAULTS: Final[Mapping[str, Any]] = ministral.DEFAULTS
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
-    """Read the contents of config.json. Raises as `from_json`.
+    """Read the contents of config.json. Raise as `from_json`.
 
     A file with `layer_types` has a Ministral, which was first published under Mistral's name.
     """
@@ -19,7 +19,7 @@ def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
 
 
 def read_uniform(raw: Mapping[str, Any]) -> DecoderConfig:
-    """Read a network whose layers all have the file's sliding window, if any. Raises as `from_json`."""
+    """Read a network whose layers all have the file's sliding window, if any. Raise as `from_json`."""
     raw = {**DEFAULTS, **raw}
     config = DecoderConfig.from_json(raw)
     return config.with_windows([raw["sliding_window"] or 0] * config.num_layers)

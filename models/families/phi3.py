@@ -28,7 +28,7 @@ _OLD_NAMES: Final = ("su", "yarn")
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json: projections in one tensor, LongRoPE, partial rotation, windows in every layer.
 
-    Raises as `from_json`.
+    Raise as `from_json`.
     """
     raw = with_one_rope({**_DEFAULTS, **raw})
     for key in ("rope_parameters", "rope_scaling"):

@@ -22,7 +22,7 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json: q, k and v have a bias, and some layers may have windows.
 
-    Raises as `from_json`.
+    Raise as `from_json`.
     """
     raw = {**DEFAULTS, **raw}
     config = DecoderConfig.from_json(raw)

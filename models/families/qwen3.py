@@ -11,7 +11,7 @@ from models.families import qwen2
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json: heads of q and k are normalized, and some layers may have windows.
 
-    Raises as `from_json`.
+    Raise as `from_json`.
     """
     raw = {**qwen2.DEFAULTS, "head_dim": 128, **raw}
     bias = raw.get("attention_bias") is True

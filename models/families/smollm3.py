@@ -23,7 +23,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json: some layers have no rotary positions, and some may have windows.
 
-    Raises as `from_json`.
+    Raise as `from_json`.
     """
     raw = {**_DEFAULTS, **raw}
     config = DecoderConfig.from_json(raw, default_theta=2e6)

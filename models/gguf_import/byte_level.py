@@ -56,7 +56,7 @@ class ByteLevelVocabulary:
         self.adds_bos = self._splitter_name in _LIKE_TIKTOKEN
 
     def tokenizer(self) -> Tokenizer:
-        """Build the tokenizer, without added tokens around a text. Raises as the library, which has no error types."""
+        """Build the tokenizer, without added tokens around a text. Raise as the library, which has no error types."""
         vocabulary = {token: index for index, token in enumerate(self._tokens.texts)}
         merges = [(left, right) for left, _, right in (merge.partition(" ") for merge in self._merges)]
         whole = self._splitter_name in _LIKE_TIKTOKEN

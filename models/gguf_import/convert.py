@@ -20,7 +20,7 @@ def convert_gguf(file: Path, folder: Path, progress: Callable[[str], None], *, k
 
     keep_blocks: whether matrices stay in their blocks if the kernels compute with them. All others become bfloat16.
 
-    One tensor at a time is in memory. Raises ConversionError for a file that is cut short or of another kind, and
+    One tensor at a time is in memory. Raise ConversionError for a file that is cut short or of another kind, and
     OSError if `folder` has no more room.
     """
     progress(f"Reading {file.name}")

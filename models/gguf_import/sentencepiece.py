@@ -51,7 +51,7 @@ class SentencePieceVocabulary:
         self._is_phi3 = metadata.text("general.architecture") == "phi3"
 
     def tokenizer(self) -> Tokenizer:
-        """Build the tokenizer, without added tokens around a text. Raises as the library, which has no error types."""
+        """Build the tokenizer, without added tokens around a text. Raise as the library, which has no error types."""
         types, unknown = gguf.TokenType, self._tokens.roles.get("unk")
         tokenizer = Tokenizer(
             BPE(

@@ -22,7 +22,7 @@ class _Kind(Protocol):
         """Whether a raw prompt begins with a bos token if the file does not say so."""
 
     def tokenizer(self) -> Tokenizer:
-        """Build the tokenizer, without added tokens around a text. Raises as the library, which has no error types."""
+        """Build the tokenizer, without added tokens around a text. Raise as the library, which has no error types."""
 
 
 _KINDS: Final[Mapping[str, type[_Kind]]] = MappingProxyType(

@@ -23,7 +23,7 @@ _OTHERS: Final = (
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
     """Read the contents of config.json. Attention has a bias unless the file says otherwise.
 
-    Raises as `from_json`, and for the keys of other openPangu models, of which some have the same architecture's name.
+    Raise as `from_json`, and for the keys of other openPangu models, of which some have the same architecture's name.
     """
     refuse(raw, *(key for key in raw if key.startswith(_OTHERS)))
     refuse({"is_causal": not raw.get("is_causal", True)}, "is_causal")

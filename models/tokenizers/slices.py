@@ -94,7 +94,7 @@ class Slices:
         return cls(longest_uncut, most_ids)
 
     def encode(self, encode: Encode, text: str) -> list[int]:
-        """Return the ids of `text`. Raises TextTooLongError beyond `most_ids`, as soon as that is known."""
+        """Return the ids of `text`. Raise TextTooLongError beyond `most_ids`, as soon as that is known."""
         if len(text) <= SLICE:
             return encode(text)
         ids, start = list[int](), 0

@@ -54,7 +54,7 @@ class Environment(ABC):
         return self._stamp.is_file() and self._stamp.read_text() == self._identity()
 
     def make(self) -> None:
-        """Install the packages, in place of earlier ones. Raises subprocess.CalledProcessError."""
+        """Install the packages, in place of earlier ones. Raise subprocess.CalledProcessError."""
         shutil.rmtree(self.place, ignore_errors=True)
         self.place.mkdir(parents=True)
         self._install()
@@ -103,7 +103,7 @@ class PythonEnvironment(Environment):
         return (str(self.python), "-P", str(self.folder / program))
 
     def pip(self, *arguments: str) -> str:
-        """Run this process's pip on the environment and return its output. Raises subprocess.CalledProcessError."""
+        """Run this process's pip on the environment and return its output. Raise subprocess.CalledProcessError."""
         command = (sys.executable, "-m", "pip", "--python", str(self.python), "--disable-pip-version-check")
         return subprocess.run([*command, *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -135,7 +135,7 @@ class NodeEnvironment(Environment):
         return (str(_node()), "--preserve-symlinks", "--preserve-symlinks-main", str(self.place / "programs" / program))
 
     def npm(self, *arguments: str, folder: Path) -> None:
-        """Run npm in a folder. Raises subprocess.CalledProcessError."""
+        """Run npm in a folder. Raise subprocess.CalledProcessError."""
         quiet = ("--no-audit", "--no-fund", "--loglevel=error", "--no-update-notifier", "--ignore-scripts")
         program = _node().parents[1] / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
         subprocess.run([_node(), program, *arguments, *quiet], cwd=folder, check=True, stdout=subprocess.DEVNULL)

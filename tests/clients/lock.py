@@ -13,7 +13,7 @@ UNWANTED = ("torch==", "nvidia-", "triton==")
 
 
 def write_lock(one: Environment) -> None:
-    """Resolve the client's dependencies and write its lock file. Raises subprocess.CalledProcessError."""
+    """Resolve the client's dependencies and write its lock file. Raise subprocess.CalledProcessError."""
     if isinstance(one, NodeEnvironment):
         one.npm(
             "install", "--package-lock-only", "--save-exact", "--omit-lockfile-registry-resolved", folder=one.folder

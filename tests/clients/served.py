@@ -38,7 +38,7 @@ class Served:
     def run(self, client: Environment, program: str, folder: Path) -> dict[str, Any]:
         """Run a client's program in the directory `folder`. Return the JSON of the last line that it printed.
 
-        Raises AssertionError with the program's output if it fails.
+        Raise AssertionError with the program's output if it fails.
         """
         assert client.is_made, f"{client.folder.name} is not installed. Run: python -m tests.clients.environments"
         variables = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}

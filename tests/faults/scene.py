@@ -72,7 +72,7 @@ class Scene:
     async def ask(self, prompt: Sequence[int], count: int = ANSWER) -> Answer:
         """Generate `count` tokens greedily.
 
-        Raises AssertionError if the answer ends for any reason other than its length.
+        Raise AssertionError if the answer ends for any reason other than its length.
         """
         params = SamplingParams(temperature=0.0, max_tokens=count, ignore_eos=True)
         ids: list[int] = []
@@ -112,7 +112,7 @@ class Scene:
             tiers.store.clear_cpu()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait until `condition` holds. Raises AssertionError after `_PATIENCE` seconds."""
+        """Wait until `condition` holds. Raise AssertionError after `_PATIENCE` seconds."""
         deadline = time.monotonic() + _PATIENCE
         while not condition():
             assert time.monotonic() < deadline, "the condition was not met in time"

@@ -90,7 +90,7 @@ class Caller:
     async def persist(
         self, method: str, path: str, body: Any = None, *, good: Sequence[int] = (200, 201, 204)
     ) -> Reply:
-        """Repeat a request until it succeeds. Raises GoneError."""
+        """Repeat a request until it succeeds. Raise GoneError."""
         while (reply := await self.call(method, path, body)).status not in good:
             if reply.status == 404:
                 raise GoneError(path)
@@ -201,7 +201,7 @@ class Reader:
         self._is_over = False
 
     async def read(self, content: str, expected: str | None) -> None:
-        """Ask, and read the answer to its end. Raises GoneError."""
+        """Ask, and read the answer to its end. Raise GoneError."""
         await self.post({"id": self._turn.message_id, "content": content, "params": dict(self._caller.scene.params)})
         if self._turn.told is None:
             return

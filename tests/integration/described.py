@@ -21,7 +21,7 @@ async def hold_to_description(
 ) -> aiohttp.ClientResponse:
     """Validate each JSON response whose schema is described: a middleware of aiohttp's client.
 
-    Raises AssertionError for a response that does not match its schema.
+    Raise AssertionError for a response that does not match its schema.
     """
     response = await handler(request)
     operation = operation_of(request.method, request.url.path)

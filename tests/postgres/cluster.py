@@ -42,7 +42,7 @@ class Programs:
         self._folder = package / "pginstall" / "bin"
 
     def run(self, name: str, *arguments: object, home: Path, environment: dict[str, str] | None = None) -> None:
-        """Run a program to its end. Raises CalledProcessError."""
+        """Run a program to its end. Raise CalledProcessError."""
         # Set by `env` for the program alone: what is loaded into setpriv too would leave things of root behind.
         set_ = ("env", *(f"{key}={value}" for key, value in (environment or {}).items()))
         subprocess.run(
@@ -155,7 +155,7 @@ class Cluster:
         return True
 
     def execute(self, *statements: str) -> None:
-        """Execute statements, each in a transaction of its own. Raises psycopg.Error."""
+        """Execute statements, each in a transaction of its own. Raise psycopg.Error."""
         with psycopg.connect(self.address, autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement.encode())

@@ -13,7 +13,7 @@ _HEAD = re.compile(r"# (.+)\n\n(?:Accepted|Replaced by \[[^]\n]+\]\((?P<by>[\w-]
 
 
 def row_of(text: str, name: str) -> str:
-    """Return the row of the table for a record. Raises ValueError if the beginning of its text has another form."""
+    """Return the row of the table for a record. Raise ValueError if the beginning of its text has another form."""
     head = _HEAD.match(text)
     if head is None:
         raise ValueError(f"{name} does not begin with a heading, a status and a date, as README.md describes")

@@ -15,6 +15,7 @@ def test_every_file_follows_the_style() -> None:
     [
         ('def f() -> None:\n    """What it does."""\n', "docstring opens with 'what'"),
         ('def f() -> None:\n    """The sum."""\n', "docstring opens with 'the'"),
+        ('def f() -> None:\n    """Compute. Raises ValueError."""\n', "'Raises'"),
         ('class A:\n    """Nobody uses it."""\n', "docstring opens with 'nobody'"),
         ('class A:\n    """A table. It is sorted."""\n', "sentence opens with 'it'"),
         ("# The blocks are computed\n# anew.\n", "'anew': again"),
@@ -27,6 +28,8 @@ def test_each_rule_finds_what_it_forbids(source: str, found: str) -> None:
 
 def test_clean_source_has_no_violations() -> None:
     assert list(in_source('"""Block tables."""\n\n\nclass A:\n    """A table of blocks."""\n')) == []
+    errors = "Raise ValueError if there is none.\n\n    Raises:\n        OSError: the disk is full.\n    "
+    assert list(in_source(f'def f() -> None:\n    """Compute. {errors}"""\n')) == []
 
 
 FIELDS = "".join(f"    f{number}: int\n" for number in range(MAX_BY_PLACE + 1))

@@ -27,7 +27,7 @@ class IdentityProvider:
 
 
 def read_metadata(path: Path) -> IdentityProvider:
-    """Read a file of metadata that describes one provider. Raises ValueError, OSError."""
+    """Read a file of metadata that describes one provider. Raise ValueError, OSError."""
     root = parse_xml(path.read_bytes())
     found = [root] if root.tag.endswith("}EntityDescriptor") else children(root, "md:EntityDescriptor")
     described = [each for each in found if children(each, "md:IDPSSODescriptor")]

@@ -63,7 +63,7 @@ class Assertion:
 
 
 def verified_assertion(text: str, provider: IdentityProvider, service: SamlService, now: float) -> Assertion:
-    """Return the assertion of a response to this server, as it came in a form. Raises LoginRefusedError.
+    """Return the assertion of a response to this server, as it came in a form. Raise LoginRefusedError.
 
     now: Unix seconds.
     """
@@ -76,7 +76,7 @@ def verified_assertion(text: str, provider: IdentityProvider, service: SamlServi
 
 
 def _signed_assertion(data: bytes, certificates: Sequence[Certificate], answer_url: str) -> Element:
-    """Return the assertion that a signature covers. Raises ValueError, SignXMLException."""
+    """Return the assertion that a signature covers. Raise ValueError, SignXMLException."""
     check_namespaces(data)
     root = parse_xml(data)
     check_signatures(root)
@@ -97,7 +97,7 @@ def _signed_assertion(data: bytes, certificates: Sequence[Certificate], answer_u
 
 
 def _verified(data: bytes, certificates: Sequence[Certificate], place: str) -> Element:
-    """Return the element that the signature at `place` covers, as it was signed. Raises SignXMLException."""
+    """Return the element that the signature at `place` covers, as it was signed. Raise SignXMLException."""
     config = SignatureConfiguration(
         require_x509=True, location=place, expect_references=1, signature_methods=SIGNATURES, digest_algorithms=DIGESTS
     )
@@ -149,7 +149,7 @@ def _check_audience(conditions: Element, entity_id: str) -> None:
 
 
 def _confirmation(assertion: Element, answer_url: str, now: float) -> Element:
-    """Return the data of the confirmation by the bearer. Raises ValueError."""
+    """Return the data of the confirmation by the bearer. Raise ValueError."""
     found = children(assertion, "saml:Subject/saml:SubjectConfirmation")
     bearers = [each for each in found if each.get("Method") == BEARER]
     if len(bearers) != 1:

@@ -28,7 +28,7 @@ MAX_SIGNED_INFO: Final = 32
 
 
 def check_namespaces(data: bytes) -> None:
-    """Check the number of namespaces in scope. Raises ValueError, also for a document that is not XML."""
+    """Check the number of namespaces in scope. Raise ValueError, also for a document that is not XML."""
     in_scope = 0
     parsed = etree.iterparse(
         io.BytesIO(data),
@@ -48,7 +48,7 @@ def check_namespaces(data: bytes) -> None:
 
 
 def check_signatures(root: Element) -> None:
-    """Check each signature of a document. Raises ValueError."""
+    """Check each signature of a document. Raise ValueError."""
     for signed_info in root.iter(f"{{{DS}}}SignedInfo"):
         if sum(1 for _ in signed_info.iter()) > MAX_SIGNED_INFO:
             raise ValueError(f"the information that a signature covers has more than {MAX_SIGNED_INFO} elements")

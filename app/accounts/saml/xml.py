@@ -19,7 +19,7 @@ Element: TypeAlias = Any
 def parse_xml(data: bytes) -> Element:
     """Parse a document without entities, without a document type and without access to other files.
 
-    Raises ValueError.
+    Raise ValueError.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     try:
@@ -38,7 +38,7 @@ def children(element: Element, path: str) -> list[Element]:
 
 
 def only_child(element: Element, path: str) -> Element:
-    """Return the only element at a path. Raises ValueError."""
+    """Return the only element at a path. Raise ValueError."""
     found = children(element, path)
     if len(found) != 1:
         raise ValueError(f"{len(found)} elements {path} in place of one")

@@ -262,7 +262,7 @@ class CountTokensRequest(CompatibleRequest, Markable):
 
     @property
     def offer(self) -> ToolOffer:
-        """The tools that the request offers. Raises NotFoundError as `turns` does."""
+        """The tools that the request offers. Raise NotFoundError as `turns` does."""
         # First: a request that continues a thread leaves out the tools that its choice may name.
         self._check_thread()
         return offer_of(self.offered, self.tool_choice, (name for each in self.messages for name in each.references))
@@ -397,7 +397,7 @@ def _turns(message: MessageTurn, path: str, undescribed: Undescribed) -> list[Me
 
     undescribed: deferred tools to describe, from which the turn removes the ones that it describes.
 
-    Raises InvalidRequestError for a block that the role may not have.
+    Raise InvalidRequestError for a block that the role may not have.
     """
     _check_roles(message, path)
     if isinstance(message.content, str):

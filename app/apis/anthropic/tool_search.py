@@ -74,7 +74,7 @@ def find_tools(name: SearchName, query: object, catalog: Sequence[Function]) -> 
 
 
 def _matches(pattern: str, catalog: Sequence[Function]) -> list[str]:
-    """Return the names of matching functions, first those whose name matches. Raises SchemaError for a bad pattern."""
+    """Return the names of matching functions, first those whose name matches. Raise SchemaError for a bad pattern."""
     # Rust's regular expressions take linear time, unlike Python's.
     matches = SchemaValidator(core_schema.str_schema(pattern=pattern)).isinstance_python
     by_name = [str(function["name"]) for function in catalog if matches(function["name"])]

@@ -101,7 +101,7 @@ def offer_of(
 
     references: names of tools to which the history refers, in order. A deferred tool is offered if it is among them.
 
-    Raises InvalidRequestError if too many tools are not deferred, or the choice names a deferred tool that is not among
+    Raise InvalidRequestError if too many tools are not deferred, or the choice names a deferred tool that is not among
     the references.
     """
     functions = [tool.function for tool in tools if not tool.defer_loading]

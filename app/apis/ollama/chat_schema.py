@@ -55,7 +55,7 @@ class OllamaMessage(RequestModel):
     tool_calls: Annotated[list[OllamaCall], Field(max_length=MAX_CALLS)] | None = None
 
     def turn(self, path: str) -> Message:
-        """Convert to a message of the chat template. Raises InvalidRequestError for calls that the role may not make.
+        """Convert to a message of the chat template. Raise InvalidRequestError for calls that the role may not make.
 
         path: place of the message in the request, for error messages.
         """

@@ -67,7 +67,7 @@ class OllamaRequest(AnswerRequest):
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
         """Choose the thinking mode. None leaves it to the model.
 
-        Raises InvalidRequestError if thinking is asked for and the model cannot think.
+        Raise InvalidRequestError if thinking is asked for and the model cannot think.
         """
         if self.think is None:
             return None

@@ -21,7 +21,7 @@ class OllamaShowRequest(CompatibleRequest):
 
     @property
     def wanted(self) -> str:
-        """The name of the model. Raises InvalidRequestError if there is none."""
+        """The name of the model. Raise InvalidRequestError if there is none."""
         name = self.model or self.name
         if not name:
             raise InvalidRequestError("model is required", param="model")

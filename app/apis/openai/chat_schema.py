@@ -110,7 +110,7 @@ ChatMessages = Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_M
 
 
 def to_messages(messages: list[ChatMessage]) -> list[Message]:
-    """Convert messages to those of the chat template. Raises as `ChatMessage.turn`.
+    """Convert messages to those of the chat template. Raise as `ChatMessage.turn`.
 
     A tool's message is accepted whichever call it answers: clients trim long histories, and with them the calls.
     """
@@ -229,7 +229,7 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
     def thinking_mode(self, engine: Backend) -> ThinkingMode | None:
         """Choose the thinking mode from the most explicit of the three fields that can state it.
 
-        Raises InvalidRequestError if `thinking` names a mode that the model does not support.
+        Raise InvalidRequestError if `thinking` names a mode that the model does not support.
         """
         if isinstance(self.thinking, ThinkingSwitch):
             return preferred_mode(engine, self.thinking.effort)

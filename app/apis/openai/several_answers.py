@@ -46,7 +46,7 @@ async def answer_several(
         answers, the likeliest answers to each prompt are shown; such requests are not streamed.
     remember: as in `app.serving.request.answer`, called for each answer.
 
-    Raises the engine's or the tenant's refusal of one of the requests, or the error of `failure_of` for one of the
+    Raise the engine's or the tenant's refusal of one of the requests, or the error of `failure_of` for one of the
     answers. In that case the others are aborted.
     """
     request_id: str = request.state.request_id

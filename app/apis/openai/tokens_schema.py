@@ -31,7 +31,7 @@ class TokenizeRequest(CompatibleRequest, ToolFields):
     add_special_tokens: bool | None = None
 
     def check(self) -> None:
-        """Check that the fields are consistent. Raises InvalidRequestError."""
+        """Check that the fields are consistent. Raise InvalidRequestError."""
         if self.prompt is None and self.messages is None:
             raise InvalidRequestError("prompt or messages is required", param="prompt")
         if self.prompt is not None and self.messages is not None:

@@ -61,7 +61,7 @@ class Compaction:
     async def next_prefix(self, summary: str) -> list[int]:
         """Return the ids with which the next prompt begins, whatever its question is; none if they are unknown.
 
-        Raises InvalidRequestError if the template refuses the messages.
+        Raise InvalidRequestError if the template refuses the messages.
         """
         if self.maker is None:
             return []

@@ -24,7 +24,7 @@ LOGPROBS: Final = "message.output_text.logprobs"
 
 
 def check_include(query: QueryParams) -> None:
-    """Check the parameter of a query. Raises InvalidRequestError if it asks for unknown data."""
+    """Check the parameter of a query. Raise InvalidRequestError if it asks for unknown data."""
     for name in (*query.getlist("include"), *query.getlist("include[]")):
         if name and name not in get_args(Includable):
             raise InvalidRequestError(f"include: {name[:100]} is not supported", param="include", code="unsupported")

@@ -30,7 +30,7 @@ class Listing:
 
     @classmethod
     def parse(cls, query: QueryParams) -> "Listing":
-        """Parse the query parameters. Raises InvalidRequestError."""
+        """Parse the query parameters. Raise InvalidRequestError."""
         check_include(query)
         order = query.get("order", "desc")
         if order not in ("asc", "desc"):
@@ -56,7 +56,7 @@ class Listing:
     def page(self, items: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """Build the page from `items`, oldest first, of at least `num_messages` messages.
 
-        Raises InvalidRequestError if `after` is the id of none of them.
+        Raise InvalidRequestError if `after` is the id of none of them.
         """
         ordered = list(reversed(items)) if self.newest_first else list(items)
         if self.after is not None:
@@ -79,7 +79,7 @@ def list_json(items: Sequence[dict[str, Any]], *, has_more: bool = False) -> dic
 
 
 def number(given_by: Mapping[str, str], name: str) -> int | None:
-    """Parse a non-negative parameter or header. Returns None if it is missing. Raises InvalidRequestError."""
+    """Parse a non-negative parameter or header. Returns None if it is missing. Raise InvalidRequestError."""
     given = given_by.get(name)
     if given is None:
         return None

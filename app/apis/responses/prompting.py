@@ -80,7 +80,7 @@ class ResponsePrompts:
         lacking: as in `WholePrompts.prompt`.
         stop: as in `to_ids`.
 
-        Raises InvalidRequestError: the prompt is too long, or the template refuses the messages.
+        Raise InvalidRequestError: the prompt is too long, or the template refuses the messages.
         """
         making = _Making(
             prompts=self, engine=engine, parent=parent, fields=fields, asked=asked, lacking=lacking, stop=stop

@@ -212,7 +212,7 @@ class Responses:
         return digest, diagnostics_json(await self._diagnostics.compare(engine, tenant, earlier, digest), said)
 
     async def count(self, fields: InputTokensRequest, stop: Callable[[], None] = go_on, note: Note = unnoted) -> int:
-        """Count the tokens of the prompt that a response would have. Raises as `create` for the same fields.
+        """Count the tokens of the prompt that a response would have. Raise as `create` for the same fields.
 
         stop, note: as in `create`.
         """
@@ -233,7 +233,7 @@ class Responses:
 
         stop, note: as in `create`.
 
-        Raises InvalidRequestError if there is nothing to compact, and as `create` for the same fields.
+        Raise InvalidRequestError if there is nothing to compact, and as `create` for the same fields.
         """
         if request.input is None and request.previous_response_id is None:
             raise InvalidRequestError("input or previous_response_id is required", param="input")
@@ -256,7 +256,7 @@ class Responses:
         return Compaction(made.prompt, kept, room, engine.tenant_salt(self._gate.tenant), maker)
 
     async def get(self, response_id: str) -> StoredResponse:
-        """Return a response. Raises NotFoundError."""
+        """Return a response. Raise NotFoundError."""
         record = await self._store.responses.get(response_id)
         answer = await self._store.messages.get(message_id_of(response_id))
         run = await self._runs.find(answer, self._store.tenant)
@@ -265,7 +265,7 @@ class Responses:
     async def replay(self, response: StoredResponse) -> Run | Replay:
         """Return the source of a response's events: its run, or a replay if the run is gone.
 
-        Long answers are replayed in a thread, one at a time. Raises NotReadyError if a replay needs the tokenizer while
+        Long answers are replayed in a thread, one at a time. Raise NotReadyError if a replay needs the tokenizer while
         no engine is ready.
         """
         if response.run is not None:
@@ -294,7 +294,7 @@ class Responses:
     async def delete(self, response_id: str) -> None:
         """Remove a response, and those of its messages that nothing else needs. Their KV is erased soon after.
 
-        Raises NotFoundError.
+        Raise NotFoundError.
         """
         response = await self.get(response_id)
         if response.run is not None:
@@ -310,7 +310,7 @@ class Responses:
     async def _resolved(self, fields: Fields, note: Note) -> Fields:
         """Put the stored items in the place of references to them, and messages in the place of compactions.
 
-        Raises InvalidRequestError if a stored item does not exist.
+        Raise InvalidRequestError if a stored item does not exist.
         """
         if isinstance(fields.input, str):
             return fields
@@ -435,7 +435,7 @@ def _may_call(how: ToolFormat, offer: ToolOffer) -> MayCall:
 
 
 async def _asked(parent: ResponseParent, fields: PromptFields) -> list[Message]:
-    """Create the messages of the input, in a thread if there are many. Raises as `_messages`."""
+    """Create the messages of the input, in a thread if there are many. Raise as `_messages`."""
     items = fields.items
     return await apart_if(len(items) + len(parent.path) >= MANY_ITEMS, lambda: _messages(parent, items))
 

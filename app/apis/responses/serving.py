@@ -69,7 +69,7 @@ def logprobs_of(run: Run, tokenizer: TextTokenizer) -> TextLogprobs | None:
 async def collect_response(
     request: Request, runs: RunRegistry, record: ResponseRecord, run: Run, tokenizer: TextTokenizer, *, is_stored: bool
 ) -> Response:
-    """Answer with the whole response. Raises the error with which its run failed.
+    """Answer with the whole response. Raise the error with which its run failed.
 
     tokenizer: as in `streamed`.
     """

@@ -145,7 +145,7 @@ def imported_from(chat: ForeignChat, place: str, room: int, on_message: Callable
 
     room: maximum number of characters of all its messages. Branches repeat the pieces before them.
     on_message: called for each message, in each pass over them. An error that it raises ends the conversion.
-    Raises InvalidRequestError: the messages have more characters than there is room for.
+    Raise InvalidRequestError: the messages have more characters than there is room for.
     """
     turns = _turns(chat, on_message)
     kept = [turn for turn in turns.values() if turn is not None and not turn.is_dropped]

@@ -89,7 +89,7 @@ class PostgresConnection:
     dialect = POSTGRES
 
     def __init__(self, url: str, setup: Sequence[str], reach: Reach) -> None:
-        """Connect to a database. Raises psycopg.Error.
+        """Connect to a database. Raise psycopg.Error.
 
         setup: statements to execute after each connection.
         reach: shared by the connections to the database.

@@ -103,7 +103,7 @@ class FileCopy:
 
         tell: called after each batch.
 
-        Raises UnusableDatabaseError: the target holds other rows, the file has changed since the copy began, or a row
+        Raise UnusableDatabaseError: the target holds other rows, the file has changed since the copy began, or a row
         differs, or the file cannot be read.
         """
         with closing(FileRows(self._file)) as source:

@@ -101,7 +101,7 @@ class PostgresDatabase(Database):
 
     @classmethod
     async def open(cls, url: str, *, setup: Sequence[str] = SERVER, for_copy: bool = False) -> "PostgresDatabase":
-        """Connect to the database at `url`, and bring it to the newest schema. Raises UnusableDatabaseError.
+        """Connect to the database at `url`, and bring it to the newest schema. Raise UnusableDatabaseError.
 
         setup: SERVER for a server, or COMMAND for a command that may run at the same time as any servers.
         for_copy: whether a copy of a file may be incomplete, as only `app.storage.postgres.copying` allows. No server
@@ -146,7 +146,7 @@ class PostgresDatabase(Database):
     async def apart(self, work: Callable[[PostgresConnection], T]) -> T:
         """Run `work` in the writer's thread outside of a transaction, for statements that may take long.
 
-        Raises OutageError, DatabaseError.
+        Raise OutageError, DatabaseError.
         """
         running = asyncio.get_running_loop().run_in_executor(self._thread, self._apart, work)
         return await asyncio.shield(running)
@@ -204,7 +204,7 @@ class PostgresDatabase(Database):
         return True
 
     def _is_stored(self) -> bool:
-        """Return whether the last transaction is stored, whose COMMIT had no answer. Raises CommitUnknownError."""
+        """Return whether the last transaction is stored, whose COMMIT had no answer. Raise CommitUnknownError."""
         self._doubt = doubt = Doubt(self._number)
         try:
             with self._writer.limited(LOOK_SECONDS):
@@ -241,7 +241,7 @@ def _connect(url: str, setup: Sequence[str], for_copy: bool) -> tuple[PostgresCo
 def check_database(url: str) -> bool:
     """Return whether a server that starts will upgrade a database, without a change in it.
 
-    Raises UnusableDatabaseError: no server can use the database.
+    Raise UnusableDatabaseError: no server can use the database.
     """
     reach = Reach()
     try:
@@ -263,7 +263,7 @@ def _check(url: str, reach: Reach) -> None:
 
 
 def _migrate(writer: PostgresConnection) -> None:
-    """Bring the database to the newest schema, all in one transaction. Raises UnusableDatabaseError."""
+    """Bring the database to the newest schema, all in one transaction. Raise UnusableDatabaseError."""
     raw = writer.raw
     scripts = [path.read_bytes() for path in sorted(SCHEMA.glob("*.sql"))]
     with raw.transaction():

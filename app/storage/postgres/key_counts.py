@@ -11,7 +11,7 @@ from engine.api.errors import EbbError
 def count_keys(url: str) -> KeyCounts:
     """Count the keys in the database at `url`. One without a schema counts as having none.
 
-    Raises EbbError: the database cannot be read.
+    Raise EbbError: the database cannot be read.
     """
     try:
         with psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS) as connection:

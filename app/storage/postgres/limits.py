@@ -62,7 +62,7 @@ class LimitedConnection(psycopg.Connection[Any]):
     """Whether the limit is reached; None for no limit."""
 
     def wait(self, gen: Generator[Any, Any, R], interval: float = LOOK_SECONDS, timeout: float | None = None) -> R:
-        """Consume a generator of psycopg. Raises OperationalError at the limit."""
+        """Consume a generator of psycopg. Raise OperationalError at the limit."""
         return super().wait(self._within_limits(gen), interval, timeout)
 
     def _within_limits(self, gen: Generator[Any, Any, R]) -> Generator[Any, Any, R]:
@@ -97,7 +97,7 @@ class Reach:
         self.suspected_at = -inf
 
     def connect(self, url: str) -> LimitedConnection:
-        """Return a new connection. Raises psycopg.Error."""
+        """Return a new connection. Raise psycopg.Error."""
         with self._lock:
             if self._refused_until is not None:
                 if self._clock() < self._refused_until:

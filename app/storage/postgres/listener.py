@@ -58,7 +58,7 @@ class Listener:
         self._task: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """Start to listen. Raises psycopg.Error."""
+        """Start to listen. Raise psycopg.Error."""
         self._task = asyncio.create_task(self._listen(await self._connect()), name="listen")
 
     async def stop(self) -> None:
@@ -112,7 +112,7 @@ class Listener:
 
 
 async def _ask(connection: ListeningConnection) -> None:
-    """Make sure that PostgreSQL answers on a connection. Raises psycopg.Error."""
+    """Make sure that PostgreSQL answers on a connection. Raise psycopg.Error."""
     asking = asyncio.create_task(connection.execute("SELECT 1"))
     try:
         done, _ = await asyncio.wait({asking}, timeout=ANSWER_SECONDS)

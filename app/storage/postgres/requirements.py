@@ -17,7 +17,7 @@ CHECK_SECONDS: Final = 10
 
 
 def missing_requirement(url: str, reach: Reach) -> str | None:
-    """Return what a database lacks, as the end of a sentence; None if a server can use it. Raises psycopg.Error."""
+    """Return what a database lacks, as the end of a sentence; None if a server can use it. Raise psycopg.Error."""
     with _connected(url, reach) as connection:
         info = connection.info
         if info.server_version < OLDEST * 10_000:

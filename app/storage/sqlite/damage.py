@@ -12,7 +12,7 @@ START_SECONDS = 0.2
 def find_damage(connection: sqlite3.Connection, seconds: float) -> list[str] | None:
     """List the damage. Return None if none was found and `seconds` did not suffice to see all of the file.
 
-    Raises sqlite3.Error if the file cannot be read at all.
+    Raise sqlite3.Error if the file cannot be read at all.
     """
     deadline = time.monotonic() + seconds
     # The root of each table is always read, however large the file is.

@@ -72,7 +72,7 @@ class SqliteDatabase(Database):
     async def open(cls, path: Path) -> "SqliteDatabase":
         """Open or create the file at `path`, and migrate it to the newest schema.
 
-        Raises UnusableDatabaseError.
+        Raise UnusableDatabaseError.
         """
         thread = ThreadPoolExecutor(1, thread_name_prefix="database")
         try:
@@ -120,7 +120,7 @@ class SqliteDatabase(Database):
     async def apart(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run `work` in the writer's thread outside of a transaction, for statements that SQLite rejects within one.
 
-        Raises OutageError while the database takes no writes.
+        Raise OutageError while the database takes no writes.
         """
         running = asyncio.get_running_loop().run_in_executor(self._thread, self._apart, work)
         return await asyncio.shield(running)

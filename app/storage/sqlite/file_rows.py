@@ -12,7 +12,7 @@ class FileRows:
     """Owner of a connection that reads a file."""
 
     def __init__(self, file: Path) -> None:
-        """Open the file. Raises UnusableDatabaseError."""
+        """Open the file. Raise UnusableDatabaseError."""
         self._file = file
         try:
             self._raw = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)

@@ -37,7 +37,7 @@ def schema_of(file: Path) -> int:
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring the file to the newest schema, one transaction for each script. Raises UnusableDatabaseError.
+    """Bring the file to the newest schema, one transaction for each script. Raise UnusableDatabaseError.
 
     Scripts change the schema. Work that grows with the number of messages is left to `app.storage.upkeep`, in batches
     while the server serves.

@@ -55,7 +55,7 @@ def copied(source: Path, target: Path) -> Iterator[tuple[Path, Contents]]:
     in part. Pages of deleted text are not in the copy. A copy that was not renamed is removed at the end, or by the
     next call if this process is killed.
 
-    Raises SnapshotError.
+    Raise SnapshotError.
     """
     remove_drafts(target)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=_draft_prefix(target))
@@ -98,7 +98,7 @@ def _draft_prefix(target: Path) -> str:
 
 
 def inspect(file: Path) -> Contents:
-    """Return the contents of a valid file, of this version of Ebb or an earlier one. Raises SnapshotError."""
+    """Return the contents of a valid file, of this version of Ebb or an earlier one. Raise SnapshotError."""
     if not is_sqlite(file):
         raise SnapshotError(f"{file} is not a database of conversations")
     try:
@@ -125,7 +125,7 @@ def inspect(file: Path) -> Contents:
 def quick_check(file: Path, seconds: float) -> list[str] | None:
     """List the damage in a database, which a server may be using; None if that takes longer than `seconds`.
 
-    Raises DatabaseError if the file cannot be read at all.
+    Raise DatabaseError if the file cannot be read at all.
     """
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -154,7 +154,7 @@ def _names(connection: sqlite3.Connection) -> set[tuple[str, str]]:
 
 
 def is_sqlite(file: Path) -> bool:
-    """Return whether a file begins like a database. Raises SnapshotError if it cannot be read."""
+    """Return whether a file begins like a database. Raise SnapshotError if it cannot be read."""
     try:
         with file.open("rb") as opened:
             return opened.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC

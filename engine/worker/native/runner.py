@@ -89,7 +89,7 @@ class NativeRunner:
         self._model.kernels.wait(self._handle, started.arrays.input)
 
     def finish(self, started: Started) -> Computed:
-        """Wait for the pass; once for each. Raises EngineError if the kernels could not run the pass."""
+        """Wait for the pass; once for each. Raise EngineError if the kernels could not run the pass."""
         arrays = started.arrays
         try:
             self.wait(started)

@@ -48,7 +48,7 @@ def served(folder: Path, model: Path, tokenizer: Path) -> Iterator[Served]:
 def run(command: Sequence[str | Path], folder: Path, variables: Mapping[str, str]) -> str:
     """Run a client's program in `folder`, its home, and return its output.
 
-    Raises AssertionError with the output if the program fails.
+    Raise AssertionError with the output if the program fails.
     """
     done = subprocess.run(
         [str(part) for part in command],

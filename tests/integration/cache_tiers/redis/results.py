@@ -20,7 +20,7 @@ class Results(Generic[T]):
             self._condition.notify_all()
 
     def wait(self, count: int) -> list[T]:
-        """Wait for `count` results and return all. Raises AssertionError after 20 seconds."""
+        """Wait for `count` results and return all. Raise AssertionError after 20 seconds."""
         with self._condition:
             assert self._condition.wait_for(lambda: len(self._results) >= count, 20)
             return list(self._results)

@@ -385,7 +385,7 @@ async def test_removed_answer_is_quoted_by_no_prompt(store: Store, conversation:
 
 
 async def hidden(store: Store, *messages: Message) -> bool:
-    """Return whether all of the messages are hidden. Raises ValueError if only some are."""
+    """Return whether all of the messages are hidden. Raise ValueError if only some are."""
     outcomes = set[bool]()
     for each in messages:
         try:

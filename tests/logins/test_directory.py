@@ -165,7 +165,7 @@ def test_certificate_of_unknown_authority_is_refused(slapd: Slapd, plan: Directo
     # libldap reads its configuration once in a process, and it cannot turn the check off.
     code = (
         "import sys; from app.accounts.directory import Directory, DirectoryPlan; "
-        f"Directory(DirectoryPlan(sys.argv[1], {PEOPLE_BASE!r}, bind_dn={SEARCHER!r}, "
+        f"Directory(DirectoryPlan(url=sys.argv[1], people_base={PEOPLE_BASE!r}, bind_dn={SEARCHER!r}, "
         f"bind_password={SEARCH_PASSWORD!r})).find('ada')"
     )
     command = [sys.executable, "-c", code, getattr(slapd, scheme)]

@@ -19,7 +19,8 @@ ray_actor._node = lambda: "a machine of the tests"
 ray_actor._host = lambda: "127.0.0.1"
 ray_actor._begin = lambda *_, **__: None
 actor = ray_actor.ReplicaActor()
-order = encode_order(ReplicaOrder(EngineConfig(Path("model"), "fake", None, b""), 0, 1, b"", 0, (), "", 0, 0.005))
+config = EngineConfig(model_path=Path("model"), model_name="fake", tiers=None, secret=b"")
+order = encode_order(ReplicaOrder(config, 0, 1, b"", 0, (), "", 0, 0.005))
 if sys.argv[1] == "opened":
     asyncio.run(actor.open(order, 1, actor._identity.certificate))
 elif sys.argv[1] == "opened to all":

@@ -103,7 +103,7 @@ async def test_reset_password_is_logged_with_its_administrator(
     made, key = await server.services.access.administration.create_key("root", "root", "admin")
     async with api_client(server.url, key) as root:
         assert (await root.post(f"/api/admin/people/{person_id}/password")).status == 200
-    [line] = [each.getMessage() for each in caplog.records if "password" in each.getMessage()]
+    [line] = [each.getMessage() for each in caplog.records if "password of the person" in each.getMessage()]
     assert person_id in line
     assert made.id in line
 

@@ -14,10 +14,10 @@ from app.accounts.passwords import Passwords
 from app.accounts.proxy_login import ProxyLogin
 from app.accounts.rules import GroupRules
 from app.accounts.scim_plan import MIN_TOKEN, ScimPlan, SubjectAttribute
+from app.config.extras import install_command
 from app.config.options import SettingsError
 from app.config.settings import Settings
 from app.domain.digests import digest_of
-from app.extras import install_command
 from app.tenants.person import DIRECTORY, PROXY
 from app.tenants.principal import Scope
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from app.client.chat_client import ChatClient, NoServerError
+from app.config.extras import install_command
 from app.config.settings import Settings, has_screen
-from app.extras import install_command
 from app.transport.tls import own_certificate
 from engine.api.errors import EbbError
 from engine.process.parent_process import die_with

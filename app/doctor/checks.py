@@ -16,6 +16,7 @@ import torch
 from app.access.counted_keys import counted_keys
 from app.client.chat_client import ChatClient, NoServerError
 from app.config.database_url import place_of
+from app.config.extras import install_command
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.directory_check import check_directory
@@ -27,7 +28,6 @@ from app.doctor.npu_checks import check_npu
 from app.doctor.ray_check import check_ray
 from app.doctor.shared_replicas_check import check_shared_replicas
 from app.doctor.tls_checks import check_tls
-from app.extras import install_command
 from app.host.suitable_model import suitable
 from app.storage.errors import DatabaseError, UnusableDatabaseError
 from app.storage.sqlite.migrating import migrations, schema_of, too_new

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.extras import install_command
+from app.config.extras import install_command
 from app.storage.access import AccessStore
 from app.storage.answers import AnswerStore
 from app.storage.conversations import ConversationStore

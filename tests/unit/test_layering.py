@@ -25,7 +25,7 @@ BELOW = {
 # The parts of each package from the bottom to the top. A part imports only parts before it.
 ORDER = {
     "app": """
-        version extras domain logs config host tenants schemas observability storage http prompts accounts transport
+        version domain logs config host tenants schemas observability storage http prompts accounts transport
         runs access provisioning serving documents conversations apis load client doctor profile services open_services
         routes openapi server cli
         """,

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 
-def install_command(extra: str, root: Path = Path(__file__).parents[1]) -> str:
+def install_command(extra: str, root: Path = Path(__file__).parents[2]) -> str:
     """Return the command that installs an extra into this Python: of a checkout of Ebb, or of the package.
 
     root: folder that contains the package `app`.

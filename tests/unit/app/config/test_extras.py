@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.cli import desktop
+from app.config.extras import install_command
 from app.config.settings import load_settings
-from app.extras import install_command
 
 
 def test_package_is_named_where_there_is_no_checkout(tmp_path: Path) -> None:

@@ -132,7 +132,9 @@ export class Organizer {
         ...("folder_id" in changes && { folder_id: folder_id ?? null }),
       };
       const key = JSON.stringify(back);
-      former.set(key, [...(former.get(key) ?? []), id]);
+      const alike = former.get(key);
+      if (alike === undefined) former.set(key, [id]);
+      else alike.push(id);
     }
     for (const [back, ids] of former) await this.change(ids, JSON.parse(back) as BulkChanges, report);
   }

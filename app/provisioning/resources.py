@@ -24,7 +24,7 @@ def comparable(text: str) -> str:
 
 
 def user_fields(user: Resource[Any], plan: ScimPlan) -> UserFields:
-    """Return what is stored of a user. Raise InvalidValueException: the user has no usable subject."""
+    """Return the fields of a user to store. Raise InvalidValueException if the user has no usable subject."""
     assert isinstance(user, User)
     external_id, name = user.external_id, user.user_name or ""
     subject = (external_id or "") if plan.subject == "externalId" else name
@@ -39,7 +39,7 @@ def user_fields(user: Resource[Any], plan: ScimPlan) -> UserFields:
 
 
 def group_fields(group: Resource[Any]) -> GroupFields:
-    """Return what is stored of a group. Raise InvalidValueException: a member is no user."""
+    """Return the fields of a group to store. Raise InvalidValueException if a member is not a user."""
     assert isinstance(group, Group)
     name = group.display_name or ""
     if not name.isprintable() or not 0 < len(name) <= MAX_TEXT:

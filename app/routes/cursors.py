@@ -19,9 +19,9 @@ def position_cursor(place: ListPosition) -> str:
     return _encoded(place)
 
 
-def time_cursor(place: TimePlace) -> str:
-    """Encode a place in a list in the order of a time as a cursor."""
-    return _encoded(place)
+def time_cursor(place: TimePlace | None) -> str | None:
+    """Encode the place after which the next page begins, in the order of a time; None on the last page."""
+    return _encoded(place) if place is not None else None
 
 
 def parse_position(cursor: str) -> ListPosition:

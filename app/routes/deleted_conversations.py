@@ -27,7 +27,7 @@ async def list_deleted(request: Request) -> Response:
     kept = services.deletions.seconds_kept
     body = DeletedConversationPage(
         data=[deleted_conversation_body(each.conversation, each.deleted_at, kept) for each in page.deleted],
-        next_cursor=time_cursor(page.following) if page.following is not None else None,
+        next_cursor=time_cursor(page.following),
     )
     if page.total is not None:
         body["total"] = page.total
@@ -50,8 +50,7 @@ async def list_deleted_messages(request: Request) -> Response:
         }
         for each in page.deleted
     ]
-    following = time_cursor(page.following) if page.following is not None else None
-    return LargeJSONResponse(DeletedMessagePage(data=data, next_cursor=following))
+    return LargeJSONResponse(DeletedMessagePage(data=data, next_cursor=time_cursor(page.following)))
 
 
 async def delete_all(request: Request) -> Response:

@@ -36,7 +36,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
 from engine.api.request_stream import RequestStream
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SchedulerConfig, SpeculationConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.gateway.answer import RemoteAnswer
 from engine.fleet.gateway.link import Link
@@ -47,7 +47,6 @@ from engine.intake.prefix_keys import PrefixKeys
 from engine.intake.tenants import TenantSalts
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.loop.stats import EngineStats
-from engine.testing.stats import no_stats
 from engine.wiring.build import build_engine
 from models.download.resolve import resolve_model
 
@@ -118,7 +117,7 @@ class StubEngine:
 
     def stats(self) -> EngineStats:
         """Return statistics of an engine that has done nothing."""
-        return no_stats()
+        return EngineStats()
 
     def ask(self, _: object, otherwise: T) -> T:
         """Return `otherwise`, since there is no scheduler to report of."""
@@ -318,14 +317,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         path = Path(folder)
         write_random_llama(source, path, SIZES, only_known_tokens=True)
         config = EngineConfig(
-            model_path=path,
-            model_name="random",
-            tiers=None,
-            secret=b"a secret of the benchmark",
-            kv_memory=64 << 20,
-            cache_dir=arguments.cache_dir,
-            max_num_seqs=STREAMS,
-            speculation=False,
+            model=ModelConfig(path=path, name="random"),
+            cache=CacheConfig(tiers=None, secret=b"a secret of the benchmark", kv_memory=64 << 20),
+            scheduler=SchedulerConfig(max_num_seqs=STREAMS),
+            device=DeviceConfig(cache_dir=arguments.cache_dir),
+            speculation=SpeculationConfig(prompt_lookup=False),
         )
         loads = asyncio.run(measured_loads(config, arguments.rounds))
         state = path / "state"

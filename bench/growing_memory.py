@@ -20,7 +20,7 @@ from cache_tiers.config import TierConfig
 from cache_tiers.cpu.growing_memory import GrowingMemory
 from cache_tiers.cpu_store.lmcache_store import LMCacheStore
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SpeculationConfig
 from engine.executor.uniproc import UniProcExecutor
 from engine.llm import LLM
 from models.download.resolve import find_model
@@ -137,13 +137,10 @@ def config(state_dir: Path) -> EngineConfig:
         raise SystemExit(f"{settings.model} is not on this machine")
     tiers = TierConfig(1 << 30, "off", 0, state_dir)
     return EngineConfig(
-        model_path=folder,
-        model_name=settings.model,
-        tiers=tiers,
-        secret=b"bench",
-        kv_memory=512 * MIB,
-        cache_dir=settings.cache_dir,
-        speculation=False,
+        model=ModelConfig(path=folder, name=settings.model),
+        cache=CacheConfig(tiers=tiers, secret=b"bench", kv_memory=512 * MIB),
+        device=DeviceConfig(cache_dir=settings.cache_dir),
+        speculation=SpeculationConfig(prompt_lookup=False),
     )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -62,7 +62,7 @@ class HandOverCost:
 async def measure_hand_over(config: EngineConfig, folder: Path, report: Callable[[str], None]) -> HandOverCost:
     """Answer prompts one after the other with a replica for each role. `folder` is for a Redis of their own."""
     tiers = TierConfig(64 << 20, "auto", 256 << 20, folder)
-    whole = replace(config, tiers=tiers, kv_memory=2 * config.kv_memory)
+    whole = config.with_fields(tiers=tiers, kv_memory=2 * config.cache.kv_memory)
     engine = await asyncio.to_thread(build_fleet, whole, 2, report, roles=("prefill", "decode"))
     await engine.start()
     try:
@@ -75,7 +75,7 @@ async def measure_hand_over(config: EngineConfig, folder: Path, report: Callable
             pauses.append(first)
             gaps += others
         await asyncio.sleep(SETTLE_SECONDS)
-        return _cost(engine, lengths, config.block_size, pauses, gaps)
+        return _cost(engine, lengths, config.cache.block_size, pauses, gaps)
     finally:
         await engine.stop(0.0)
 
@@ -92,15 +92,15 @@ def _cost(
     engine: RemoteEngine, lengths: list[int], block_size: int, pauses: list[float], gaps: list[float]
 ) -> HandOverCost:
     stats = engine.stats()
-    assert stats.tiers is not None
+    assert stats.tiers.store is not None
     assert stats.routes is not None
     blocks = sum(-(-length // block_size) for length in lengths)
     return HandOverCost(
         stats.routes.hand_overs,
         sum(lengths),
         tuple(each.prefilled_tokens for each in stats.replicas),
-        stats.tiers.lower[REDIS.id].loaded_blocks * stats.block_nbytes,
-        blocks * stats.block_nbytes,
+        stats.tiers.store.lower[REDIS.id].loaded_blocks * stats.blocks.nbytes,
+        blocks * stats.blocks.nbytes,
         percentile(pauses, 50),
         percentile(pauses, 99),
         percentile(gaps, 50),

@@ -27,7 +27,7 @@ from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.resp import ErrorReply, RespConnection
 from cache_tiers.redis.server_binary import find_redis_server
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
 from engine.worker.native.step_arrays import PAGE_KEYS
@@ -135,12 +135,13 @@ def _behind_a_link(settings: Settings, folder: Path, root: Path) -> Iterator[tup
         assert companion.address.unix_path is not None
         link = stack.enter_context(SlowLink(root / "link", companion.address.unix_path))
         config = EngineConfig(
-            model_path=folder,
-            model_name=settings.model,
-            tiers=TierConfig(512 * _MIB, f"unix://{root / 'link'}", 0, root),
-            secret=b"of the benchmark",
-            kv_memory=256 * _MIB,
-            cache_dir=settings.cache_dir,
+            model=ModelConfig(path=folder, name=settings.model),
+            cache=CacheConfig(
+                tiers=TierConfig(512 * _MIB, f"unix://{root / 'link'}", 0, root),
+                secret=b"of the benchmark",
+                kv_memory=256 * _MIB,
+            ),
+            device=DeviceConfig(cache_dir=settings.cache_dir),
         )
         llm = stack.enter_context(LLM(config))
         connector = llm.engine.core.scheduler.connector

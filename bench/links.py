@@ -25,7 +25,7 @@ from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
 from engine.offload.prefill_cost import PrefillCost
@@ -86,13 +86,11 @@ def three_engines(settings: Settings, redis: str, root: Path) -> Iterator[dict[s
             state.mkdir()
             tiers = None if arm == "computes" else TierConfig(512 * _MIB, redis, 0, state)
             config = EngineConfig(
-                model_path=resolve_model(settings.model, settings.cache_dir, print),
-                model_name=settings.model,
-                tiers=tiers,
-                secret=b"of the benchmark",
-                kv_memory=256 * _MIB,
-                prefix_cache=tiers is not None,
-                cache_dir=settings.cache_dir,
+                model=ModelConfig(path=resolve_model(settings.model, settings.cache_dir, print), name=settings.model),
+                cache=CacheConfig(
+                    tiers=tiers, secret=b"of the benchmark", kv_memory=256 * _MIB, prefix_cache=tiers is not None
+                ),
+                device=DeviceConfig(cache_dir=settings.cache_dir),
             )
             arms[arm] = stack.enter_context(LLM(config))
         connector = arms["loads"].engine.core.scheduler.connector

@@ -14,7 +14,7 @@ import torch
 
 from bench.stats import median
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.request.scheduler_output import NewRequestData, SchedulerOutput
 from engine.worker.host_resources import usable_cores
@@ -55,7 +55,9 @@ class Arm:
     ) -> None:
         self.name = kernels
         config = EngineConfig(
-            model_path=folder, model_name="bench", tiers=None, secret=b"bench", cpu_kernels=kernels, cache_dir=cache_dir
+            model=ModelConfig(path=folder, name="bench"),
+            cache=CacheConfig(tiers=None, secret=b"bench"),
+            device=DeviceConfig(cpu_kernels=kernels, cache_dir=cache_dir),
         )
         self._worker = Worker(config, load_model, progress=print)
         self._worker.load()

@@ -12,7 +12,7 @@ import argparse
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Final
@@ -23,7 +23,7 @@ from bench.report import RESULTS, write_results
 from bench.stats import median
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
 from models.download.resolve import resolve_model
@@ -159,16 +159,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     cache_dir = load_settings({}).cache_dir
     folder = resolve_model(arguments.model, cache_dir, print)
     alone = EngineConfig(
-        model_path=folder,
-        model_name=arguments.model,
-        tiers=None,
-        secret=b"bench",
-        kv_memory=1 << 28,
-        cache_dir=cache_dir,
+        model=ModelConfig(path=folder, name=arguments.model),
+        cache=CacheConfig(tiers=None, secret=b"bench", kv_memory=1 << 28),
+        device=DeviceConfig(cache_dir=cache_dir),
     )
-    alone = replace(alone, speculation=False, prefix_cache=False)
+    alone = alone.with_fields(prompt_lookup=False, prefix_cache=False)
     one = asyncio.run(measure(alone, arguments.streams, arguments.rounds))
-    divided = replace(alone, pipeline_parallel_size=arguments.stages)
+    divided = alone.with_fields(pipeline_parallel_size=arguments.stages)
     staged = asyncio.run(measure(divided, arguments.streams, arguments.rounds))
     rows = compare(one, staged)
     print(table(rows))

@@ -20,7 +20,7 @@ from bench.machine import describe_machine
 from bench.report import RESULTS, Target, write_results
 from bench.stats import median
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.sampling.mask_words import words_of_ids
 from engine.worker.host_resources import usable_cores
@@ -190,12 +190,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     folder = arguments.model or resolve_model(DEFAULT_MODEL, cache_dir, print)
     worker = Worker(
         EngineConfig(
-            model_path=folder,
-            model_name="bench",
-            tiers=None,
-            secret=b"bench",
-            cpu_kernels=arguments.kernels,
-            cache_dir=cache_dir,
+            model=ModelConfig(path=folder, name="bench"),
+            cache=CacheConfig(tiers=None, secret=b"bench"),
+            device=DeviceConfig(cpu_kernels=arguments.kernels, cache_dir=cache_dir),
         )
     )
     worker.load()

@@ -26,7 +26,7 @@ from bench.report import RESULTS, Target, write_results
 from bench.sampler import BLOCK, GREEDY, MAX_OVER_GREEDY, Batch, blocks_of, in_turns
 from bench.stats import median
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
 from models.download.resolve import DEFAULT_MODEL, resolve_model
@@ -84,14 +84,11 @@ def measure(folder: Path, vocabulary: int, logits: str, rows: Sequence[int], arg
     """Measure every kind of settings with each number of rows on the model in `folder`."""
     cache_dir = load_settings({}).cache_dir
     config = EngineConfig(
-        model_path=folder,
-        model_name="bench",
-        tiers=None,
-        secret=b"bench",
-        cpu_kernels=args.kernels,
-        cache_dir=cache_dir,
+        model=ModelConfig(path=folder, name="bench"),
+        cache=CacheConfig(tiers=None, secret=b"bench"),
+        device=DeviceConfig(cpu_kernels=args.kernels, cache_dir=cache_dir),
     )
-    worker = Worker(replace(config, device=args.device, block_size=BLOCK))
+    worker = Worker(config.with_fields(kind=args.device, block_size=BLOCK))
     worker.load()
     torch.set_num_threads(1)
     each = blocks_of(args.context, args.steps)

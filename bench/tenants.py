@@ -26,7 +26,7 @@ from cache_tiers.config import TierConfig
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import Usage
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from models.download.resolve import resolve_model
 
@@ -216,12 +216,11 @@ def write(rows: Sequence[Row], totals: Sequence[Row], out: Path) -> None:
 def engine_config(settings: Settings, state: Path) -> EngineConfig:
     """Configure an engine whose tiers each have memory for several rounds."""
     return EngineConfig(
-        model_path=resolve_model(settings.model, settings.cache_dir, print),
-        model_name=settings.model,
-        tiers=TierConfig(1024 * _MIB, "auto", 1024 * _MIB, state),
-        secret=b"of the benchmark",
-        kv_memory=512 * _MIB,
-        cache_dir=settings.cache_dir,
+        model=ModelConfig(path=resolve_model(settings.model, settings.cache_dir, print), name=settings.model),
+        cache=CacheConfig(
+            tiers=TierConfig(1024 * _MIB, "auto", 1024 * _MIB, state), secret=b"of the benchmark", kv_memory=512 * _MIB
+        ),
+        device=DeviceConfig(cache_dir=settings.cache_dir),
     )
 
 

@@ -29,7 +29,7 @@ from cache_tiers.config import TierConfig
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import Usage
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.offload.connector import OffloadConnector
 from engine.wiring.build import build_engine
@@ -190,8 +190,8 @@ class Chats:
         """Wait until no block moves between the tiers."""
         while True:
             stats = self._engine.stats()
-            assert stats.tiers is not None
-            if self._engine.is_idle and not (stats.unstored_blocks or stats.tiers.pending_writes):
+            assert stats.tiers.store is not None
+            if self._engine.is_idle and not (stats.blocks.unstored or stats.tiers.store.pending_writes):
                 return
             await asyncio.sleep(0.01)
 
@@ -219,12 +219,11 @@ def engine_config(state: Path) -> EngineConfig:
     """Configure CPU memory and device memory for everything that is warmed within half a minute."""
     settings = load_settings({})
     return EngineConfig(
-        model_path=resolve_model(settings.model, settings.cache_dir, print),
-        model_name=settings.model,
-        tiers=TierConfig(2048 * _MIB, "auto", 2048 * _MIB, state),
-        secret=b"of the benchmark",
-        kv_memory=2048 * _MIB,
-        cache_dir=settings.cache_dir,
+        model=ModelConfig(path=resolve_model(settings.model, settings.cache_dir, print), name=settings.model),
+        cache=CacheConfig(
+            tiers=TierConfig(2048 * _MIB, "auto", 2048 * _MIB, state), secret=b"of the benchmark", kv_memory=2048 * _MIB
+        ),
+        device=DeviceConfig(cache_dir=settings.cache_dir),
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from app.config.settings import load_settings
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.worker.worker import Worker
 from models.gguf_import.convert import convert_gguf
 from models.weights.block_types import BLOCK_TYPES
@@ -85,7 +85,9 @@ def _loaded_bytes(small: Path, folder: Path) -> int:
 def _worker(folder: Path) -> Worker:
     worker = Worker(
         EngineConfig(
-            model_path=folder, model_name="model", tiers=None, secret=b"", cache_dir=load_settings({}).cache_dir
+            model=ModelConfig(path=folder, name="model"),
+            cache=CacheConfig(tiers=None, secret=b""),
+            device=DeviceConfig(cache_dir=load_settings({}).cache_dir),
         )
     )
     worker.load()

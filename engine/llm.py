@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
@@ -13,7 +12,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.llm_outputs import PromptOutput, completion_of, logprobs_of
 from engine.api.outputs import RequestOutput, joined
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SchedulerConfig
 from engine.device.choice import block_size_for, choose_device, step_tokens_for
 from engine.wiring.build import build_llm_engine
 from models.chat.format import Message
@@ -57,24 +56,19 @@ class LLM:
 
         model: a folder, a GGUF file, a name of `ebb pull`, or a hub id. A model that is not here is downloaded.
         cache_dir: folder of downloads and compiled kernels; that of the server is `~/.cache/ebb`.
-        fields: further fields of EngineConfig.
+        fields: further fields of EngineConfig's groups.
 
         Raise ModelError or EngineError.
         """
         chosen = choose_device(device)
         folder = resolve_model(model, cache_dir, progress, device=chosen)
         config = EngineConfig(
-            model_path=folder,
-            model_name=folder.name,
-            tiers=None,
-            secret=secrets.token_bytes(32),
-            device=chosen,
-            block_size=block_size_for(chosen),
-            max_num_batched_tokens=step_tokens_for(chosen),
-            max_waiting=MOST_PROMPTS,
-            cache_dir=cache_dir,
+            model=ModelConfig(path=folder, name=folder.name),
+            cache=CacheConfig(tiers=None, secret=secrets.token_bytes(32), block_size=block_size_for(chosen)),
+            scheduler=SchedulerConfig(max_num_batched_tokens=step_tokens_for(chosen), max_waiting=MOST_PROMPTS),
+            device=DeviceConfig(kind=chosen, cache_dir=cache_dir),
         )
-        return cls(replace(config, **fields), progress=progress)
+        return cls(config.with_fields(**fields), progress=progress)
 
     def generate(
         self,

@@ -24,7 +24,15 @@ from app.config.topics.provisioning import ProvisioningSettings
 from app.config.topics.saml import SamlSettings
 from app.config.topics.scheduling import SchedulingSettings
 from cache_tiers.config import TierConfig
-from engine.config import EngineConfig
+from engine.config import (
+    CacheConfig,
+    DeviceConfig,
+    EngineConfig,
+    ModelConfig,
+    ParallelConfig,
+    SchedulerConfig,
+    SpeculationConfig,
+)
 from engine.device.choice import block_size_for, choose_device, step_tokens_for
 from engine.executor.device_shares import visible_devices
 from engine.kv.budget import redis_budget
@@ -65,26 +73,32 @@ class Settings(
             eviction=self.eviction_policy,
         )
         device = choose_device(self.device)
-        names = {each.name for each in fields(EngineConfig)} & {each.name for each in fields(Settings)}
-        # Fields of the same name and meaning are passed on as they are.
-        passed_on = {name: getattr(self, name) for name in names - {"device", "itl_target", "max_num_batched_tokens"}}
+        scheduler = {
+            **_fields_of(self, SchedulerConfig),
+            "max_num_batched_tokens": self.max_num_batched_tokens or step_tokens_for(device),
+            "itl_target": self.itl_target / 1e3,
+        }
         return EngineConfig(
-            **passed_on,
-            device=device,
-            accelerators=visible_devices(device, os.environ),
-            block_size=block_size_for(device),
-            max_num_batched_tokens=self.max_num_batched_tokens or step_tokens_for(device),
-            itl_target=self.itl_target / 1e3,
-            decode_graphs=not self.no_decode_graphs,
-            speculation=not self.no_speculation,
-            prefix_cache=not self.no_prefix_cache,
-            tiers=None if self.no_prefix_cache else tiers,
-            unused_tiers=tiers if self.no_prefix_cache else None,
-            model_path=model_path,
-            model_name=model_name,
-            secret=secret,
-            public_prompt=_read_prompt(self.public_prefix) if self.public_prefix is not None else "",
-            tenants_file=self.state_dir / "tenants.json",
+            model=ModelConfig(path=model_path, name=model_name, **_fields_of(self, ModelConfig)),
+            cache=CacheConfig(
+                **_fields_of(self, CacheConfig),
+                block_size=block_size_for(device),
+                prefix_cache=not self.no_prefix_cache,
+                tiers=None if self.no_prefix_cache else tiers,
+                unused_tiers=tiers if self.no_prefix_cache else None,
+                secret=secret,
+                public_prompt=_read_prompt(self.public_prefix) if self.public_prefix is not None else "",
+                tenants_file=self.state_dir / "tenants.json",
+            ),
+            parallel=ParallelConfig(**_fields_of(self, ParallelConfig)),
+            scheduler=SchedulerConfig(**scheduler),
+            device=DeviceConfig(
+                **_fields_of(self, DeviceConfig),
+                kind=device,
+                accelerators=visible_devices(device, os.environ),
+                decode_graphs=not self.no_decode_graphs,
+            ),
+            speculation=SpeculationConfig(prompt_lookup=not self.no_speculation),
         )
 
     @property
@@ -128,6 +142,12 @@ class Settings(
             mode = self.state_dir.stat().st_mode
             if mode & 0o077:
                 self.state_dir.chmod(mode & 0o700)
+
+
+def _fields_of(settings: Settings, group: type[Any]) -> dict[str, Any]:
+    """Return the settings that have the name and the meaning of a field of `group`."""
+    names = {each.name for each in fields(group)} & {each.name for each in fields(Settings)}
+    return {name: getattr(settings, name) for name in names}
 
 
 def _read_prompt(path: Path) -> str:

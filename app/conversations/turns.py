@@ -209,7 +209,7 @@ class Turns:
         answer = replace(answer, parent_id=stored.parent_id)
         earlier = await asyncio.to_thread(look_back, messages, answer, engine.tokenizer)
         continuation = run.reuse.known.continuation if run is not None and run.reuse is not None else None
-        return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.block_size)
+        return reuse_report(answer, earlier, continuation, engine.tokenizer, block_size=engine.config.cache.block_size)
 
     async def cancel(self, run_id: str) -> Message:
         """Cancel a run at any server, and return its answer once the store has its end.

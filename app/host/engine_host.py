@@ -98,7 +98,7 @@ class EngineHost:
     @property
     def is_computing(self) -> bool:
         """Whether answers are being computed."""
-        return self.engine is not None and self.engine.stats().running > 0
+        return self.engine is not None and self.engine.stats().requests.running > 0
 
     @property
     def lost_workers(self) -> str | None:

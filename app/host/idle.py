@@ -27,12 +27,12 @@ LAST = (1 << 31) - 1
 def is_busy(engine: Backend, *, exclude: int = 0) -> bool:
     """Return whether the engine has more than `exclude` requests."""
     stats = engine.stats()
-    return stats.running + stats.waiting + stats.loading + stats.following > exclude
+    return stats.requests.running + stats.requests.waiting + stats.requests.loading + stats.requests.following > exclude
 
 
 def behind_all(engine: Backend) -> Urgency:
     """Return an urgency lower than that of all other requests. Under "fcfs" there are no priorities."""
-    return Urgency(0 if engine.config.queue_policy == "fcfs" else LAST)
+    return Urgency(0 if engine.config.scheduler.queue_policy == "fcfs" else LAST)
 
 
 async def prefill(engine: Backend, ids: Sequence[int], tenant: str, poll_seconds: float) -> bool:

@@ -86,7 +86,7 @@ def _engine(
 def serving_config(settings: Settings, path: Path, report: Report) -> EngineConfig:
     """Return the engine's configuration for the model in `path`.
 
-    An accelerator that no setting names must pass its check first. If it fails, the CPU computes, and `device_note`
+    An accelerator that no setting names must pass its check first. If it fails, the CPU computes, and its note
     states the reason.
     """
     make = partial(
@@ -96,16 +96,16 @@ def serving_config(settings: Settings, path: Path, report: Report) -> EngineConf
         secret=load_secret(settings.secret_file),
     )
     config = make(settings)
-    if settings.device != "auto" or config.device == "cpu":
+    if settings.device != "auto" or config.device.kind == "cpu":
         return config
     from engine.device_check.check import device_problem
 
     problem = device_problem(config, report)
     if not problem:
         return config
-    note = f"{problem}. The CPU computes instead; --device {config.device} skips the check."
+    note = f"{problem}. The CPU computes instead; --device {config.device.kind} skips the check."
     logger.warning("%s", note)
-    return replace(make(replace(settings, device="cpu")), device_note=note)
+    return make(replace(settings, device="cpu")).with_fields(note=note)
 
 
 def model_name(setting: str) -> str:

@@ -34,20 +34,20 @@ class TierFigures:
 
 def tier_figures(stats: EngineStats) -> dict[TierId, TierFigures]:
     """Return the figures of each tier that is on."""
-    size, asked, tiers = stats.block_nbytes, stats.asked_tokens, stats.tiers
-    up, down = stats.copied_up_blocks * size, stats.copied_down_blocks * size
+    size, asked, tiers = stats.blocks.nbytes, stats.tokens.asked, stats.tiers.store
+    up, down = stats.tiers.copied_up * size, stats.tiers.copied_down * size
     figures: dict[TierId, TierFigures] = {
         DEVICE.id: TierFigures(
             # A block may be both used and cached. The overlap is not counted, so this is a lower bound.
-            used_bytes=max(stats.blocks_used, stats.blocks_cached) * size,
-            capacity_bytes=stats.blocks_total * size,
+            used_bytes=max(stats.blocks.used, stats.blocks.cached) * size,
+            capacity_bytes=stats.blocks.total * size,
             asked_tokens=asked[DEVICE.id],
-            found_tokens=stats.reused_tokens[DEVICE.id],
+            found_tokens=stats.tokens.reused[DEVICE.id],
             bytes_in=up,
             bytes_out=down,
-            evicted=stats.evicted_blocks,
-            lost=stats.lost_blocks,
-            tenants=stats.device_tenants,
+            evicted=stats.blocks.evicted,
+            lost=stats.blocks.lost,
+            tenants=stats.blocks.tenants,
         )
     }
     if tiers is None:
@@ -59,12 +59,12 @@ def tier_figures(stats: EngineStats) -> dict[TierId, TierFigures]:
             used_bytes=tiers.cpu.used_bytes,
             capacity_bytes=tiers.cpu.capacity_bytes,
             asked_tokens=asked[CPU.id],
-            found_tokens=stats.reused_tokens[CPU.id],
+            found_tokens=stats.tokens.reused[CPU.id],
             bytes_in=down + loaded,
             bytes_out=up + stored,
             evicted=tiers.cpu.evicted_blocks,
             lost=tiers.cpu.lost_blocks,
-            tenants=stats.cpu_tenants,
+            tenants=stats.tiers.cpu_tenants,
         )
     for tier, each in tiers.lower.items():
         if each.is_on:
@@ -72,7 +72,7 @@ def tier_figures(stats: EngineStats) -> dict[TierId, TierFigures]:
                 used_bytes=each.used_bytes,
                 capacity_bytes=each.capacity_bytes,
                 asked_tokens=asked[tier],
-                found_tokens=stats.reused_tokens[tier],
+                found_tokens=stats.tokens.reused[tier],
                 bytes_in=each.stored_blocks * size,
                 bytes_out=each.loaded_blocks * size,
                 evicted=each.evicted_blocks,
@@ -83,9 +83,9 @@ def tier_figures(stats: EngineStats) -> dict[TierId, TierFigures]:
 def requests_by_state(stats: EngineStats) -> Mapping[str, int]:
     """Return the current number of requests by state. Each request is in one state."""
     return {
-        "running": stats.running,
-        "waiting": stats.waiting - stats.preempted,
-        "preempted": stats.preempted,
-        "loading": stats.loading,
-        "following": stats.following,
+        "running": stats.requests.running,
+        "waiting": stats.requests.waiting - stats.requests.preempted,
+        "preempted": stats.requests.preempted,
+        "loading": stats.requests.loading,
+        "following": stats.requests.following,
     }

@@ -38,12 +38,12 @@ class Reading:
     @classmethod
     def of(cls, stats: EngineStats, at: float) -> "Reading":
         """Copy the totals, since the engine's histograms keep counting."""
-        reused = {tier.id: stats.reused_tokens[tier.id] for tier in all_tiers()}
-        prompts = {**reused, "computed": stats.prefilled_tokens}
-        sizes = stats.batch_sizes
+        reused = {tier.id: stats.tokens.reused[tier.id] for tier in all_tiers()}
+        prompts = {**reused, "computed": stats.tokens.prefilled}
+        sizes = stats.steps.batch_sizes
         reading = cls(
             at=at,
-            generated=stats.generation_tokens,
+            generated=stats.tokens.generated,
             prompts=prompts,
             steps=sizes.count,
             batched=sizes.total,
@@ -82,7 +82,7 @@ def sample_of(engine: Backend, stats: EngineStats, now: Reading, before: Reading
         "prompt_tokens_per_second": {
             source: _rate(count, before.prompts[source], seconds) for source, count in now.prompts.items()
         },
-        "breaker": breaker_state(stats.tiers) if stats.tiers is not None else None,
+        "breaker": breaker_state(stats.tiers.store) if stats.tiers.store is not None else None,
         "tiers": tiers,
         "replicas": [
             {"index": each.index, "state": each.state, "answers": each.answers, "restarts": each.restarts}

@@ -118,13 +118,13 @@ class _EngineCollector(Collector):
                     "Number of times that the ranks of the model were restarted",
                     stats.workers.restarts,
                 )
-            if stats.tiers is not None:
-                for each in stats.tiers.lower.values():
+            if stats.tiers.store is not None:
+                for each in stats.tiers.store.lower.values():
                     yield from _lower_tier(each)
                 yield CounterMetricFamily(
                     "ebb_warmed_blocks",
                     "Number of blocks prefetched into CPU memory while the user typed",
-                    stats.warmed_blocks,
+                    stats.tiers.warmed,
                 )
 
 
@@ -163,7 +163,7 @@ def _requests(stats: EngineStats) -> Iterator[Metric]:
     )
     yield _by_label(
         CounterMetricFamily("ebb_requests_finished", "Number of requests that ended, by reason", labels=["reason"]),
-        stats.requests_finished,
+        stats.requests.finished,
     )
     yield _by_label(
         CounterMetricFamily(
@@ -171,25 +171,30 @@ def _requests(stats: EngineStats) -> Iterator[Metric]:
             "Number of requests that lost their blocks, by the state that they were in",
             labels=["state"],
         ),
-        {"running": stats.preemptions, "waiting": stats.reclaims},
+        {"running": stats.requests.preemptions, "waiting": stats.requests.reclaims},
     )
     yield CounterMetricFamily(
-        "ebb_scheduler_rebuilds", "Number of schedulers that failed and were replaced", stats.rebuilds
+        "ebb_scheduler_rebuilds", "Number of schedulers that failed and were replaced", stats.steps.rebuilds
     )
-    yield _histogram("ebb_ttft_seconds", "Seconds from arrival to the first token", stats.ttft_seconds)
+    yield _histogram("ebb_ttft_seconds", "Seconds from arrival to the first token", stats.requests.ttft_seconds)
     yield _histograms(
-        "ebb_queue_seconds", "Seconds from arrival to the first step, by outcome", "outcome", stats.queue_seconds
+        "ebb_queue_seconds",
+        "Seconds from arrival to the first step, by outcome",
+        "outcome",
+        stats.requests.queue_seconds,
     )
-    yield _histogram("ebb_inter_token_seconds", "Seconds between two tokens of a request", stats.inter_token_seconds)
-    yield _histogram("ebb_step_seconds", "Seconds that one step of the model takes", stats.step_seconds)
-    yield _histogram("ebb_step_gap_seconds", "Seconds between two forward passes", stats.gap_seconds)
-    yield _histogram("ebb_batch_size", "Number of requests in one step", stats.batch_sizes)
+    yield _histogram(
+        "ebb_inter_token_seconds", "Seconds between two tokens of a request", stats.requests.inter_token_seconds
+    )
+    yield _histogram("ebb_step_seconds", "Seconds that one step of the model takes", stats.steps.seconds)
+    yield _histogram("ebb_step_gap_seconds", "Seconds between two forward passes", stats.steps.gap_seconds)
+    yield _histogram("ebb_batch_size", "Number of requests in one step", stats.steps.batch_sizes)
 
 
 def _tokens(stats: EngineStats) -> Iterator[Metric]:
     sources = {
-        **{tier.id: stats.reused_tokens[tier.id] for tier in all_tiers()},
-        "computed": stats.computed_tokens,
+        **{tier.id: stats.tokens.reused[tier.id] for tier in all_tiers()},
+        "computed": stats.tokens.computed,
     }
     yield _by_label(
         CounterMetricFamily(
@@ -200,26 +205,26 @@ def _tokens(stats: EngineStats) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "ebb_prefilled_tokens",
         "Number of prompt tokens computed, including those of requests that have not ended",
-        stats.prefilled_tokens,
+        stats.tokens.prefilled,
     )
-    yield CounterMetricFamily("ebb_generation_tokens", "Number of tokens generated", stats.generation_tokens)
-    yield CounterMetricFamily("ebb_embeddings", "Number of texts embedded", stats.embeddings)
+    yield CounterMetricFamily("ebb_generation_tokens", "Number of tokens generated", stats.tokens.generated)
+    yield CounterMetricFamily("ebb_embeddings", "Number of texts embedded", stats.requests.embeddings)
     yield _by_label(
         CounterMetricFamily(
             "ebb_drafted_tokens", "Number of tokens that were guessed and computed, by outcome", labels=["outcome"]
         ),
-        {"accepted": stats.accepted_tokens, "rejected": stats.drafted_tokens - stats.accepted_tokens},
+        {"accepted": stats.tokens.accepted, "rejected": stats.tokens.drafted - stats.tokens.accepted},
     )
 
 
 def _blocks(stats: EngineStats) -> Iterator[Metric]:
-    blocks = {"used": stats.blocks_used, "cached": stats.blocks_cached, "total": stats.blocks_total}
+    blocks = {"used": stats.blocks.used, "cached": stats.blocks.cached, "total": stats.blocks.total}
     yield _by_label(
         GaugeMetricFamily("ebb_kv_blocks", "Number of blocks of the device pool, by state", labels=["state"]), blocks
     )
-    yield GaugeMetricFamily("ebb_kv_block_bytes", "Size of one block in bytes", stats.block_nbytes)
+    yield GaugeMetricFamily("ebb_kv_block_bytes", "Size of one block in bytes", stats.blocks.nbytes)
     yield GaugeMetricFamily(
-        "ebb_kv_unstored_blocks", "Number of full blocks that are not in the CPU tier yet", stats.unstored_blocks
+        "ebb_kv_unstored_blocks", "Number of full blocks that are not in the CPU tier yet", stats.blocks.unstored
     )
     yield _by_label(
         CounterMetricFamily(
@@ -227,7 +232,7 @@ def _blocks(stats: EngineStats) -> Iterator[Metric]:
             "Number of consistency checks of all owners of blocks, made while idle, by outcome",
             labels=["outcome"],
         ),
-        stats.checks,
+        stats.blocks.checks,
     )
 
 
@@ -269,14 +274,14 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
         CounterMetricFamily(
             "ebb_reuse_ends", "Number of requests whose next block no tier provided, by cause", labels=["cause"]
         ),
-        stats.reuse_ends,
+        stats.tiers.reuse_ends,
     )
-    tiers = stats.tiers
+    tiers = stats.tiers.store
     if tiers is not None:
         loads = "Seconds until a request's blocks were loaded, by the lowest tier that they came from"
-        yield _histograms("ebb_tier_load_seconds", loads, "tier", stats.load_seconds)
+        yield _histograms("ebb_tier_load_seconds", loads, "tier", stats.tiers.load_seconds)
         lower = tiers.lower.items()
-        stores = {CPU.id: stats.cpu_store_seconds} | {tier: each.store_seconds for tier, each in lower}
+        stores = {CPU.id: stats.tiers.cpu_store_seconds} | {tier: each.store_seconds for tier, each in lower}
         yield _histograms("ebb_tier_store_seconds", "Seconds that writing one block takes, by tier", "tier", stores)
         lookups = {tier: each.lookup_seconds for tier, each in lower}
         yield _histograms(

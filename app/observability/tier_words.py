@@ -15,21 +15,21 @@ LATE_SECONDS = 2.0
 
 def device_words(stats: EngineStats) -> str:
     """Describe the device's block pool."""
-    if stats.blocks_used == stats.blocks_total:
+    if stats.blocks.used == stats.blocks.total:
         return "full: requests use every block; others wait or are preempted"
     return "ok"
 
 
 def cpu_words(engine: Backend, stats: EngineStats) -> str:
     """Describe the CPU tier."""
-    tiers = engine.config.tiers
+    tiers = engine.config.cache.tiers
     if tiers is None:
         return "off: --no-prefix-cache"
     if tiers.cpu_memory == 0:
-        through = "; blocks only pass through it, to and from the tiers below" if stats.tiers is not None else ""
+        through = "; blocks only pass through it, to and from the tiers below" if stats.tiers.store is not None else ""
         return f"off: --cpu-kv-memory 0{through}"
-    if stats.stores_refused:
-        return f"full: accepts no more blocks at the moment; {stats.unstored_blocks} wait on the device for room"
+    if stats.tiers.stores_refused:
+        return f"full: accepts no more blocks at the moment; {stats.blocks.unstored} wait on the device for room"
     return "ok"
 
 
@@ -68,7 +68,7 @@ def breaker_state(tiers: StoreStats) -> Literal["closed", "open", "half-open"] |
 
 def tier_words(engine: Backend, stats: EngineStats) -> dict[TierId, str]:
     """Describe all tiers, whether on or off."""
-    lower = stats.tiers.lower if stats.tiers is not None else {}
+    lower = stats.tiers.store.lower if stats.tiers.store is not None else {}
     return {
         DEVICE.id: device_words(stats),
         CPU.id: cpu_words(engine, stats),

@@ -135,9 +135,9 @@ def _model(engine: Backend) -> ModelHealth:
     thinking = engine.chat_format.thinking
     return {
         "name": engine.model_name,
-        "dtype": engine.config.dtype,
-        "device": engine.config.device,
-        "device_note": without_folders(engine.config.device_note) or None,
+        "dtype": engine.config.model.dtype,
+        "device": engine.config.device.kind,
+        "device_note": without_folders(engine.config.device.note) or None,
         "max_model_len": engine.max_model_len,
         "sampling": dict(sampling_of_chats(engine)),
         "thinking": list(thinking.modes) if thinking is not None else [],

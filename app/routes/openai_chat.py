@@ -28,7 +28,7 @@ async def chat_completions(request: Request) -> Response:
     thinking, how = fields.thinking_mode(engine), engine.chat_format.tools
     offer = fields.offer
     params = offer.applied(fields.sampling_params(engine.sampling_defaults), how)
-    num_answers = fields.num_answers(engine.config.max_answers)
+    num_answers = fields.num_answers(engine.config.scheduler.max_answers)
     gate_of(request).check(engine)
     prompt = await whole_prompt(
         request, engine, services.model.prompts, fields.turns(), thinking=thinking, opening=fields.opening

@@ -28,8 +28,8 @@ async def completions(request: Request) -> Response:
     fields = await read_body(request, CompletionRequest)
     host.check_model(fields.model)
     params = fields.sampling_params(engine.sampling_defaults)
-    num_answers = fields.num_answers(engine.config.max_answers)
-    num_drawn = fields.num_drawn(engine.config.max_answers)
+    num_answers = fields.num_answers(engine.config.scheduler.max_answers)
+    num_drawn = fields.num_drawn(engine.config.scheduler.max_answers)
     head = Head.new(
         "cmpl",
         model=engine.model_name,

@@ -12,7 +12,7 @@ from bench.peers.prompts import PromptMaker
 from bench.stats import median
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
 
@@ -66,13 +66,9 @@ async def in_process(model: Path, cache_dir: Path, plan: PeersPlan, make: Prompt
     """Load and warm up an engine and a worker."""
     streams, longest = max(plan.decode_streams), max(tokens for tokens, _ in plan.ttft)
     config = EngineConfig(
-        model_path=model,
-        model_name="bench",
-        tiers=None,
-        secret=b"bench",
-        kv_memory=plan.kv_bytes(4 * plan.longest),
-        cache_dir=cache_dir,
-        cpu_kernels="auto",
+        model=ModelConfig(path=model, name="bench"),
+        cache=CacheConfig(tiers=None, secret=b"bench", kv_memory=plan.kv_bytes(4 * plan.longest)),
+        device=DeviceConfig(cache_dir=cache_dir, cpu_kernels="auto"),
     )
     engine = build_engine(config, lambda _: None)
     blocks = max(streams * -(-(plan.decode_prompt + plan.decode_tokens) // _BLOCK), longest // _BLOCK + 1)

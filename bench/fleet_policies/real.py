@@ -19,7 +19,7 @@ from cache_tiers.config import TierConfig
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import Usage
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SchedulerConfig, SpeculationConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.remote_engine import RemoteEngine
 from engine.fleet.routing.router import Assignment, RoutedPrompt, Router, Seat
@@ -122,14 +122,15 @@ def cpu_blocks(workload: Workload) -> int:
 def engine_config(model: Path, folder: Path, cache_dir: Path, workload: Workload, *, redis: bool) -> EngineConfig:
     """Return the configuration of all replicas together. CPU memory has the workload's share of its KV."""
     return EngineConfig(
-        model_path=model,
-        model_name="random",
-        tiers=TierConfig(cpu_blocks(workload) * BLOCK_NBYTES, "auto" if redis else "off", REDIS_BYTES, folder),
-        secret=b"a secret of the benchmark",
-        kv_memory=REPLICAS * DEVICE_BLOCKS * BLOCK_NBYTES,
-        cache_dir=cache_dir,
-        max_num_seqs=PLACES,
-        speculation=False,
+        model=ModelConfig(path=model, name="random"),
+        cache=CacheConfig(
+            tiers=TierConfig(cpu_blocks(workload) * BLOCK_NBYTES, "auto" if redis else "off", REDIS_BYTES, folder),
+            secret=b"a secret of the benchmark",
+            kv_memory=REPLICAS * DEVICE_BLOCKS * BLOCK_NBYTES,
+        ),
+        scheduler=SchedulerConfig(max_num_seqs=PLACES),
+        device=DeviceConfig(cache_dir=cache_dir),
+        speculation=SpeculationConfig(prompt_lookup=False),
     )
 
 

@@ -10,7 +10,7 @@ import torch
 
 from cache_tiers.transfer import Direction, TransferJob
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SchedulerConfig
 from engine.device.choice import block_size_for
 from engine.request.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 from engine.worker.worker import Worker
@@ -111,18 +111,10 @@ class Rig:
         self.block_size = block_size_for(scale.device)
         self.scale = scale
         config = EngineConfig(
-            model_path=Path(),
-            model_name="random",
-            tiers=None,
-            secret=b"secret",
-            dtype=dtype,
-            device=scale.device,
-            block_size=self.block_size,
-            attention=attention,
-            decode_graphs=graphs,
-            max_num_seqs=max_num_seqs,
-            max_num_batched_tokens=scale.chunk,
-            cpu_kernels="torch",
+            model=ModelConfig(path=Path(), name="random", dtype=dtype),
+            cache=CacheConfig(tiers=None, secret=b"secret", block_size=self.block_size),
+            scheduler=SchedulerConfig(max_num_seqs=max_num_seqs, max_num_batched_tokens=scale.chunk),
+            device=DeviceConfig(kind=scale.device, attention=attention, decode_graphs=graphs, cpu_kernels="torch"),
         )
 
         def load(

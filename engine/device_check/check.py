@@ -53,29 +53,31 @@ def device_problem(
 
     command: the check, without its arguments. limit: seconds.
     """
-    if config.num_processes > 1:
-        progress(f"not checking {config.device}, because several devices divide the model")
+    if config.parallel.num_processes > 1:
+        progress(f"not checking {config.device.kind}, because several devices divide the model")
         return ""
-    passed = None if config.cache_dir is None else config.cache_dir / "devices" / f"{_identity(config)}.json"
+    passed = (
+        None if config.device.cache_dir is None else config.device.cache_dir / "devices" / f"{_identity(config)}.json"
+    )
     if passed is not None and passed.exists():
         return ""
     # The CPU cannot load such a folder (models/transformers/quantized.py).
-    is_quantized = holds_quantized(ModelFolder(config.model_path).config())
+    is_quantized = holds_quantized(ModelFolder(config.model.path).config())
     how = "64 tokens there, with the cache and without" if is_quantized else "64 tokens there and on the CPU"
-    progress(f"checking {config.device}: {how} (once for this model and driver)")
-    arguments = [str(config.model_path), "--device", config.device, "--dtype", config.dtype]
-    arguments += ["--attention", config.attention, "--block-size", str(config.block_size)]
+    progress(f"checking {config.device.kind}: {how} (once for this model and driver)")
+    arguments = [str(config.model.path), "--device", config.device.kind, "--dtype", config.model.dtype]
+    arguments += ["--attention", config.device.attention, "--block-size", str(config.cache.block_size)]
     distance = _run([*command, *arguments], limit)
     if isinstance(distance, str):
-        return f"{config.device} failed its check: {distance}"
+        return f"{config.device.kind} failed its check: {distance}"
     # False for NaN too.
     if not distance <= TOLERANCE:
         expected = "those without the cache" if is_quantized else "the CPU's"
         found = "are not finite" if math.isnan(distance) else f"differ from {expected} by {distance:.2f} of their norm"
-        return f"{config.device} failed its check: its logits {found}"
+        return f"{config.device.kind} failed its check: its logits {found}"
     if passed is not None:
         passed.parent.mkdir(parents=True, exist_ok=True)
-        passed.write_text(json.dumps({"device": config.device, "distance": distance}) + "\n", encoding="utf-8")
+        passed.write_text(json.dumps({"device": config.device.kind, "distance": distance}) + "\n", encoding="utf-8")
     return ""
 
 
@@ -99,9 +101,9 @@ def _identity(config: EngineConfig) -> str:
     """Return a digest of everything that the result of a check depends on."""
     driver = "".join(path.read_text(encoding="utf-8", errors="replace") for path in DRIVER_FILES if path.exists())
     builds = [_version(name) for name in PACKAGES]
-    devices = (_gpu_models(), config.accelerators)
-    setting = (config.device, config.dtype, config.attention, config.block_size)
-    facts = json.dumps([model_fingerprint(config.model_path), driver, devices, builds, setting])
+    devices = (_gpu_models(), config.device.accelerators)
+    setting = (config.device.kind, config.model.dtype, config.device.attention, config.cache.block_size)
+    facts = json.dumps([model_fingerprint(config.model.path), driver, devices, builds, setting])
     return hashlib.sha256(facts.encode()).hexdigest()[:32]
 
 

@@ -282,13 +282,13 @@ class MultiprocExecutor:
 
 
 def _partition(config: EngineConfig) -> Partition:
-    ranks, stages = config.tensor_parallel_size, config.pipeline_parallel_size
+    ranks, stages = config.parallel.tensor_parallel_size, config.parallel.pipeline_parallel_size
     try:
-        check_split(config.model_path, ranks, config.device)
+        check_split(config.model.path, ranks, config.device.kind)
     except UnsupportedModelError as error:
         raise EngineError(f"--tensor-parallel-size {ranks}: {error}") from error
     try:
-        layers = split_layers(config.model_path, stages) if stages > 1 else ()
+        layers = split_layers(config.model.path, stages) if stages > 1 else ()
     except UnsupportedModelError as error:
         raise EngineError(f"--pipeline-parallel-size {stages}: {error}") from error
     return Partition(ranks, layers)

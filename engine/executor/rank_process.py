@@ -97,8 +97,8 @@ class RankServer:
     def _make_worker(self) -> Worker:
         config, partition, process = self._order.config, self._order.partition, self._order.rank
         # Ray shows each rank its own device only.
-        device_index = 0 if config.ranks_on_ray else process
-        ranks = TorchRanks(process, partition, config.device, self._order.meeting_place, device_index)
+        device_index = 0 if config.parallel.ranks_on_ray else process
+        ranks = TorchRanks(process, partition, config.device.kind, self._order.meeting_place, device_index)
         index, _ = partition.place(process)
         stage = partition.stage(index)
         link = TorchStageLink(partition, process) if stage is not None else None

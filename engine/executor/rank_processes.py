@@ -76,7 +76,7 @@ def _meeting_folder() -> Path:
 
 
 def _starter(config: EngineConfig, partition: Partition, folder: Path) -> RankStarter:
-    if not config.ranks_on_ray:
+    if not config.parallel.ranks_on_ray:
         return SpawnedRanks(folder)
     # Imported here, since Ray is an extra.
     from engine.executor.ray_ranks import RayRanks

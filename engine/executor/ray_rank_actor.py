@@ -73,7 +73,7 @@ def _run(order: "RankOrder", pipe: Connection, pool_pipe: Connection | None, cor
         os.sched_setaffinity(0, cores.cpus)
         from engine.executor.rank_process import serve_rank
 
-        config = replace(order.config, cpu_sharers=cores.sharers)
+        config = order.config.with_fields(cpu_sharers=cores.sharers)
         serve_rank(replace(order, config=config), pipe, pool_pipe)
     finally:
         os._exit(1)

@@ -150,9 +150,9 @@ class RayRanks:
         stage, rank = self._partition.place(order.rank)
         if order.rank == 0:
             # The first stage has the CPUs of the engine.
-            self._stage_cores = CoreShare(tuple(os.sched_getaffinity(0)), order.config.cpu_sharers)
+            self._stage_cores = CoreShare(tuple(os.sched_getaffinity(0)), order.config.parallel.cpu_sharers)
         elif rank == 0:
-            self._stage_cores = self._share_of(actor, node, stage, order.config.device)
+            self._stage_cores = self._share_of(actor, node, stage, order.config.device.kind)
         secret = secrets.token_bytes(_SECRET_NBYTES)
         with listen_on(self._host) as listener:
             door = RankDoor(self._host, listener.getsockname()[1], secret)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 
 from cache_tiers.tier import TierId
 from engine.api.role import Role
@@ -84,10 +83,10 @@ def build_shared_fleet(
     def place(whole: EngineConfig, closing: ExitStack) -> Placed:
         starter, configs = _starter(whole, count, host, ray_address, closing)
         # The file of deletions is this gateway's, which sends what it says.
-        configs = [replace(each, tenants_file=None) for each in configs]
-        return SharedPlacement(directory, config.secret, starter, progress), with_roles(configs, roles)
+        configs = [each.with_fields(tenants_file=None) for each in configs]
+        return SharedPlacement(directory, config.cache.secret, starter, progress), with_roles(configs, roles)
 
-    return _built(config, progress, place, model=model_fingerprint(config.model_path))
+    return _built(config, progress, place, model=model_fingerprint(config.model.path))
 
 
 def _built(
@@ -101,13 +100,13 @@ def _built(
     """Prepare replicas where `place` puts them, once the servers of lower tiers run."""
     with ExitStack() as closing:
         tiers, notes = None, dict[TierId, str]()
-        if config.tiers is not None:
-            tiers, notes = share_lower_tiers(config.tiers, progress, closing)
+        if config.cache.tiers is not None:
+            tiers, notes = share_lower_tiers(config.cache.tiers, progress, closing)
         tokenizer = _tokenizer(config)
         chat_format = ChatFormat.load(
-            config.model_path, tokenizer, None if config.tool_format == AUTO else config.tool_format
+            config.model.path, tokenizer, None if config.model.tool_format == AUTO else config.model.tool_format
         )
-        placement, configs = place(replace(config, tiers=tiers), closing)
+        placement, configs = place(config.with_fields(tiers=tiers), closing)
         to_close = closing.pop_all()
     return RemoteEngine(
         configs,
@@ -116,7 +115,7 @@ def _built(
         config=config,
         tokenizer=tokenizer,
         chat_format=chat_format,
-        sampling_defaults=ModelFolder(config.model_path).sampling_defaults(),
+        sampling_defaults=ModelFolder(config.model.path).sampling_defaults(),
         tier_notes=notes,
         on_close=to_close.close,
         router=router,
@@ -147,7 +146,7 @@ def _starter(
     _join_cluster(ray_address, closing)
     from engine.fleet.placement.ray_starter import RayStarter
 
-    return RayStarter(count, config.device), [config] * count
+    return RayStarter(count, config.device.kind), [config] * count
 
 
 def _join_cluster(address: str, closing: ExitStack) -> None:
@@ -160,5 +159,5 @@ def _join_cluster(address: str, closing: ExitStack) -> None:
 
 def _tokenizer(config: EngineConfig) -> TextTokenizer:
     """Load the tokenizer, with a limit if config.json states the window. The replicas know the window exactly."""
-    window = config.max_model_len or ModelFolder(config.model_path).config().get("max_position_embeddings")
-    return load_tokenizer(config.model_path, TEXT_WINDOWS * window if isinstance(window, int) else None)
+    window = config.model.max_model_len or ModelFolder(config.model.path).config().get("max_position_embeddings")
+    return load_tokenizer(config.model.path, TEXT_WINDOWS * window if isinstance(window, int) else None)

@@ -70,17 +70,19 @@ class RemoteEngine:
         model: str = "",
     ) -> None:
         self.config = config
-        self.model_name = config.model_name
+        self.model_name = config.model.name
         self.tokenizer = tokenizer
         self.chat_format = chat_format
         self.sampling_defaults = sampling_defaults
         self._notes = tier_notes
         self._on_close = on_close
-        self._salts = TenantSalts(config.secret, config.tenants_file)
+        self._salts = TenantSalts(config.cache.secret, config.cache.tenants_file)
         self._counts = RouteCounts()
-        self._replacements = Replacements([each.role for each in configs])
-        self._names = PromptNames(self._salts, has_prefixes=config.prefix_cache)
-        self._router = router or PredictingRouter(config.block_size, StepLimits(config.itl_target, config.max_num_seqs))
+        self._replacements = Replacements([each.parallel.role for each in configs])
+        self._names = PromptNames(self._salts, has_prefixes=config.cache.prefix_cache)
+        self._router = router or PredictingRouter(
+            config.cache.block_size, StepLimits(config.scheduler.itl_target, config.scheduler.max_num_seqs)
+        )
         self._keeper = ReplicaKeeper(
             configs,
             placement,
@@ -97,7 +99,7 @@ class RemoteEngine:
         self._answers: dict[str, RemoteAnswer] = {}
         self._links: dict[str, Link] = {}
         self._takeovers: dict[str, asyncio.Task[None]] = {}
-        self._moves = Moves(self.generate, self._move, computes_ahead=config.prefix_cache)
+        self._moves = Moves(self.generate, self._move, computes_ahead=config.cache.prefix_cache)
         self._moving: set[asyncio.Task[None]] = set()
         self._draining: set[Link] = set()
         self._ids = itertools.count()
@@ -141,7 +143,7 @@ class RemoteEngine:
         self._check_serving()
         ids = [f"{request.request_id or 'req'}-{next(self._ids)}" for _ in range(request.num_answers)]
         first, moved = self._counts.on_first_token, self._on_moved
-        limit = self.config.queue_timeout or inf
+        limit = self.config.scheduler.queue_timeout or inf
         answers = [
             RemoteAnswer(
                 request_id=id_,

@@ -82,7 +82,7 @@ class AsyncLLMEngine:
         self.chat_format = chat_format
         self.sampling_defaults = sampling_defaults
         self.tier_notes = tier_notes
-        self.model_name = config.model_name
+        self.model_name = config.model.name
         self.model_fingerprint = engine.processor.model_fingerprint
         self.kv_fingerprint = engine.processor.kv_fingerprint
         self.keys = engine.processor.keys

@@ -4,11 +4,14 @@ import itertools
 import logging
 import time
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.leak_check import LeakCheck, complete
+from cache_tiers.moves.manager import TierManager
+from cache_tiers.owners.owners import Owners
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import TierId
 from engine.api.errors import FOR_THE_PROCESS, OverloadedError
@@ -17,7 +20,7 @@ from engine.api.outputs import FinishReason, RequestOutput
 from engine.grammar.grammars import Grammars
 from engine.intake.processor import Processor
 from engine.loop.core import EngineCore, InFlight, SchedulerInDoubtError, StepFailedError
-from engine.loop.stats import EngineStats
+from engine.loop.stats import BlockStats, EngineStats, RequestStats, StepStats, TierStats, TokenStats
 from engine.loop.tenant_memory import tenant_bytes
 from engine.request.request import Request
 from engine.scheduling.prompt_progress import ProgressReports
@@ -288,51 +291,50 @@ class LLMEngine:
         """Return a snapshot of the statistics. The call is cheap."""
         scheduler, pool = self.core.scheduler, self.core.scheduler.blocks.pool
         tiers = scheduler.connector.tiers
-        store = tiers.store.stats() if tiers is not None else None
         block_nbytes = scheduler.blocks.block_nbytes
         counted = self._counted_by_scheduler()
         return EngineStats(
-            running=scheduler.num_running,
-            waiting=scheduler.num_waiting,
-            loading=scheduler.num_loading,
-            following=scheduler.num_waiting_for_prefix,
-            preempted=scheduler.num_preempted,
-            blocks_total=pool.num_blocks,
-            blocks_used=pool.num_used,
-            blocks_cached=pool.num_cached,
-            block_nbytes=block_nbytes,
-            preemptions=counted["preemptions"],
-            reclaims=counted["reclaims"],
-            rebuilds=self._num_rebuilds,
-            requests_finished=dict(self._finished),
-            generation_tokens=self._tokens["generation"],
-            reused_tokens=self._reused.copy(),
-            computed_tokens=self._tokens["computed"],
-            unstored_blocks=tiers.stores.num_outside if tiers is not None else 0,
-            checks=dict(self._checks),
-            step_seconds=self.core.step_seconds,
-            gap_seconds=self.core.gap_seconds,
-            batch_sizes=self.core.batch_sizes,
-            ttft_seconds=self._ttft,
-            queue_seconds=dict(self._queue),
-            inter_token_seconds=self._inter_token,
-            tiers=store,
-            stores_refused=tiers is not None and tiers.stores.is_refused,
-            asked_tokens=self._asked.copy(),
-            load_seconds=tiers.loads.seconds if tiers is not None else {},
-            cpu_store_seconds=tiers.stores.seconds if tiers is not None else Histogram.of_seconds(),
-            prefilled_tokens=counted["prefilled"],
-            copied_up_blocks=tiers.loads.num_copied if tiers is not None else 0,
-            copied_down_blocks=tiers.stores.num_copied if tiers is not None else 0,
-            warmed_blocks=counted["warmed"],
-            evicted_blocks=counted["evicted"],
-            lost_blocks=counted["lost"],
-            reuse_ends=dict(self._reuse_ends),
-            drafted_tokens=counted["drafted"],
-            accepted_tokens=counted["accepted"],
-            embeddings=self._embeddings,
-            device_tenants=tenant_bytes(pool.held, pool.owners, block_nbytes),
-            cpu_tenants=tenant_bytes(store.cpu.held_blocks if store is not None else {}, pool.owners, block_nbytes),
+            requests=RequestStats(
+                running=scheduler.num_running,
+                waiting=scheduler.num_waiting,
+                loading=scheduler.num_loading,
+                following=scheduler.num_waiting_for_prefix,
+                preempted=scheduler.num_preempted,
+                finished=dict(self._finished),
+                preemptions=counted["preemptions"],
+                reclaims=counted["reclaims"],
+                embeddings=self._embeddings,
+                ttft_seconds=self._ttft,
+                queue_seconds=dict(self._queue),
+                inter_token_seconds=self._inter_token,
+            ),
+            tokens=TokenStats(
+                asked=self._asked.copy(),
+                reused=self._reused.copy(),
+                computed=self._tokens["computed"],
+                prefilled=counted["prefilled"],
+                generated=self._tokens["generation"],
+                drafted=counted["drafted"],
+                accepted=counted["accepted"],
+            ),
+            steps=StepStats(
+                seconds=self.core.step_seconds,
+                gap_seconds=self.core.gap_seconds,
+                batch_sizes=self.core.batch_sizes,
+                rebuilds=self._num_rebuilds,
+            ),
+            blocks=BlockStats(
+                nbytes=block_nbytes,
+                total=pool.num_blocks,
+                used=pool.num_used,
+                cached=pool.num_cached,
+                unstored=tiers.stores.num_outside if tiers is not None else 0,
+                evicted=counted["evicted"],
+                lost=counted["lost"],
+                tenants=tenant_bytes(pool.held, pool.owners, block_nbytes),
+                checks=dict(self._checks),
+            ),
+            tiers=_of_tiers(tiers, pool.owners, block_nbytes, warmed=counted["warmed"], reuse_ends=self._reuse_ends),
             workers=self.core.executor.state,
         )
 
@@ -348,3 +350,22 @@ class LLMEngine:
             self._checks["failed"] += 1
             raise
         self._checks["clean"] += 1
+
+
+def _of_tiers(
+    tiers: TierManager | None, owners: Owners, block_nbytes: int, *, warmed: int, reuse_ends: Mapping[str, int]
+) -> TierStats:
+    if tiers is None:
+        return TierStats(warmed=warmed, reuse_ends=dict(reuse_ends))
+    store = tiers.store.stats()
+    return TierStats(
+        store=store,
+        stores_refused=tiers.stores.is_refused,
+        copied_up=tiers.loads.num_copied,
+        copied_down=tiers.stores.num_copied,
+        warmed=warmed,
+        load_seconds=tiers.loads.seconds,
+        cpu_store_seconds=tiers.stores.seconds,
+        reuse_ends=dict(reuse_ends),
+        cpu_tenants=tenant_bytes(store.cpu.held_blocks, owners, block_nbytes),
+    )

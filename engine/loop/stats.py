@@ -58,86 +58,141 @@ class RouteStats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EngineStats:
-    """Snapshot of the engine. Times are in seconds.
+class RequestStats:
+    """Requests: those that are here now, and those of the past.
 
-    running, waiting, loading, following, preempted and blocks_* are current values. All others count since the start.
-
-    following: requests that wait for another one to compute a shared prefix.
+    running, waiting, loading: in these states now.
+    following: requests that wait now for another one to compute a shared prefix.
     preempted: waiting requests that ran before.
+    finished: requests that ended, by finish reason.
     preemptions: running requests that were stopped for lack of blocks.
     reclaims: waiting requests that lost the blocks restored for them.
-    rebuilds: schedulers that failed and were replaced.
-    reused_tokens: prompt tokens by the tier that had their KV, counted when their request ends.
-    computed_tokens: prompt tokens whose KV was computed, counted when their request ends.
-    prefilled_tokens: prompt tokens computed, counted as they are computed.
-    unstored_blocks: full blocks that are not in the CPU tier yet: they wait, or are being copied.
-    stores_refused: the CPU tier has no room for them.
-    checks: self-checks of the owners of blocks, by outcome: "clean" or "failed".
+    embeddings: embeddings that were computed.
+    ttft_seconds: time to the first token.
     queue_seconds: time in the queue, by outcome: "served" if a token or an embedding was produced, else the finish
         reason.
-    tiers: None without a tier below the device.
-    asked_tokens: prompt tokens looked up in each tier, because no tier above had them.
+    inter_token_seconds: time between two tokens of a request.
+    """
+
+    running: int = 0
+    waiting: int = 0
+    loading: int = 0
+    following: int = 0
+    preempted: int = 0
+    finished: dict[str, int] = field(default_factory=dict)
+    preemptions: int = 0
+    reclaims: int = 0
+    embeddings: int = 0
+    ttft_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    queue_seconds: dict[str, Histogram] = field(default_factory=dict)
+    inter_token_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenStats:
+    """Tokens of prompts and answers.
+
+    asked: prompt tokens looked up in each tier, because no tier above had them.
+    reused: prompt tokens by the tier that had their KV, counted when their request ends.
+    computed: prompt tokens whose KV was computed, counted when their request ends.
+    prefilled: prompt tokens computed, counted as they are computed.
+    generated: tokens of answers.
+    drafted: tokens verified as guesses (`engine.speculation`).
+    accepted: guesses that were right.
+    """
+
+    asked: Counter[TierId] = field(default_factory=Counter)
+    reused: Counter[TierId] = field(default_factory=Counter)
+    computed: int = 0
+    prefilled: int = 0
+    generated: int = 0
+    drafted: int = 0
+    accepted: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStats:
+    """Steps, and the schedulers that made them.
+
+    seconds: duration of a step.
+    gap_seconds: time between two forward passes.
+    batch_sizes: number of requests in a step.
+    rebuilds: schedulers that failed and were replaced.
+    """
+
+    seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    gap_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    batch_sizes: Histogram = field(default_factory=Histogram.of_counts)
+    rebuilds: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockStats:
+    """Blocks of the device pool.
+
+    nbytes: size of one block.
+    total: size of the pool.
+    used: blocks that requests have now.
+    cached: blocks that hold a prefix now.
+    unstored: full blocks that are not in the CPU tier yet: they wait, or are being copied.
+    evicted: blocks that held a prefix until they were reallocated.
+    lost: evicted blocks that were still waiting to be copied down.
+    tenants: bytes by tenant now, for the largest tenants by name and the others together.
+    checks: self-checks of the owners of blocks, by outcome.
+    """
+
+    nbytes: int = 0
+    total: int = 0
+    used: int = 0
+    cached: int = 0
+    unstored: int = 0
+    evicted: int = 0
+    lost: int = 0
+    tenants: dict[str, int] = field(default_factory=dict)
+    checks: dict[str, int] = field(default_factory=lambda: {"clean": 0, "failed": 0})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierStats:
+    """Tiers below the device, and the copies between them.
+
+    store: None without a tier below the device.
+    stores_refused: whether the CPU tier has no room for blocks now.
+    copied_up: blocks copied from CPU memory to the device.
+    copied_down: blocks copied from the device to CPU memory.
+    warmed: blocks prefetched from lower tiers into CPU memory before a request needed them.
     load_seconds: duration of loads that restored KV, by the lowest tier involved.
     cpu_store_seconds: duration of each copy of a block to the CPU tier.
-    copied_up_blocks: blocks copied from CPU memory to the device.
-    copied_down_blocks: blocks copied from the device to CPU memory.
-    warmed_blocks: blocks prefetched from lower tiers into CPU memory before a request needed them.
-    evicted_blocks: device blocks that held a prefix until they were reallocated.
-    lost_blocks: evicted blocks that were still waiting to be copied down.
     reuse_ends: requests for which the tiers did not have, or did not deliver, the block after the reused prefix, by
         cause (`MissReason`).
-    drafted_tokens: tokens verified as guesses (`engine.speculation`).
-    accepted_tokens: guesses that were right.
-    embeddings: embeddings that were computed.
-    device_tenants: bytes on the device by tenant, for the largest tenants by name and the others together.
-    cpu_tenants: the same for the CPU tier.
+    cpu_tenants: bytes in the CPU tier by tenant now, as `BlockStats.tenants`.
+    """
+
+    store: StoreStats | None = None
+    stores_refused: bool = False
+    copied_up: int = 0
+    copied_down: int = 0
+    warmed: int = 0
+    load_seconds: dict[TierId, Histogram] = field(default_factory=dict)
+    cpu_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
+    reuse_ends: dict[str, int] = field(default_factory=dict)
+    cpu_tenants: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineStats:
+    """Snapshot of the engine. Times are in seconds. Values that are not of this moment count since the start.
+
     workers: None if the worker is in this process.
     replicas: empty if the engine is in this process. Otherwise the other figures are sums over all replicas.
     routes: None if the engine is in this process.
     """
 
-    running: int
-    waiting: int
-    loading: int
-    following: int
-    preempted: int
-    blocks_total: int
-    blocks_used: int
-    blocks_cached: int
-    block_nbytes: int
-    preemptions: int
-    reclaims: int
-    requests_finished: dict[str, int]
-    generation_tokens: int
-    reused_tokens: Counter[TierId]
-    computed_tokens: int
-    unstored_blocks: int
-    checks: dict[str, int]
-    step_seconds: Histogram
-    gap_seconds: Histogram
-    batch_sizes: Histogram
-    ttft_seconds: Histogram
-    queue_seconds: dict[str, Histogram]
-    inter_token_seconds: Histogram
-    tiers: StoreStats | None
-    stores_refused: bool = False
-    rebuilds: int = 0
-    asked_tokens: Counter[TierId] = field(default_factory=Counter)
-    load_seconds: dict[TierId, Histogram] = field(default_factory=dict)
-    cpu_store_seconds: Histogram = field(default_factory=Histogram.of_seconds)
-    prefilled_tokens: int = 0
-    copied_up_blocks: int = 0
-    copied_down_blocks: int = 0
-    warmed_blocks: int = 0
-    evicted_blocks: int = 0
-    lost_blocks: int = 0
-    reuse_ends: dict[str, int] = field(default_factory=dict)
-    drafted_tokens: int = 0
-    accepted_tokens: int = 0
-    embeddings: int = 0
-    device_tenants: dict[str, int] = field(default_factory=dict)
-    cpu_tenants: dict[str, int] = field(default_factory=dict)
+    requests: RequestStats = field(default_factory=RequestStats)
+    tokens: TokenStats = field(default_factory=TokenStats)
+    steps: StepStats = field(default_factory=StepStats)
+    blocks: BlockStats = field(default_factory=BlockStats)
+    tiers: TierStats = field(default_factory=TierStats)
     workers: WorkersState | None = None
     replicas: tuple[ReplicaState, ...] = ()
     routes: RouteStats | None = None
@@ -145,4 +200,4 @@ class EngineStats:
     @property
     def blocks_of_one_engine(self) -> int:
         """Size of the block pool that one request can use."""
-        return self.blocks_total // max(1, sum(each.state == "ok" for each in self.replicas))
+        return self.blocks.total // max(1, sum(each.state == "ok" for each in self.replicas))

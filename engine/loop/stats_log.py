@@ -20,13 +20,13 @@ class StatsLog:
         """Describe what happened since the last line."""
         seconds, before = max(now - self._since, 1e-9), self._before
         self._before, self._since = stats, now
-        generated = stats.generation_tokens - before.generation_tokens
-        computed = stats.computed_tokens - before.computed_tokens
-        reused = stats.reused_tokens - before.reused_tokens
+        generated = stats.tokens.generated - before.tokens.generated
+        computed = stats.tokens.computed - before.tokens.computed
+        reused = stats.tokens.reused - before.tokens.reused
         tiers = [(reused[tier.id], tier.name) for tier in all_tiers()]
         cached = ", ".join(f"{count} from {name}" for count, name in tiers if count) or "none cached"
         return (
-            f"{stats.running} running, {stats.waiting} waiting, {stats.loading} loading; "
+            f"{stats.requests.running} running, {stats.requests.waiting} waiting, {stats.requests.loading} loading; "
             f"{generated / seconds:.0f} tokens/s generated; prompts: {computed} tokens computed, {cached}; "
-            f"{stats.blocks_used} of {stats.blocks_total} blocks in use, {stats.blocks_cached} hold prefixes"
+            f"{stats.blocks.used} of {stats.blocks.total} blocks in use, {stats.blocks.cached} hold prefixes"
         )

@@ -22,17 +22,16 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import FinishReason, KnownPrefix, KVReceipt, RequestOutput, Reuse, TokenLogprobs, Usage
 from engine.api.request_stream import MAX_MERGED
 from engine.api.stored_tokens import Trail
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig, SchedulerConfig
 from engine.intake.processor import ModelLimits, Processor
 from engine.intake.tenants import TenantSalts
-from engine.loop.stats import EngineStats
+from engine.loop.stats import BlockStats, EngineStats, RequestStats, StepStats, TierStats, TokenStats
 from engine.testing.answer import ReplayedAnswer
 from engine.testing.byte_chat_format import ByteChatFormat
 from engine.testing.byte_tokenizer import END, START, ByteTokenizer
 from engine.testing.prefixes import RecordedPrefixes
 from engine.testing.schedule import clock, steps_until
 from engine.testing.script import NumberedWords, Script
-from engine.testing.stats import no_stats
 
 MODEL = "fake-1"
 WINDOW = 4096
@@ -93,12 +92,9 @@ class ReplayEngine:
         self.model_name = self.kv_fingerprint = MODEL
         self.max_model_len = window
         self.config = EngineConfig(
-            model_path=Path(MODEL),
-            model_name=MODEL,
-            tiers=None,
-            secret=b"secret",
-            max_waiting=max_waiting,
-            prefix_cache=prefix_cache,
+            model=ModelConfig(path=Path(MODEL), name=MODEL),
+            cache=CacheConfig(tiers=None, secret=b"secret", prefix_cache=prefix_cache),
+            scheduler=SchedulerConfig(max_waiting=max_waiting),
         )
         self.tier_notes = {kind.tier.id: "off" for kind in LOWER_TIERS}
         self.gave_up = asyncio.Event()
@@ -221,9 +217,9 @@ class ReplayEngine:
         return answers
 
     def _begin(self, answer: ReplayedAnswer) -> ReplayedAnswer:
-        if len(self._live) >= self.config.max_waiting:
+        if len(self._live) >= self.config.scheduler.max_waiting:
             raise OverloadedError("too many requests are waiting", retry_after=3)
-        if self.config.prefix_cache:
+        if self.config.cache.prefix_cache:
             self.requests.append(answer)
         self._begun += 1
         self._prompt_tokens += len(answer.prompt)
@@ -273,7 +269,7 @@ class ReplayEngine:
     async def keys_of_trails(self, trails: Sequence[Trail], *, tenant: str = "local") -> list[BlockKey]:
         """Return a key for each trail; no keys without a prefix cache."""
         keys = list[BlockKey]()
-        for trail in trails if self.config.prefix_cache else ():
+        for trail in trails if self.config.cache.prefix_cache else ():
             keys.append(BlockKey(hashlib.sha256(repr((trail, tenant)).encode()).digest()))
             self._trails[keys[-1]] = tenant, trail
         return keys
@@ -299,24 +295,19 @@ class ReplayEngine:
         """Return statistics with fixed times and sizes."""
         seconds = Histogram.of_seconds()
         seconds.observe(0.004)
-        return replace(
-            no_stats(),
-            running=len(self._live),
-            blocks_total=100,
-            blocks_used=10,
-            blocks_cached=20,
-            block_nbytes=1000,
-            requests_finished=dict(self.finished),
-            generation_tokens=self._answer_tokens,
-            computed_tokens=self._prompt_tokens,
-            checks={"clean": 3, "failed": 0},
-            step_seconds=seconds,
-            gap_seconds=seconds,
-            ttft_seconds=seconds,
-            queue_seconds={"served": seconds},
-            inter_token_seconds=seconds,
-            tiers=self.tiers,
-            embeddings=self._embeddings,
+        return EngineStats(
+            requests=RequestStats(
+                running=len(self._live),
+                finished=dict(self.finished),
+                embeddings=self._embeddings,
+                ttft_seconds=seconds,
+                queue_seconds={"served": seconds},
+                inter_token_seconds=seconds,
+            ),
+            tokens=TokenStats(generated=self._answer_tokens, computed=self._prompt_tokens),
+            steps=StepStats(seconds=seconds, gap_seconds=seconds),
+            blocks=BlockStats(nbytes=1000, total=100, used=10, cached=20, checks={"clean": 3, "failed": 0}),
+            tiers=TierStats(store=self.tiers),
         )
 
     # The steps.
@@ -408,7 +399,7 @@ class ReplayEngine:
         known = self._known(answer)
         cached = known.num_tokens
         kv = KVReceipt(reused=Counter(device=cached), computed=len(answer.prompt) - cached)
-        reuse = Reuse(cached, known, None) if self.config.prefix_cache else None
+        reuse = Reuse(cached, known, None) if self.config.cache.prefix_cache else None
         usage = Usage(
             prompt_tokens=len(answer.prompt),
             completion_tokens=len(answer.produced) + len(ids),
@@ -435,7 +426,7 @@ class ReplayEngine:
     def _known(self, answer: ReplayedAnswer) -> KnownPrefix:
         """Return the longest prefix that the prompt shares with an earlier request."""
         known = KnownPrefix(0, ())
-        for other in self.requests[: self.requests.index(answer)] if self.config.prefix_cache else ():
+        for other in self.requests[: self.requests.index(answer)] if self.config.cache.prefix_cache else ():
             ids = (*other.prompt, *other.produced)
             if (common := _common(answer.prompt, ids)) > known.num_tokens:
                 known = KnownPrefix(common, ids[common : common + CONTINUATION])
@@ -444,12 +435,12 @@ class ReplayEngine:
 
 def _processor(config: EngineConfig, tokenizer: ByteTokenizer, window: int) -> Processor:
     return Processor(
-        ModelLimits(tokenizer.vocab_size, window, window, config.block_size, ()),
+        ModelLimits(tokenizer.vocab_size, window, window, config.cache.block_size, ()),
         KeyNamespace(
             model_fingerprint=MODEL,
             numerics=MODEL,
             kv_dtype="bfloat16",
-            block_size=config.block_size,
+            block_size=config.cache.block_size,
             layout_version=1,
             tp_rank=0,
             tp_size=1,

@@ -95,13 +95,17 @@ def build_llm_engine(
     limits = ModelLimits(
         loaded.vocab_size,
         loaded.window,
-        loaded.num_blocks * config.block_size,
-        config.block_size,
+        loaded.num_blocks * config.cache.block_size,
+        config.cache.block_size,
         loaded.tokenizer.eos_token_ids,
-        config.max_answer_tokens,
+        config.scheduler.max_answer_tokens,
     )
     clock = time.monotonic
-    public = _public_ids(config, loaded.chat_format, progress) if config.public_prompt and config.prefix_cache else ()
+    public = (
+        _public_ids(config, loaded.chat_format, progress)
+        if config.cache.public_prompt and config.cache.prefix_cache
+        else ()
+    )
     tokenizer = loaded.tokenizer
     answers = AnswerFormat.of(tokenizer, loaded.chat_format.tools, loaded.chat_format.thinking)
     grammars = Grammars(tokenizer, loaded.vocab_size, loaded.chat_format.thinking, answers)
@@ -109,13 +113,13 @@ def build_llm_engine(
     processor = Processor(
         limits,
         loaded.namespace,
-        TenantSalts(config.secret, config.tenants_file),
-        prefix_cache=config.prefix_cache,
+        TenantSalts(config.cache.secret, config.cache.tenants_file),
+        prefix_cache=config.cache.prefix_cache,
         public=public,
         owners=loaded.owners,
         clock=clock,
-        queue_policy=config.queue_policy,
-        queue_timeout=config.queue_timeout or inf,
+        queue_policy=config.scheduler.queue_policy,
+        queue_timeout=config.scheduler.queue_timeout or inf,
         pooling=_pooling(config),
         encode=partial(tokenizer.encode, special=False),
         make_mask=with_budgets(grammars.mask, answers, tokenizer.encode),
@@ -125,7 +129,7 @@ def build_llm_engine(
         make_scheduler,
         loaded.executor,
         trace,
-        config.pipeline_parallel_size,
+        config.parallel.pipeline_parallel_size,
         keeps_blocks=loaded.tiers.keeps_blocks,
     )
     outputs = OutputProcessor(answers, clock=clock, block_nbytes=loaded.block_nbytes)
@@ -139,7 +143,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
     Independent work runs in parallel: lower tiers load their snapshots while torch is imported, and LMCache is imported
     while the weights are read.
     """
-    progress(f"loading {config.model_name} as {config.dtype} on {config.device}")
+    progress(f"loading {config.model.name} as {config.model.dtype} on {config.device.kind}")
     # Closed in reverse order: the executor releases the host pool before the store frees it.
     below = closing.enter_context(ExitStack())
     with ThreadPoolExecutor(2, thread_name_prefix="start") as beside:
@@ -148,14 +152,14 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         closing.callback(executor.close)
         importing = beside.submit(import_store, config)
         model = executor.load()
-        window = min(config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
+        window = min(config.model.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
         budget = _budget(config, model, window, progress)
         num_blocks = budget.pool // model.block_nbytes
         lower = finding.result()
         host_memory = ExitStack()
         below.callback(_close_unless_hung, executor, host_memory)
         namespace = _namespace(config, model)
-        owners = Owners(config.tenant_weights)
+        owners = Owners(config.scheduler.tenant_weights)
         # A thread that meets the failing import of another gets a misleading error.
         importing.result()
         opening = beside.submit(
@@ -170,9 +174,9 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
             owners=owners,
         )
         executor.init_kv(num_blocks)
-        tokenizer = load_tokenizer(config.model_path, TEXT_WINDOWS * window)
+        tokenizer = load_tokenizer(config.model.path, TEXT_WINDOWS * window)
         chat_format = ChatFormat.load(
-            config.model_path, tokenizer, None if config.tool_format == AUTO else config.tool_format
+            config.model.path, tokenizer, None if config.model.tool_format == AUTO else config.model.tool_format
         )
         tiers = opening.result()
     if tiers.store is not None:
@@ -194,9 +198,9 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
 
 def _pooling(config: EngineConfig) -> Pooling:
     """Return the way to make embeddings: the configured one, the model's own, or else the mean."""
-    if config.pooling != "auto":
-        return config.pooling
-    return ModelFolder(config.model_path).pooling() or "mean"
+    if config.model.pooling != "auto":
+        return config.model.pooling
+    return ModelFolder(config.model.path).pooling() or "mean"
 
 
 def _close_unless_hung(executor: Executor, host_memory: ExitStack) -> None:
@@ -208,7 +212,7 @@ def _close_unless_hung(executor: Executor, host_memory: ExitStack) -> None:
 def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor | MultiprocExecutor":
     # Importing torch takes a second, so no module imported above imports it.
     try:
-        if config.num_processes > 1:
+        if config.parallel.num_processes > 1:
             from engine.executor.multiproc import MultiprocExecutor
 
             return MultiprocExecutor(config, progress)
@@ -222,10 +226,10 @@ def _open_executor(config: EngineConfig, progress: Progress) -> "UniProcExecutor
 
 def _namespace(config: EngineConfig, model: LoadedModel) -> KeyNamespace:
     return KeyNamespace(
-        model_fingerprint=model_fingerprint(config.model_path),
+        model_fingerprint=model_fingerprint(config.model.path),
         numerics=model.numerics,
-        kv_dtype=config.dtype,
-        block_size=config.block_size,
+        kv_dtype=config.model.dtype,
+        block_size=config.cache.block_size,
         layout_version=LAYOUT_VERSION,
         # A block outside the devices holds the parts of all processes, in their order.
         tp_rank=0,
@@ -240,13 +244,13 @@ def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progres
 
     Raise EngineError if they do not fill a block, ChatFormatError if the model's template takes no system prompt.
     """
-    system = Message("system", config.public_prompt)
+    system = Message("system", config.cache.public_prompt)
     first, *others = (chat_format.render([system, Message("user", content)]) for content in ("a", "\n", " "))
     ids = first[: min(common_prefix_len(first, other) for other in others)]
-    blocks = len(ids) // config.block_size
+    blocks = len(ids) // config.cache.block_size
     if not blocks:
         raise EngineError(
-            f"--public-prefix: {len(ids)} tokens do not fill one block of {config.block_size}, so nothing can be "
+            f"--public-prefix: {len(ids)} tokens do not fill one block of {config.cache.block_size}, so nothing can be "
             "shared. Omit the option, or use a longer system prompt."
         )
     progress(f"the public prefix has {len(ids)} tokens: {blocks} blocks shared by all tenants")
@@ -256,26 +260,26 @@ def _public_ids(config: EngineConfig, chat_format: ChatFormat, progress: Progres
 def _budget(config: EngineConfig, model: LoadedModel, window: int, progress: Progress) -> KVBudget:
     """Divide memory between the device pool and the CPU tier. Raise EngineError if the pool holds no block."""
     # An accelerator belongs to one engine.
-    free = model.free // config.machine_share if config.device == "cpu" else model.free
+    free = model.free // config.parallel.machine_share if config.device.kind == "cpu" else model.free
     block_nbytes = model.block_nbytes
-    cpu_memory = config.tiers.cpu_memory if config.tiers is not None else 0
-    window_nbytes = -(-window // config.block_size) * block_nbytes
-    host_free = None if config.device == "cpu" else available_memory() // config.machine_share
-    budget = kv_budget(config.kv_memory, cpu_memory, free=free, window_nbytes=window_nbytes, host_free=host_free)
+    cpu_memory = config.cache.tiers.cpu_memory if config.cache.tiers is not None else 0
+    window_nbytes = -(-window // config.cache.block_size) * block_nbytes
+    host_free = None if config.device.kind == "cpu" else available_memory() // config.parallel.machine_share
+    budget = kv_budget(config.cache.kv_memory, cpu_memory, free=free, window_nbytes=window_nbytes, host_free=host_free)
     num_blocks = budget.pool // block_nbytes
     if num_blocks < 1:
-        raise EngineError(too_small(budget.pool, window, block_nbytes, config.block_size))
-    source = "--kv-memory" if config.kv_memory else f"of {free // MIB} MiB free"
+        raise EngineError(too_small(budget.pool, window, block_nbytes, config.cache.block_size))
+    source = "--kv-memory" if config.cache.kv_memory else f"of {free // MIB} MiB free"
     progress(
-        f"KV memory: {budget.pool // MIB} MiB ({source}) for {num_blocks * config.block_size} tokens "
+        f"KV memory: {budget.pool // MIB} MiB ({source}) for {num_blocks * config.cache.block_size} tokens "
         f"in {num_blocks} blocks of {block_nbytes / MIB:.2f} MiB"
     )
-    if config.tiers is not None:
-        redis = config.tiers.redis_memory if config.tiers.redis_url == "auto" else 0
+    if config.cache.tiers is not None:
+        redis = config.cache.tiers.redis_memory if config.cache.tiers.redis_url == "auto" else 0
         progress(memory_line(budget, redis, weights=model.weights, free=free, host_free=host_free))
         if problem := shortage(budget, redis, free=free, host_free=host_free):
             logger.warning("%s", problem)
-    if problem := too_few_tokens(num_blocks * config.block_size, window, block_nbytes, config.block_size):
+    if problem := too_few_tokens(num_blocks * config.cache.block_size, window, block_nbytes, config.cache.block_size):
         logger.warning("%s", problem)
     return budget
 
@@ -292,7 +296,7 @@ def build_engine(config: EngineConfig, progress: Progress, trace: Trace = NO_TRA
         config=config,
         tokenizer=tokenizer,
         chat_format=chat_format,
-        sampling_defaults=ModelFolder(config.model_path).sampling_defaults(),
+        sampling_defaults=ModelFolder(config.model.path).sampling_defaults(),
         tier_notes=tiers.notes,
         flush=tiers.store.flush if tiers.store is not None else lambda _: True,
         on_close=to_close.close,
@@ -309,26 +313,32 @@ def _scheduler(
             store,
             LoadCost(loaded.block_nbytes),
             clock=clock,
-            rest=STORE_REST_SECONDS if config.role != "prefill" else 0.0,
+            rest=STORE_REST_SECONDS if config.parallel.role != "prefill" else 0.0,
             owners=loaded.owners,
         )
         if former is not None and former.connector.tiers is not None:
             manager.succeed(former.connector.tiers)
     pool = BlockPool(loaded.num_blocks, loaded.owners, on_evict=manager.stores.forget if manager is not None else None)
-    blocks = BlockManager(pool, config.block_size, loaded.block_nbytes, prefix_cache=config.prefix_cache)
+    blocks = BlockManager(pool, config.cache.block_size, loaded.block_nbytes, prefix_cache=config.cache.prefix_cache)
     # In a pipeline, a second pass would wait for the tokens of the last stage.
-    passes = config.decode_passes if config.pipeline_parallel_size == 1 else 1
+    passes = config.scheduler.decode_passes if config.parallel.pipeline_parallel_size == 1 else 1
     limits = SchedulerLimits(
-        config.max_num_seqs, config.max_num_batched_tokens, config.itl_target, passes, config.pipeline_parallel_size
+        config.scheduler.max_num_seqs,
+        config.scheduler.max_num_batched_tokens,
+        config.scheduler.itl_target,
+        passes,
+        config.parallel.pipeline_parallel_size,
     )
     queue = make_queue(
-        config.queue_policy,
-        max_waiting=config.max_waiting,
-        max_wait=config.max_queue_wait,
-        weights=config.tenant_weights,
+        config.scheduler.queue_policy,
+        max_waiting=config.scheduler.max_waiting,
+        max_wait=config.scheduler.max_queue_wait,
+        weights=config.scheduler.tenant_weights,
     )
     connector: TierConnector = NoTiers()
     if manager is not None:
-        connector = OffloadConnector(manager, blocks, PrefillCost(), role=config.role, clock=clock, trace=trace)
-    proposer = PromptLookup() if config.speculation else None
+        connector = OffloadConnector(
+            manager, blocks, PrefillCost(), role=config.parallel.role, clock=clock, trace=trace
+        )
+    proposer = PromptLookup() if config.speculation.prompt_lookup else None
     return Scheduler(limits, blocks, connector, queue, clock=clock, proposer=proposer)

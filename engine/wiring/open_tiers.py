@@ -39,11 +39,11 @@ def find_lower_tiers(config: EngineConfig, progress: Progress, closing: ExitStac
     A server that cannot start leaves its tier off. Raise EngineError for an invalid setting or a state directory in
     use.
     """
-    if config.tiers is None:
-        note = "off" if config.prefix_cache else "off: --no-prefix-cache"
+    if config.cache.tiers is None:
+        note = "off" if config.cache.prefix_cache else "off: --no-prefix-cache"
         return [FoundTier(None, note) for _ in registry.LOWER_TIERS]
     try:
-        return [kind.find(config.tiers, progress, closing) for kind in registry.LOWER_TIERS]
+        return [kind.find(config.cache.tiers, progress, closing) for kind in registry.LOWER_TIERS]
     except TierError as error:
         raise EngineError(str(error)) from error
 
@@ -68,7 +68,7 @@ def share_lower_tiers(
 
 def wants_tiers(config: EngineConfig) -> bool:
     """Return True unless the settings turn off every tier below the device."""
-    tiers = config.tiers
+    tiers = config.cache.tiers
     if tiers is None:
         return False
     return tiers.cpu_memory != 0 or not all(kind.is_off(tiers) for kind in registry.LOWER_TIERS)
@@ -103,9 +103,9 @@ def open_tiers(
     tiers = [kind.tier for kind in registry.LOWER_TIERS]
     found = dict(zip(tiers, lower, strict=True))
     notes = {tier.id: each.note if each.open is None else "" for tier, each in found.items()}
-    keeps_blocks = _keep_blocks(config.tiers or config.unused_tiers, lower)
+    keeps_blocks = _keep_blocks(config.cache.tiers or config.cache.unused_tiers, lower)
     openers = [each.open for each in lower if each.open is not None]
-    if config.tiers is None or not (openers or cpu_bytes):
+    if config.cache.tiers is None or not (openers or cpu_bytes):
         return OpenTiers(None, notes, keeps_blocks=keeps_blocks)
     states = ", ".join(f"{tier.name} {each.note}" for tier, each in found.items())
     progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, {states}")
@@ -118,11 +118,11 @@ def open_tiers(
             cpu_bytes=cpu_bytes,
             lower=openers,
             off=[tier for tier, each in found.items() if each.open is None],
-            seal=BlockSeal(config.secret, fingerprint),
+            seal=BlockSeal(config.cache.secret, fingerprint),
             keep_in_cpu=cpu_bytes > 0,
-            eviction=config.tiers.eviction,
+            eviction=config.cache.tiers.eviction,
             owners=owners,
-            shared=config.num_processes > 1,
+            shared=config.parallel.num_processes > 1,
         )
     except SharedMemoryError as error:
         raise EngineError(str(error)) from error

@@ -93,18 +93,18 @@ class Worker:
             layers.
         num_sharers: workers of this engine that divide the CPUs of this process among themselves, including this one.
         """
-        if config.dtype not in _DTYPES:
-            raise EngineError(f"dtype {config.dtype!r} is not one of {', '.join(_DTYPES)}")
+        if config.model.dtype not in _DTYPES:
+            raise EngineError(f"dtype {config.model.dtype!r} is not one of {', '.join(_DTYPES)}")
         self._config = config
-        self._dtype = _DTYPES[config.dtype]
+        self._dtype = _DTYPES[config.model.dtype]
         self._load_model = load_model
         self._progress = progress
         self._ranks = ranks
         self._stage = stage
         self._link = link
-        self._num_sharers = num_sharers * config.cpu_sharers
+        self._num_sharers = num_sharers * config.parallel.cpu_sharers
         self._threads = max(1, usable_cores() // self._num_sharers)
-        self._device = open_device(config.device)
+        self._device = open_device(config.device.kind)
         self._model: CausalLM | PackedModel | None = None
         self._cache: CacheEngine | None = None
         self._runner: ModelRunner | StageRunner | NativeRunner | None = None
@@ -142,20 +142,20 @@ class Worker:
         check_quantization(self._config)
         self._device.prepare()
         # On a GPU, the plain backends of attention come with plain layers, which need no Triton.
-        plain = self._config.device == "cuda" and self._config.attention in PLAIN
-        layers = TORCH_LAYERS if plain else self._device.layers(check=self._config.check_operators)
+        plain = self._config.device.kind == "cuda" and self._config.device.attention in PLAIN
+        layers = TORCH_LAYERS if plain else self._device.layers(check=self._config.device.check_operators)
         if self._num_sharers > 1:
             torch.set_num_threads(min(self._threads, torch.get_num_threads()))
         config = self._config
         device = self._device.torch_device
         model = self._load_model(
-            config.model_path,
+            config.model.path,
             self._dtype,
             device,
             layers,
             self._ranks,
-            config.max_model_len,
-            keep_packed=config.device == "cpu" and self._ranks.size == 1,
+            config.model.max_model_len,
+            keep_packed=config.device.kind == "cpu" and self._ranks.size == 1,
             stage=self._stage,
         )
         packed = pack_for_native(self._config, model, self._progress, threads=self._threads)
@@ -163,13 +163,13 @@ class Worker:
             # torch only copies and samples from here on. A second torch thread would spin on a core of the step.
             torch.set_num_threads(1)
         self._model = packed or model
-        self._batch = InputBatch(self._config.block_size, self._model.vocab_size, self._device.torch_device)
+        self._batch = InputBatch(self._config.cache.block_size, self._model.vocab_size, self._device.torch_device)
 
     def kv_layout(self) -> BlockLayout:
         """Return the layout of one KV block of this model."""
         # The kernels of the native step use their own order within a page.
         order = PoolOrder.BLOCKS if isinstance(self._model, PackedModel) else self._selection().backend.order
-        return BlockLayout(kv_shapes(self.model.attention), self._config.block_size, self._dtype.itemsize, order)
+        return BlockLayout(kv_shapes(self.model.attention), self._config.cache.block_size, self._dtype.itemsize, order)
 
     def numerics_id(self) -> str:
         """Return an identifier of everything that may change a bit of the KV. The number of threads does not."""
@@ -177,13 +177,13 @@ class Worker:
         if isinstance(model, PackedModel):
             return model.numerics
         versions = (f"torch-{torch.__version__}", model.kernels, self._device.instruction_set())
-        return ";".join((self._selection().backend.numerics, *versions, self._config.dtype))
+        return ";".join((self._selection().backend.numerics, *versions, self._config.model.dtype))
 
     def _attention_spec(self) -> AttentionSpec:
-        return AttentionSpec(self._device.name, self._dtype, self.model.attention, self._config.block_size)
+        return AttentionSpec(self._device.name, self._dtype, self.model.attention, self._config.cache.block_size)
 
     def _selection(self) -> Selection:
-        return select_backend(self._attention_spec(), self._config.attention)
+        return select_backend(self._attention_spec(), self._config.device.attention)
 
     def available_memory(self) -> int:
         """Return the bytes that the KV cache could take now. All processes may share them (`LoadedModel`)."""
@@ -202,10 +202,10 @@ class Worker:
         recordable = Feature.GRAPHS in selection.backend.support.features
         # A graph would have to begin and end with the hidden states of a stage.
         recordable = recordable and self._exchange is None
-        shape = self._decode_shape(model, num_blocks) if self._config.decode_graphs and recordable else None
+        shape = self._decode_shape(model, num_blocks) if self._config.device.decode_graphs and recordable else None
         spare = shape.spare_blocks() if shape is not None else 0
         self._cache = CacheEngine(layout, num_blocks, self._dtype, self._device, spare_blocks=spare)
-        check = self._config.check_operators
+        check = self._config.device.check_operators
         attention = selection.backend(self._attention_spec(), self._cache.pool, check=check)
         if self._exchange is not None:
             self._runner = StageRunner(model, attention, self._device, self._ranks, self._exchange)
@@ -225,10 +225,10 @@ class Worker:
 
     def _decode_shape(self, model: CausalLM, num_blocks: int) -> DecodeShape:
         """Return the capacity of the decode graphs. Padding writes past the `num_blocks` blocks of requests."""
-        window = min(self._config.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
-        size = self._config.block_size
-        rows = self._config.max_num_seqs
-        if self._config.speculation:
+        window = min(self._config.model.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
+        size = self._config.cache.block_size
+        rows = self._config.scheduler.max_num_seqs
+        if self._config.speculation.prompt_lookup:
             rows = max(rows, min(rows * (1 + LONGEST_DRAFT), DRAFTED_ROWS))
         return DecodeShape(rows, -(-window // size), size, num_blocks)
 
@@ -239,8 +239,8 @@ class Worker:
         told = f"capturing graphs for up to {shape.buckets()[-1]} decodes"
         if isinstance(attention, GraphedSteps):
             prompts = PromptShape(
-                config.max_num_batched_tokens,
-                config.max_num_seqs,
+                config.scheduler.max_num_batched_tokens,
+                config.scheduler.max_num_seqs,
                 shape.max_blocks,
                 shape.block_size,
                 shape.spare_block,

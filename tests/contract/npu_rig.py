@@ -9,7 +9,7 @@ import torch
 from cache_tiers.config import TierConfig
 from engine.api.llm_outputs import CompletionOutput
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SchedulerConfig, SpeculationConfig
 from engine.llm import LLM
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.worker.torch.device_tables import DeviceTables
@@ -26,25 +26,22 @@ def npu_config(
     model: Path, *, attention: str = "auto", graphs: bool = True, tiers: TierConfig | None = None, blocks: int = 16
 ) -> EngineConfig:
     return EngineConfig(
-        model_path=model,
-        model_name="pangu",
-        tiers=tiers,
-        secret=b"secret",
-        device="npu",
-        block_size=BLOCK,
-        attention=attention,
-        decode_graphs=graphs,
-        check_operators=True,
-        max_num_seqs=4,
-        max_num_batched_tokens=256,
-        kv_memory=blocks * BLOCK_NBYTES,
-        prefix_cache=tiers is not None,
-        speculation=False,
+        model=ModelConfig(path=model, name="pangu"),
+        cache=CacheConfig(
+            tiers=tiers,
+            secret=b"secret",
+            block_size=BLOCK,
+            kv_memory=blocks * BLOCK_NBYTES,
+            prefix_cache=tiers is not None,
+        ),
+        scheduler=SchedulerConfig(max_num_seqs=4, max_num_batched_tokens=256),
+        device=DeviceConfig(kind="npu", attention=attention, decode_graphs=graphs, check_operators=True),
+        speculation=SpeculationConfig(prompt_lookup=False),
     )
 
 
 def npu_driver(config: EngineConfig, num_blocks: int = 16) -> WorkerDriver:
-    return WorkerDriver(config.model_path, config=config, num_blocks=num_blocks, host_blocks=6)
+    return WorkerDriver(config.model.path, config=config, num_blocks=num_blocks, host_blocks=6)
 
 
 def prompt(salt: int, length: int) -> list[int]:

@@ -68,7 +68,7 @@ def answers(npu: FakeNpu, pangu: Path) -> dict[str, list[int]]:
 def test_drafts_in_graphs_give_tokens_of_plain_decodes(
     npu: FakeNpu, pangu: Path, answers: dict[str, list[int]]
 ) -> None:
-    driver = npu_driver(replace(npu_config(pangu), speculation=True))
+    driver = npu_driver(npu_config(pangu).with_fields(prompt_lookup=True))
     made = decode(driver, DRAFTS, answers)
     driver.executor.close()
     assert made == {name: answers[name][: len(tokens)] for name, tokens in made.items()}
@@ -78,7 +78,7 @@ def test_drafts_in_graphs_give_tokens_of_plain_decodes(
 
 
 def test_prompt_of_several_rows_uses_no_graph(npu: FakeNpu, pangu: Path) -> None:
-    driver = npu_driver(replace(npu_config(pangu), speculation=True))
+    driver = npu_driver(npu_config(pangu).with_fields(prompt_lookup=True))
     driver.generate(prompt(7, 9), 1, blocks=(0,), chunk=4)
     # The chunks have 4, 4 and 1 rows.
     assert sum(graph.replays for graph in npu.graphs) == 1
@@ -90,7 +90,7 @@ def test_drafts_copy_no_block_table_to_the_device(
 ) -> None:
     """Count the elements that each step copies for its block tables: places and ids."""
     copied = note_table_copies(monkeypatch)
-    driver = npu_driver(replace(npu_config(pangu), speculation=True))
+    driver = npu_driver(npu_config(pangu).with_fields(prompt_lookup=True))
     # All steps have from 5 to 8 rows, in the same graph.
     decode(driver, [{"a": 2}, {"b": 3}, {"a": 1, "c": 3}, {"b": 1, "c": 1}], answers)
     driver.executor.close()
@@ -101,7 +101,7 @@ def test_drafts_copy_no_block_table_to_the_device(
 def test_graphs_hold_longest_drafts_of_eight_sequences(npu: FakeNpu, pangu: Path) -> None:
     sizes = {}
     for seqs in (1, 4, 8, 300):
-        driver = npu_driver(replace(npu_config(pangu), speculation=True, max_num_seqs=seqs))
+        driver = npu_driver(npu_config(pangu).with_fields(prompt_lookup=True, max_num_seqs=seqs))
         (graphs,) = driver.worker._runner._graphs  # type: ignore[union-attr]
         assert isinstance(graphs, DecodeGraphs)
         sizes[seqs] = graphs._shape.buckets()[-1]

@@ -1,7 +1,6 @@
 """Recorded decodes: the same tokens as without graphs, and padding that touches no request's blocks."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,7 +90,7 @@ def test_padding_writes_only_to_spare_block(npu: FakeNpu, pangu: Path) -> None:
 
 
 def test_batch_larger_than_every_graph_runs_without_graph(npu: FakeNpu, pangu: Path) -> None:
-    driver = npu_driver(replace(npu_config(pangu), max_num_seqs=2))
+    driver = npu_driver(npu_config(pangu).with_fields(max_num_seqs=2))
     together = decode_together(driver, 3)
     assert sum(graph.replays for graph in npu.graphs) == 0
     alone = {name: driver.generate(tokens, 3, blocks=(12, 13)) for name, tokens in PROMPTS.items()}
@@ -160,7 +159,7 @@ def test_160_rows_replay_one_graph_and_read_only_ids(
     """Count the copies of each decode: those of the sampler, of block tables, and to the host."""
     rows, steps = 160, 3
     copied, tables = note_sampler_copies(monkeypatch), note_table_copies(monkeypatch)
-    driver = npu_driver(replace(npu_config(pangu), max_num_seqs=rows), num_blocks=rows)
+    driver = npu_driver(npu_config(pangu).with_fields(max_num_seqs=rows), num_blocks=rows)
     recorded = decode_many(driver, rows, steps)
     driver.executor.close()
     # The largest graph is captured first. Each step launches this one and no other.

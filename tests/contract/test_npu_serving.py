@@ -40,14 +40,14 @@ async def test_npu_that_passes_its_check_computes_the_answers(
     check_by(CHECK, monkeypatch)
     said: list[str] = []
     config = await asyncio.to_thread(serving_config, settings, Path(settings.model), said.append)
-    assert (config.device, config.block_size, config.device_note) == ("npu", BLOCK, "")
+    assert (config.device.kind, config.cache.block_size, config.device.note) == ("npu", BLOCK, "")
     assert said == ["checking npu: 64 tokens there and on the CPU (once for this model and driver)"]
     npu_operators.calls.clear()
     async with serving(config, tmp_path) as (http, _):
         health = await (await http.get("/health")).json()
         assert (health["model"]["device"], health["model"]["device_note"]) == ("npu", None)
         asked: dict[str, Any] = {"prompt": prompt(1, BLOCK + 5), "max_tokens": 4, "temperature": 0, "ignore_eos": True}
-        answer = await (await http.post("/v1/completions", json={"model": config.model_name, **asked})).json()
+        answer = await (await http.post("/v1/completions", json={"model": config.model.name, **asked})).json()
         assert answer["usage"]["completion_tokens"] == 4
     assert "npu_fused_infer_attention_score" in npu_operators.calls
     assert sum(graph.replays for graph in npu.graphs) > 0
@@ -59,5 +59,5 @@ def test_passed_check_is_remembered_and_a_failed_one_is_not(
     devices = []
     for command in (NO_DRIVER, CHECK, NO_DRIVER):
         check_by(command, monkeypatch)
-        devices.append(serving_config(settings, Path(settings.model), lambda _: None).device)
+        devices.append(serving_config(settings, Path(settings.model), lambda _: None).device.kind)
     assert devices == ["cpu", "npu", "npu"]

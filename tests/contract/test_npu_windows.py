@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ def tokens_of(driver: WorkerDriver) -> dict[str, list[int]]:
 
 
 def tokens_on_cpu(model: Path, dtype: str) -> dict[str, list[int]]:
-    config = replace(npu_config(model), device="cpu", cpu_kernels="torch", dtype=dtype)
+    config = npu_config(model).with_fields(kind="cpu", cpu_kernels="torch", dtype=dtype)
     with opened(config) as driver:
         return tokens_of(driver)
 
@@ -93,7 +92,7 @@ def test_windows_on_an_npu_give_the_tokens_of_the_cpu(
     if code == "transformers":
         monkeypatch.setattr("models.registry.read_config", refuse)
     expected, whole = (tokens_on_cpu(model, dtype) for model in (gemma, without_windows))
-    with npu_opened(npu_operators), opened(replace(npu_config(gemma), dtype=dtype)) as driver:
+    with npu_opened(npu_operators), opened(npu_config(gemma).with_fields(dtype=dtype)) as driver:
         found, numerics = tokens_of(driver), driver.worker.numerics_id()
     assert found == expected
     assert found["long"] != whole["long"], "no token depends on the windows"

@@ -7,7 +7,7 @@ import pytest
 
 from cache_tiers.transfer import Direction, TransferJob
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.request.scheduler_output import NewRequestData
 from engine.worker.torch.accelerator import AcceleratorDevice
 from tests.device.model import pangu
@@ -24,15 +24,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto") -> WorkerDriver:
     config = EngineConfig(
-        model_path=model,
-        model_name="pangu",
-        tiers=None,
-        secret=b"secret",
-        device="cuda",
-        dtype="float32",
-        block_size=BLOCK,
+        model=ModelConfig(path=model, name="pangu", dtype="float32"),
+        cache=CacheConfig(tiers=None, secret=b"secret", block_size=BLOCK),
+        device=DeviceConfig(kind="cuda"),
     )
-    config = replace(config, decode_graphs=graphs, attention=attention, max_num_seqs=4)
+    config = config.with_fields(decode_graphs=graphs, attention=attention, max_num_seqs=4)
     return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)
 
 

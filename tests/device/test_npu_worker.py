@@ -1,6 +1,5 @@
 """A small openPangu on an NPU: recorded decodes, restored prefixes, and the CPU's float32 as the reference."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from cache_tiers.transfer import Direction, TransferJob
@@ -17,7 +16,7 @@ def test_recorded_decodes_give_the_tokens_of_called_ones(npu: AcceleratorDevice,
     model = pangu(tmp_path)
     tokens = []
     for graphs in (True, False):
-        driver = npu_driver(replace(npu_config(model, graphs=graphs), check_operators=not graphs))
+        driver = npu_driver(npu_config(model, graphs=graphs).with_fields(check_operators=not graphs))
         tokens.append(driver.generate(PROMPT, 20, blocks=range(4)))
         driver.executor.close()
     assert tokens[0] == tokens[1]

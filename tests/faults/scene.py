@@ -103,7 +103,7 @@ class Scene:
     def is_settled(self) -> bool:
         """Return whether every block to be stored has been written to Redis."""
         stats = self.engine.stats()
-        return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.pending_writes == 0
+        return stats.blocks.unstored == 0 and stats.tiers.store is not None and stats.tiers.store.pending_writes == 0
 
     def forget(self) -> None:
         """Drop the unused blocks on the device and in host memory."""

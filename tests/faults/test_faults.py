@@ -14,7 +14,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,7 +45,7 @@ class Broken:
 
 @asynccontextmanager
 async def opened(config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
-    engine = await asyncio.to_thread(build_engine, replace(config, decode_passes=1), lambda _: None)
+    engine = await asyncio.to_thread(build_engine, config.with_fields(decode_passes=1), lambda _: None)
     await engine.start()
     try:
         yield engine
@@ -99,7 +98,7 @@ async def check_fault(
                 redis.thaw()
                 link.set(0.0, FAST)
                 await scene.until(lambda: engine.is_idle)
-                await scene.until(lambda: engine.stats().blocks_used == 0)
+                await scene.until(lambda: engine.stats().blocks.used == 0)
                 engine._engine.check()
     finally:
         redis.kill()

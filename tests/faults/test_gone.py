@@ -34,6 +34,6 @@ async def test_thousand_disconnecting_clients_leak_nothing(model_path: Path, tmp
                 scene.forget()
             await asyncio.gather(*(come_and_go() for _ in range(AT_ONCE)))
         await scene.until(lambda: engine.is_idle)
-        await scene.until(lambda: engine.stats().blocks_used == 0)
+        await scene.until(lambda: engine.stats().blocks.used == 0)
         engine._engine.check()
         assert [(await scene.ask(chat(number))).token_ids for number in range(CHATS)] == expected

@@ -185,13 +185,13 @@ def redis_server(tmp_path: Path) -> Iterator[RedisServer]:
 
 def configured(model_path: Path, folder: Path, redis_url: str) -> EngineConfig:
     config = engine_config(model_path, folder / "state", blocks=REPLICAS * 300, cpu_memory=512 * MIB)
-    assert config.tiers is not None
-    return replace(config, tiers=replace(config.tiers, redis_url=redis_url))
+    assert config.cache.tiers is not None
+    return config.with_fields(tiers=replace(config.cache.tiers, redis_url=redis_url))
 
 
 async def answers_alone(model_path: Path, folder: Path) -> list[list[Told]]:
     """Return the answers of one engine in this process to all questions."""
-    config = replace(configured(model_path, folder, "off"), tiers=None)
+    config = configured(model_path, folder, "off").with_fields(tiers=None)
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     await engine.start()
     expected = [[told(each) for each in await answers_of(engine, *question)] for question in QUESTIONS]

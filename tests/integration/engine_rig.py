@@ -7,7 +7,7 @@ from pathlib import Path
 from cache_tiers.config import TierConfig
 from engine.api.llm_outputs import CompletionOutput
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SpeculationConfig
 from engine.llm import LLM
 from tests.conftest import default_cache_dir
 
@@ -39,15 +39,15 @@ def engine_config(
     if below is None:
         below = min(256 * MIB, max(64 * MIB, CPU_BLOCKS * block_nbytes(model_path, dtype)))
     return EngineConfig(
-        model_path=model_path,
-        model_name="smollm2",
-        tiers=TierConfig(below, redis_url, 512 * MIB, state_dir) if prefix_cache else None,
-        secret=b"a secret of the tests",
-        dtype=dtype,
-        kv_memory=blocks * block_nbytes(model_path, dtype),
-        prefix_cache=prefix_cache,
-        cache_dir=default_cache_dir(),
-        speculation=False,
+        model=ModelConfig(path=model_path, name="smollm2", dtype=dtype),
+        cache=CacheConfig(
+            tiers=TierConfig(below, redis_url, 512 * MIB, state_dir) if prefix_cache else None,
+            secret=b"a secret of the tests",
+            kv_memory=blocks * block_nbytes(model_path, dtype),
+            prefix_cache=prefix_cache,
+        ),
+        device=DeviceConfig(cache_dir=default_cache_dir()),
+        speculation=SpeculationConfig(prompt_lookup=False),
     )
 
 

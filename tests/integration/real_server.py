@@ -51,4 +51,4 @@ async def cpu_cleared(engine: AsyncLLMEngine) -> None:
 
 def _nothing_waits(engine: AsyncLLMEngine) -> bool:
     stats = engine.stats()
-    return stats.unstored_blocks == 0 and (stats.tiers is None or stats.tiers.pending_writes == 0)
+    return stats.blocks.unstored == 0 and (stats.tiers.store is None or stats.tiers.store.pending_writes == 0)

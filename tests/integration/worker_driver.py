@@ -7,7 +7,7 @@ import torch
 
 from cache_tiers.transfer import TransferJob
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.executor.uniproc import UniProcExecutor
 from engine.request.scheduler_output import CachedRequestData, ModelRunnerOutput, NewRequestData, SchedulerOutput
 from engine.worker.worker import Worker
@@ -20,7 +20,8 @@ GREEDY = SamplingParams(temperature=0.0)
 
 def engine_config(model: Path, dtype: str = "float32") -> EngineConfig:
     return EngineConfig(
-        model_path=model, model_name="tiny", tiers=None, secret=b"secret", dtype=dtype, block_size=BLOCK
+        model=ModelConfig(path=model, name="tiny", dtype=dtype),
+        cache=CacheConfig(tiers=None, secret=b"secret", block_size=BLOCK),
     )
 
 

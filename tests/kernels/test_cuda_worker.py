@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cache_tiers.transfer import Direction, TransferJob
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.request.scheduler_output import NewRequestData
 from engine.worker.torch.device import Graph
 from models.layers.cuda import cuda_layers
@@ -75,16 +75,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def cuda_driver(model: Path, *, graphs: bool = True, attention: str = "auto", num_seqs: int = 3) -> WorkerDriver:
     config = EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=None,
-        secret=b"secret",
-        device="cuda",
-        dtype="float32",
-        block_size=BLOCK,
+        model=ModelConfig(path=model, name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=None, secret=b"secret", block_size=BLOCK),
+        device=DeviceConfig(kind="cuda"),
     )
-    config = replace(config, decode_graphs=graphs, attention=attention, max_num_seqs=num_seqs)
-    config = replace(config, max_model_len=96, max_num_batched_tokens=64, speculation=False)
+    config = config.with_fields(decode_graphs=graphs, attention=attention, max_num_seqs=num_seqs)
+    config = config.with_fields(max_model_len=96, max_num_batched_tokens=64, prompt_lookup=False)
     return WorkerDriver(model, config=config, num_blocks=24, host_blocks=4)
 
 

@@ -283,7 +283,7 @@ def lead(seed: int, owner: type, name: str) -> int:
             each.check_text()
     if (owner, name) in OF_ONE_REQUEST:
         # A client that can cause such a defect must not be able to exhaust the rebuilds.
-        assert not life.toy.engine.stats().rebuilds
+        assert not life.toy.engine.stats().steps.rebuilds
     if owner is ToyMask:
         assert all(each.is_masked for each in failed)
     elif owner is ToyWorker:
@@ -316,7 +316,7 @@ def test_lives_without_defect_have_expected_texts(size: Size) -> None:
         life = Life(seed, speculation=seed % 2 == 0)
         asyncio.run(life.run())
         life.check_engine()
-        assert not life.toy.engine.stats().rebuilds
+        assert not life.toy.engine.stats().steps.rebuilds
         for each in life.asked:
             each.check_text()
 
@@ -342,7 +342,7 @@ def test_defect_that_persists_makes_engine_give_up() -> None:
     assert engine.is_broken
     assert f"its scheduler failed {MAX_REBUILDS + 1} times within 600 s" in engine.why_gave_up
     assert "Panic: injected into Scheduler.schedule" in engine.why_gave_up
-    assert engine.stats().rebuilds == MAX_REBUILDS
+    assert engine.stats().steps.rebuilds == MAX_REBUILDS
 
 
 def test_hung_step_makes_engine_give_up(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from cache_tiers.moves.manager import TierManager
 from cache_tiers.owners.block_key import KeyNamespace
 from engine.api.sampling_params import SamplingParams
 from engine.block_tables.block_manager import BlockManager
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.executor.step_limit import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.grammar.grammars import Grammars
@@ -170,7 +170,10 @@ class ToyEngine:
         grammars = cast("Grammars", _ToyGrammars())
         self.engine = AsyncLLMEngine(
             LLMEngine(processor, core, outputs, grammars),
-            config=EngineConfig(model_path=Path("toy"), model_name="toy", tiers=None, secret=b"secret"),
+            config=EngineConfig(
+                model=ModelConfig(path=Path("toy"), name="toy"),
+                cache=CacheConfig(tiers=None, secret=b"secret"),
+            ),
             tokenizer=tokenizer,
             chat_format=chat_format,
             sampling_defaults={},

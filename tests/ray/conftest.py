@@ -9,7 +9,6 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import pytest
 import pytest_asyncio
 
 from cache_tiers.config import TierConfig
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.fleet.build import build_fleet
 from engine.fleet.placement import ray_cluster as ray_connection
 from engine.fleet.remote_engine import RemoteEngine
@@ -53,7 +52,7 @@ async def at_end() -> AsyncIterator[AsyncExitStack]:
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def alone(opening: Future[RayCluster], config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
     """Run one engine without tiers in this process, which is built while the cluster starts."""
-    engine = await asyncio.to_thread(build_engine, replace(config, tiers=None), lambda _: None)
+    engine = await asyncio.to_thread(build_engine, config.with_fields(tiers=None), lambda _: None)
     await engine.start()
     yield engine
     await engine.stop(0.0)
@@ -95,12 +94,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
 
     model = make_tiny_model(tmp_path_factory.mktemp("tiny") / "model", seed=3)
     return EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=None,
-        secret=b"a secret of the tests",
-        dtype="float32",
-        kv_memory=1 << 24,
+        model=ModelConfig(path=model, name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=None, secret=b"a secret of the tests", kv_memory=1 << 24),
     )
 
 
@@ -109,11 +104,10 @@ def staged(tiny: EngineConfig, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """Return the configuration of an engine with two stages, and a Redis of its own."""
     folder = tmp_path_factory.mktemp("staged")
     redis = RedisServer(folder, port=free_port())
-    yield replace(
-        tiny,
+    yield tiny.with_fields(
         tiers=TierConfig(64 * MIB, f"redis://127.0.0.1:{redis.port}", 0, folder),
         kv_memory=DEVICE_BLOCKS * BLOCK_NBYTES,
-        speculation=False,
+        prompt_lookup=False,
         pipeline_parallel_size=2,
     )
     redis.kill()
@@ -129,15 +123,17 @@ async def ahead(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Ahead]:
     """Prepare the starts of all replicas, and begin the first one."""
-    assert config.tiers is not None
-    pair, folder = replace(tiny, tensor_parallel_size=2), tmp_path_factory.mktemp("servers")
+    assert config.cache.tiers is not None
+    pair, folder = tiny.with_fields(tensor_parallel_size=2), tmp_path_factory.mktemp("servers")
     start = partial(_started, cluster.address)
     ahead = Ahead(
         {
             "two stages": partial(start, staged, 1),
             "one stage of two ranks": partial(start, pair, 1),
-            "two stages of two ranks": partial(start, replace(pair, pipeline_parallel_size=2), 1),
-            "shared": partial(sharing_servers, cluster.address, folder, config.model_path, config.tiers.redis_url),
+            "two stages of two ranks": partial(start, pair.with_fields(pipeline_parallel_size=2), 1),
+            "shared": partial(
+                sharing_servers, cluster.address, folder, config.model.path, config.cache.tiers.redis_url
+            ),
             "three": partial(start, config, 3),
         }
     )

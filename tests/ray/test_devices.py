@@ -6,7 +6,6 @@ Ray is imported in the functions, since it reads its variables then, and the clu
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -62,7 +61,7 @@ async def test_ranks_of_a_stage_see_a_device_each(group: Any, kind: str) -> None
 async def test_replicas_need_a_device_each(connected: None, config: EngineConfig, kind: str) -> None:
     from engine.fleet.placement.ray_placement import RayPlacement
 
-    RayPlacement(6, replace(config, device=kind))
-    RayPlacement(3, replace(config, device=kind, tensor_parallel_size=2))
+    RayPlacement(6, config.with_fields(kind=kind))
+    RayPlacement(3, config.with_fields(kind=kind, tensor_parallel_size=2))
     with pytest.raises(EngineError, match=r"6 CPUs and 6 [GN]PUs on 3 machines, and every replica needs 1 CPU and 2 "):
-        RayPlacement(4, replace(config, device=kind, tensor_parallel_size=2))
+        RayPlacement(4, config.with_fields(kind=kind, tensor_parallel_size=2))

@@ -11,7 +11,7 @@ SCRIPT = """
 import asyncio
 import sys
 from pathlib import Path
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.fleet.placement import ray_actor
 from engine.fleet.placement.order import ReplicaOrder, encode_order
 ray_actor.UNOPENED_SECONDS = 0.5
@@ -19,7 +19,7 @@ ray_actor._node = lambda: "a machine of the tests"
 ray_actor._host = lambda: "127.0.0.1"
 ray_actor._begin = lambda *_, **__: None
 actor = ray_actor.ReplicaActor()
-config = EngineConfig(model_path=Path("model"), model_name="fake", tiers=None, secret=b"")
+config = EngineConfig(model=ModelConfig(path=Path("model"), name="fake"), cache=CacheConfig(tiers=None, secret=b""))
 order = encode_order(ReplicaOrder(config, 0, 1, b"", 0, (), "", 0, 0.005))
 if sys.argv[1] == "opened":
     asyncio.run(actor.open(order, 1, actor._identity.certificate))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig, ParallelConfig
 from engine.executor.multiproc import MultiprocExecutor
 from models.decoder.model import DecoderForCausalLM, Positions
 from models.interface.causal_lm import ForwardContext
@@ -98,7 +98,9 @@ def test_shards_of_a_family_equal_whole_tensors(tmp_path: Path, name: str) -> No
 def test_size_that_does_not_divide_heads_is_rejected_at_start(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path, heads=4, kv_heads=2)
     config = EngineConfig(
-        model_path=folder, model_name="tiny", tiers=None, secret=b"s", dtype="float32", tensor_parallel_size=4
+        model=ModelConfig(path=folder, name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=None, secret=b"s"),
+        parallel=ParallelConfig(tensor_parallel_size=4),
     )
     with pytest.raises(EngineError, match=r"--tensor-parallel-size 4: 2 num_kv_heads cannot be divided among 4 ranks"):
         MultiprocExecutor(config, print)

@@ -55,7 +55,7 @@ class ModelCard:
         """
         self._engine = engine
         self._served_since = timestamp(ready_at)
-        self._files = WeightFiles.read(ModelFolder(engine.config.model_path))
+        self._files = WeightFiles.read(ModelFolder(engine.config.model.path))
 
     @property
     def on_disk(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class ModelCard:
         return {
             **self._identity,
             "expires_at": NEVER,
-            "size_vram": 0 if self._engine.config.device == "cpu" else self._files.size,
+            "size_vram": 0 if self._engine.config.device.kind == "cpu" else self._files.size,
             "context_length": self._engine.max_model_len,
         }
 
@@ -107,7 +107,7 @@ class ModelCard:
             "family": self._family,
             "families": [self._family],
             "parameter_size": _in_words(self._files.num_parameters),
-            "quantization_level": QUANTIZED_FORMATS.get(config.quantization, FORMATS[config.dtype]),
+            "quantization_level": QUANTIZED_FORMATS.get(config.model.quantization, FORMATS[config.model.dtype]),
         }
 
     @property

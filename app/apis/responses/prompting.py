@@ -215,7 +215,7 @@ def default_room(engine: Backend) -> int:
 
 def _window(engine: Backend) -> int:
     """Return the tokens of the longest prompt and answer for which the engine has KV memory."""
-    return min(engine.max_model_len, engine.stats().blocks_of_one_engine * engine.config.block_size)
+    return min(engine.max_model_len, engine.stats().blocks_of_one_engine * engine.config.cache.block_size)
 
 
 def thinking_of(engine: Backend, fields: PromptFields) -> ThinkingMode | None:

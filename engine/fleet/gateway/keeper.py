@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engine.api.errors import ConflictError, EngineError, NotFoundError, NotReadyError
@@ -95,8 +95,8 @@ class _Slot:
             answers=link.num_answers if link is not None else 0,
             restarts=self.restarts,
             last_loss=self.last_loss,
-            role=self.config.role,
-            prefilled_tokens=link.stats.prefilled_tokens if link is not None and link.stats is not None else 0,
+            role=self.config.parallel.role,
+            prefilled_tokens=link.stats.tokens.prefilled if link is not None and link.stats is not None else 0,
         )
 
 
@@ -136,7 +136,7 @@ class ReplicaKeeper:
         self._on_answers = on_answers
         self._on_give_up = on_give_up
         self._token = new_token()
-        shares = placement.shares(len(configs), configs[0].accelerators)
+        shares = placement.shares(len(configs), configs[0].device.accelerators)
         self._slots = [_Slot(index=index, config=config, share=shares[index]) for index, config in enumerate(configs)]
         self._epochs = itertools.count(1)
         self._changed = asyncio.Event()
@@ -408,7 +408,7 @@ class ReplicaKeeper:
     async def _launch(self, slot: _Slot) -> None:
         cores = slot.share.cores
         order = ReplicaOrder(
-            replace(slot.config, cpu_sharers=cores.sharers),
+            slot.config.with_fields(cpu_sharers=cores.sharers),
             slot.index,
             next(self._epochs),
             self._token,
@@ -420,7 +420,7 @@ class ReplicaKeeper:
         )
         placed = slot.placed = await self._placement.start(order)
         link = slot.link = Link(slot.index, placed.epoch, placed.token, self)
-        link.seat.role = slot.config.role
+        link.seat.role = slot.config.parallel.role
         slot.reaper = self._run(self._reap(placed, link))
         try:
             await placed.connect(link.connection)

@@ -7,33 +7,21 @@ from typing import Any, cast
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.lower.tier import LowerTierStats
-from cache_tiers.store import StoreStats
-from engine.loop.stats import EngineStats
+from cache_tiers.store import CPUTierStats, StoreStats
+from engine.loop.stats import BlockStats, EngineStats, RequestStats, StepStats, TierStats, TokenStats
 
-CURRENT = frozenset(
-    {
-        "running",
-        "waiting",
-        "loading",
-        "following",
-        "preempted",
-        "blocks_total",
-        "blocks_used",
-        "blocks_cached",
-        "unstored_blocks",
-        "device_tenants",
-        "cpu_tenants",
-        "used_bytes",
-        "capacity_bytes",
-        "held_blocks",
-        "pending_writes",
-        "write_lag_seconds",
-        "retry_seconds",
-        "refusal",
-        "stores_refused",
-    }
-)
+CURRENT: Mapping[type, frozenset[str]] = {
+    RequestStats: frozenset({"running", "waiting", "loading", "following", "preempted"}),
+    BlockStats: frozenset({"total", "used", "cached", "unstored", "tenants"}),
+    TierStats: frozenset({"stores_refused", "cpu_tenants"}),
+    CPUTierStats: frozenset({"used_bytes", "capacity_bytes", "held_blocks"}),
+    LowerTierStats: frozenset(
+        {"used_bytes", "capacity_bytes", "pending_writes", "write_lag_seconds", "retry_seconds", "refusal"}
+    ),
+}
 """Fields that state a current value, which a replica that has ended no longer has. All others count since the start."""
+
+GROUPS = (RequestStats, TokenStats, StepStats, BlockStats, TierStats)
 
 SHARED = frozenset({"used_bytes", "capacity_bytes", "evicted_blocks"})
 """Fields of a lower tier that describe the one server of all replicas."""
@@ -80,14 +68,17 @@ class EndedStats:
 
 
 def _without_current(value: Any) -> Any:
+    """Return `value` with empty current values, in the groups inside it too."""
     changes: dict[str, Any] = {}
     for field in fields(value):
         own = getattr(value, field.name)
-        if field.name in CURRENT:
+        if field.name in CURRENT.get(type(value), ()):
             changes[field.name] = type(own)()
         elif isinstance(own, StoreStats):
             lower = {tier: _without_state(_without_current(each)) for tier, each in own.lower.items()}
             changes[field.name] = StoreStats(_without_current(own.cpu), lower)
+        elif isinstance(own, GROUPS):
+            changes[field.name] = _without_current(own)
     return replace(value, **changes)
 
 
@@ -96,13 +87,21 @@ def _without_state(stats: LowerTierStats) -> LowerTierStats:
 
 
 def _sum(one: EngineStats, other: EngineStats) -> EngineStats:
-    changes = {name: _added(getattr(one, name), getattr(other, name)) for name in _names(one)}
-    return replace(one, **changes, tiers=_of_tiers(one.tiers, other.tiers))
+    """Add the groups. The workers, replicas and routes are none of a replica's."""
+    own = {field.name: getattr(one, field.name) for field in fields(one)}
+    changes = {name: _of_group(value, getattr(other, name)) for name, value in own.items() if isinstance(value, GROUPS)}
+    return replace(one, **changes)
 
 
-def _names(value: EngineStats) -> list[str]:
-    same = {"tiers", "block_nbytes", "workers", "replicas", "routes"}
-    return [field.name for field in fields(value) if field.name not in same]
+def _of_group(one: Any, other: Any) -> Any:
+    changes: dict[str, Any] = {}
+    for field in fields(one):
+        own, its = getattr(one, field.name), getattr(other, field.name)
+        if field.name == "store":
+            changes[field.name] = _of_tiers(own, its)
+        elif field.name != "nbytes":
+            changes[field.name] = _added(own, its)
+    return replace(one, **changes)
 
 
 def _added(one: Any, other: Any) -> Any:

@@ -91,7 +91,7 @@ def _spawn(order: ReplicaOrder) -> LocalReplica:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "engine.fleet.placement.process", *map(str, inherited)],
                 stdin=subprocess.PIPE,
-                env={**os.environ, **variables_for(order.config.device, order.accelerator)},
+                env={**os.environ, **variables_for(order.config.device.kind, order.accelerator)},
                 pass_fds=inherited,
             )
         except OSError as error:

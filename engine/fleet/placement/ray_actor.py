@@ -6,7 +6,6 @@ Ray passes the class by its name, so that Ebb must be installed on every machine
 import asyncio
 import os
 import socket
-from dataclasses import replace
 from functools import partial
 from threading import Thread, Timer
 from typing import Final
@@ -77,8 +76,8 @@ class ReplicaActor:
         cores = core_shares(os.sched_getaffinity(0), num_shares)[share]
         # The file is the gateway's, which sends what it says.
         config = shares_of(whole.config, num_shares)[share]
-        on_ray = config.num_processes > 1
-        config = replace(config, tenants_file=None, ranks_on_ray=on_ray, cpu_sharers=cores.sharers)
+        on_ray = config.parallel.num_processes > 1
+        config = config.with_fields(tenants_file=None, ranks_on_ray=on_ray, cpu_sharers=cores.sharers)
         return structs.replace(whole, cpus=cores.cpus, config=config)
 
     async def ended(self) -> None:

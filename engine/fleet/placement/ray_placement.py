@@ -97,11 +97,11 @@ class RayPlacement:
         Raise EngineError if there are too few.
         """
         self._size = stage_size(
-            machines(config.device).values(),
+            machines(config.device.kind).values(),
             count,
-            stages=config.pipeline_parallel_size,
-            ranks=config.tensor_parallel_size,
-            kind=config.device,
+            stages=config.parallel.pipeline_parallel_size,
+            ranks=config.parallel.tensor_parallel_size,
+            kind=config.device.kind,
         )
         self._identity = Identity.new()
 
@@ -129,8 +129,8 @@ class RayPlacement:
         """Return an actor without waiting for a machine, and the placement group of its ranks; None for one rank."""
         group = None
         options = {**actor_options(self._size.bundle), "scheduling_strategy": "SPREAD"}
-        if config.num_processes > 1:
-            group = placement_group([self._size.bundle] * config.pipeline_parallel_size, strategy="PACK")
+        if config.parallel.num_processes > 1:
+            group = placement_group([self._size.bundle] * config.parallel.pipeline_parallel_size, strategy="PACK")
             options = {"num_cpus": 0, "scheduling_strategy": PlacementGroupSchedulingStrategy(group, 0)}
         # A replica that dies has another epoch, which only the gateway can give.
         return ray.remote(ReplicaActor).options(max_restarts=0, max_concurrency=8, **options).remote(), group

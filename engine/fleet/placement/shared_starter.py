@@ -75,7 +75,7 @@ def _spawn(host: str, order: ReplicaOrder) -> tuple[int, int]:
         pid = os.posix_spawn(
             sys.executable,
             [sys.executable, "-P", "-m", "engine.fleet.placement.shared_process", host],
-            {**os.environ, **variables_for(order.config.device, order.accelerator)},
+            {**os.environ, **variables_for(order.config.device.kind, order.accelerator)},
             file_actions=[(os.POSIX_SPAWN_DUP2, order_end, 0), (os.POSIX_SPAWN_DUP2, announce_end, 1)],
             # Signals to the gateway's process group, and its terminal, are not for replicas.
             setsid=True,

@@ -12,12 +12,13 @@ def check_divisible(config: EngineConfig, count: int, ray_address: str = "") -> 
 
     ray_address: the Ray cluster on whose machines they run; empty for this machine.
     """
-    if config.device != "cpu" and not ray_address and len(config.accelerators) < count:
+    if config.device.kind != "cpu" and not ray_address and len(config.device.accelerators) < count:
         raise EngineError(
-            f"{count} replicas need {count} {config.device} devices, one each, and this machine shows "
-            f"{len(config.accelerators)}. Lower --replicas, or check {VARIABLES[config.device]}."
+            f"{count} replicas need {count} {config.device.kind} devices, one each, and this machine shows "
+            f"{len(config.device.accelerators)}. Lower --replicas, or check {VARIABLES[config.device.kind]}."
         )
-    for name, size in (("tensor", config.tensor_parallel_size), ("pipeline", config.pipeline_parallel_size)):
+    parallel = config.parallel
+    for name, size in (("tensor", parallel.tensor_parallel_size), ("pipeline", parallel.pipeline_parallel_size)):
         if size > 1 and not ray_address:
             raise EngineError(
                 f"--replicas and --{name}-parallel-size can be combined on a Ray cluster only. Add --ray-address, "
@@ -27,12 +28,12 @@ def check_divisible(config: EngineConfig, count: int, ray_address: str = "") -> 
 
 def check_shareable(config: EngineConfig) -> None:
     """Raise EngineError for a configuration that replicas of several gateways cannot use."""
-    if config.num_processes > 1:
+    if config.parallel.num_processes > 1:
         raise EngineError(
             "--shared-replicas: each replica must be one process. Omit --tensor-parallel-size and "
             "--pipeline-parallel-size, or let each server have replicas of its own."
         )
-    if config.tiers is not None and config.tiers.redis_url == "auto":
+    if config.cache.tiers is not None and config.cache.tiers.redis_url == "auto":
         raise EngineError(
             "--shared-replicas: the replicas outlive each server, and the Redis that a server starts does not. Name "
             "another one with --redis-url, or turn Redis off with --redis-url off."
@@ -41,7 +42,8 @@ def check_shareable(config: EngineConfig) -> None:
 
 def check_machines(config: EngineConfig) -> None:
     """Raise EngineError for a configuration that other machines cannot use."""
-    if config.tiers is not None and (config.tiers.redis_url == "auto" or config.tiers.redis_url.startswith("unix:")):
+    tiers = config.cache.tiers
+    if tiers is not None and (tiers.redis_url == "auto" or tiers.redis_url.startswith("unix:")):
         raise EngineError(
             "--ray-address: replicas on several machines need a Redis that all of them reach. Name it with "
             "--redis-url redis://HOST:PORT, or turn Redis off with --redis-url off."
@@ -50,11 +52,11 @@ def check_machines(config: EngineConfig) -> None:
 
 def shares_of(config: EngineConfig, count: int) -> list[EngineConfig]:
     """Return the configuration of each of `count` replicas."""
-    tiers = config.tiers
+    tiers = config.cache.tiers
     if tiers is not None:
         cpu_memory = tiers.cpu_memory // count if tiers.cpu_memory is not None else None
         tiers = replace(tiers, cpu_memory=cpu_memory)
     # An accelerator's memory belongs to one replica. That of the host is common.
-    kv_memory = config.kv_memory // count if config.device == "cpu" else config.kv_memory
-    share = replace(config, kv_memory=kv_memory, tiers=tiers, machine_share=count)
+    kv_memory = config.cache.kv_memory // count if config.device.kind == "cpu" else config.cache.kv_memory
+    share = config.with_fields(kv_memory=kv_memory, tiers=tiers, machine_share=count)
     return [share] * count

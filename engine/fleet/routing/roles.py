@@ -1,7 +1,6 @@
 """Roles of replicas: some compute prompts, and hand the answers over to others after the first token."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final, Literal
 
 from engine.api.errors import EngineError
@@ -37,7 +36,7 @@ def check_roles(roles: Sequence[Role], count: int, config: EngineConfig) -> None
                 f"--replica-roles: no replica computes {part}, since all have the role {missing}. Give one of them "
                 "another role."
             )
-    if not config.prefix_cache or config.tiers is None or config.tiers.redis_url == "off":
+    if not config.cache.prefix_cache or config.cache.tiers is None or config.cache.tiers.redis_url == "off":
         raise EngineError(
             "--replica-roles: answers are handed over through Redis, which is off. Remove --redis-url off and "
             "--no-prefix-cache, or --replica-roles."
@@ -46,7 +45,7 @@ def check_roles(roles: Sequence[Role], count: int, config: EngineConfig) -> None
 
 def with_roles(configs: Sequence[EngineConfig], roles: Sequence[Role]) -> list[EngineConfig]:
     """Give each replica its role. No roles are the role "both" for all."""
-    return [replace(each, role=role) for each, role in zip(configs, roles, strict=True)] if roles else list(configs)
+    return [each.with_fields(role=role) for each, role in zip(configs, roles, strict=True)] if roles else list(configs)
 
 
 def may_be_handed_over(request: GenerateRequest) -> bool:

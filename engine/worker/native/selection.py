@@ -31,9 +31,9 @@ _ONLY_DECODER: Final = "the native step has kernels only for what the shared dec
 
 def check_quantization(config: EngineConfig) -> None:
     """Raise EngineError for an unknown quantization, or one that no kernels here can multiply, whatever the network."""
-    if config.quantization not in WEIGHTS:
-        raise EngineError(f"quantization {config.quantization!r} is not one of {', '.join(WEIGHTS)}")
-    if config.quantization != "none":
+    if config.model.quantization not in WEIGHTS:
+        raise EngineError(f"quantization {config.model.quantization!r} is not one of {', '.join(WEIGHTS)}")
+    if config.model.quantization != "none":
         try:
             _check_kernels(config)
         except _NotNativeError as reason:
@@ -41,7 +41,7 @@ def check_quantization(config: EngineConfig) -> None:
 
 
 def _no_quantization(config: EngineConfig, reason: Exception) -> EngineError:
-    return EngineError(f"--quantization {config.quantization} is not possible here: {reason}")
+    return EngineError(f"--quantization {config.model.quantization} is not possible here: {reason}")
 
 
 def pack_for_native(
@@ -70,12 +70,12 @@ def pack_for_native(
             return None
         network, shape, build = _prepare(config, model, progress, compilers)
     except (_NotNativeError, KernelBuildError) as reason:
-        if config.quantization != "none":
+        if config.model.quantization != "none":
             raise _no_quantization(config, reason) from reason
         if isinstance(model, DecoderForCausalLM):
             model.unpack()
         packed = _prepack(config, model)
-        if config.device != "cpu":
+        if config.device.kind != "cpu":
             return None
         logger.log(
             logging.INFO if isinstance(reason, _NotWantedError) else logging.WARNING,
@@ -86,7 +86,7 @@ def pack_for_native(
             "2 to 4" if packed else "3 to 5",
         )
         return None
-    weights = WEIGHTS[config.quantization]
+    weights = WEIGHTS[config.model.quantization]
     logger.info(
         "using the native step: %s, %s weights, %d threads, exact for every batch",
         build.instruction_set.name,
@@ -101,14 +101,14 @@ def _prepack(config: EngineConfig, model: CausalLM) -> bool:
 
     Raise EngineError if the settings require oneDNN and it has no kernels for the model.
     """
-    if config.cpu_kernels == "torch":
+    if config.device.cpu_kernels == "torch":
         return False
-    if config.device == "cpu" and isinstance(model, DecoderForCausalLM) and can_prepack(model.dtype):
-        files = ModelFolder(config.model_path).weight_files()
+    if config.device.kind == "cpu" and isinstance(model, DecoderForCausalLM) and can_prepack(model.dtype):
+        files = ModelFolder(config.model.path).weight_files()
         model.prepack(map_tensor(files, EMBEDDING, model.slots_of))
         return True
-    if config.cpu_kernels == "onednn":
-        raise EngineError(f"--cpu-kernels onednn is not possible here: oneDNN has no kernels for {config.dtype}")
+    if config.device.cpu_kernels == "onednn":
+        raise EngineError(f"--cpu-kernels onednn is not possible here: oneDNN has no kernels for {config.model.dtype}")
     return False
 
 
@@ -122,7 +122,7 @@ def _pack_matrices(
     """Let `model` multiply with the kernels. Raise _NotNativeError if they cannot serve."""
     instruction_set, cache_dir = _check_kernels(config)
     build = build_kernels(instruction_set, cache_dir, progress, compilers=compilers)
-    weights = WEIGHTS[config.quantization]
+    weights = WEIGHTS[config.model.quantization]
     model.pack_matrices(Multiplier(Kernels(build), threads=threads, weights=weights))
     logger.info(
         "using native matrices in the network of transformers: %s, %s weights, %d threads",
@@ -173,18 +173,18 @@ def _check_kernels(config: EngineConfig) -> tuple[InstructionSet, Path]:
 
     Raise _NotNativeError if the kernels cannot multiply, whatever the network.
     """
-    if config.device != "cpu":
-        raise _NotWantedError(f"the native step is for CPUs, not for {config.device}")
-    if config.tensor_parallel_size > 1:
+    if config.device.kind != "cpu":
+        raise _NotWantedError(f"the native step is for CPUs, not for {config.device.kind}")
+    if config.parallel.tensor_parallel_size > 1:
         raise _NotWantedError("the native step has all heads, but --tensor-parallel-size divides them")
-    if config.cpu_kernels in ("torch", "onednn"):
+    if config.device.cpu_kernels in ("torch", "onednn"):
         raise _NotWantedError("the torch model was chosen")
-    instruction_set = choose_instruction_set(config.cpu_kernels)
-    if config.cache_dir is None:
+    instruction_set = choose_instruction_set(config.device.cpu_kernels)
+    if config.device.cache_dir is None:
         raise _NotNativeError("there is no cache directory to keep compiled kernels in")
-    if config.dtype != "bfloat16":
-        raise _NotNativeError(f"the native step computes in bfloat16, not {config.dtype}")
-    return instruction_set, config.cache_dir
+    if config.model.dtype != "bfloat16":
+        raise _NotNativeError(f"the native step computes in bfloat16, not {config.model.dtype}")
+    return instruction_set, config.device.cache_dir
 
 
 def _check(config: EngineConfig, shape: DecoderConfig | None) -> tuple[InstructionSet, Path]:
@@ -193,12 +193,12 @@ def _check(config: EngineConfig, shape: DecoderConfig | None) -> tuple[Instructi
     Raise _NotNativeError if the native step cannot serve.
     """
     found = _check_kernels(config)
-    if config.attention != "auto":
-        raise _NotWantedError(f"{config.attention} attention was chosen")
+    if config.device.attention != "auto":
+        raise _NotWantedError(f"{config.device.attention} attention was chosen")
     if shape is None:
         raise _NotNativeError(_ONLY_DECODER)
-    if config.block_size != PAGE_KEYS:
-        raise _NotNativeError(f"the native step needs blocks of {PAGE_KEYS} tokens, not {config.block_size}")
+    if config.cache.block_size != PAGE_KEYS:
+        raise _NotNativeError(f"the native step needs blocks of {PAGE_KEYS} tokens, not {config.cache.block_size}")
     reason = unsupported_reason(shape)
     if reason is not None:
         raise _NotNativeError(reason)

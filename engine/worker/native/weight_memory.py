@@ -37,7 +37,7 @@ def weight_memory(stored: StoredWeights, decoder: DecoderConfig | None, config: 
         return WeightMemory(stored.nbytes, stored.nbytes)
     refusal = matrices_refusal(config) if decoder is None else native_refusal(config, decoder)
     if refusal is not None:
-        dtype: torch.dtype = getattr(torch, config.dtype)
+        dtype: torch.dtype = getattr(torch, config.model.dtype)
         return WeightMemory(stored.count * dtype.itemsize, stored.count * dtype.itemsize)
     held = _packed(stored, config, has_decoder=decoder is not None)
     # The decoder reads its plain weights before it packs them. transformers maps them from their files.
@@ -47,12 +47,12 @@ def weight_memory(stored: StoredWeights, decoder: DecoderConfig | None, config: 
 
 def _packed(stored: StoredWeights, config: EngineConfig, *, has_decoder: bool) -> int:
     """Return the bytes of the weights as the kernels hold them."""
-    weights = WEIGHTS[config.quantization]
+    weights = WEIGHTS[config.model.quantization]
     head = HEAD_FORMATS[weights]
     parts = [(BLOCK_FORMATS[type_], count) for type_, count in stored.blocks.items()]
     parts += [(weights, stored.layers), (head, stored.head or stored.embedding)]
     # A tied embedding is the head, except in networks of transformers whose head does not keep the values.
     if stored.head or not (has_decoder or head == "bfloat16"):
         parts.append(("bfloat16", stored.embedding))
-    instruction_set = choose_instruction_set(config.cpu_kernels)
+    instruction_set = choose_instruction_set(config.device.cpu_kernels)
     return sum(packed_bytes(format_, count, instruction_set) for format_, count in parts)

@@ -43,8 +43,8 @@ async def test_blocks_return_from_a_third_tier(shallow_model: Path, tmp_path: Pa
         assert kv["dict"] >= 256
         assert kv["device"] + kv["cpu"] + kv["redis"] == 0
         assert kv["dict"] + kv["computed"] == usage["prompt_tokens"]
-        assert kv["bytes"]["dict"] == kv["blocks_verified"] * stats.block_nbytes > 0
-        assert stats.reused_tokens["dict"] == kv["dict"]
+        assert kv["bytes"]["dict"] == kv["blocks_verified"] * stats.blocks.nbytes > 0
+        assert stats.tokens.reused["dict"] == kv["dict"]
         tiers = (await read(http, "/health"))["tiers"]
         assert {tier: body["state"] for tier, body in tiers.items()} == {
             "device": "ok",
@@ -77,7 +77,7 @@ async def test_typing_prefetches_from_a_third_tier(
     async with serving(config, tmp_path) as (http, engine):
         response = await http.post(f"/api/conversations/{chat}/warm")
         assert await response.json() == {"warming": True}
-        await asyncio.to_thread(until, lambda: engine.stats().warmed_blocks > 0 and engine.is_idle)
+        await asyncio.to_thread(until, lambda: engine.stats().tiers.warmed > 0 and engine.is_idle)
         kv = (await said(http, chat, "And lakes?", params={"max_tokens": 2}))["usage"]["kv"]
         assert kv["redis"] == 0
         assert kv["computed"] < 128

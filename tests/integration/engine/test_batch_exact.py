@@ -61,7 +61,7 @@ def together(llm: LLM, asked: Sequence[tuple[list[int], SamplingParams]]) -> tup
         for output in llm.engine.step():
             assert output.finish_reason != "error", output.error
             ids[output.request_id] += output.token_ids
-        most = max(most, llm.engine.stats().running)
+        most = max(most, llm.engine.stats().requests.running)
     return list(ids.values()), most
 
 

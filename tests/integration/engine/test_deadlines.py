@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ LONG = SamplingParams(temperature=0.0, max_tokens=2000, ignore_eos=True)
 @pytest.fixture
 async def engine(shallow_model: Path, tmp_path: Path) -> AsyncIterator[AsyncLLMEngine]:
     config = engine_config(shallow_model, tmp_path / "state", blocks=40, prefix_cache=False)
-    config = replace(config, max_num_seqs=1, queue_policy="fcfs", queue_timeout=0.3)
+    config = config.with_fields(max_num_seqs=1, queue_policy="fcfs", queue_timeout=0.3)
     engine = await asyncio.to_thread(build_engine, config, print)
     await engine.start()
     yield engine
@@ -51,7 +50,7 @@ async def test_each_request_ends_when_its_own_time_is_over(engine: AsyncLLMEngin
     assert last.usage is not None
     assert 0 < last.usage.completion_tokens < 2000
     assert last.usage.total_ms >= 1500
-    assert engine.stats().requests_finished == {"timeout": 2, "queue_timeout": 1}
+    assert engine.stats().requests.finished == {"timeout": 2, "queue_timeout": 1}
 
 
 async def test_a_priority_is_refused_where_it_would_mean_nothing(engine: AsyncLLMEngine) -> None:

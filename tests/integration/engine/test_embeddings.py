@@ -14,7 +14,7 @@ from engine.api.errors import PromptTooLongError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
 from engine.api.sampling_params import Pooling, SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SchedulerConfig
 from engine.llm import LLM
 from tests.conftest import default_cache_dir
 from tests.integration.engine_rig import engine_config
@@ -40,14 +40,10 @@ def llm_of(model: Path, dtype: str, *, rows: int = 2048) -> LLM:
     """Start an engine whose steps have at most `rows` rows."""
     return LLM(
         EngineConfig(
-            model_path=model,
-            model_name="tiny",
-            tiers=None,
-            secret=b"a secret of the tests",
-            dtype=dtype,
-            kv_memory=8 << 20,
-            cache_dir=default_cache_dir(),
-            max_num_batched_tokens=rows,
+            model=ModelConfig(path=model, name="tiny", dtype=dtype),
+            cache=CacheConfig(tiers=None, secret=b"a secret of the tests", kv_memory=8 << 20),
+            scheduler=SchedulerConfig(max_num_batched_tokens=rows),
+            device=DeviceConfig(cache_dir=default_cache_dir()),
         )
     )
 

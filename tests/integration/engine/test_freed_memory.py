@@ -110,7 +110,7 @@ async def refusal(api: Api) -> None:
 async def until_nothing_is_open(api: Api) -> None:
     """Wait for the ends of the requests whose clients have left, and drop the runs that are kept for late followers."""
     async with asyncio.timeout(60):
-        while len(api.connections) or api.engine.stats().running or api.services.records.runs.live:  # noqa: ASYNC110
+        while len(api.connections) or api.engine.stats().requests.running or api.services.records.runs.live:  # noqa: ASYNC110
             await asyncio.sleep(0.002)
     await api.services.records.runs.forget_all_of("local")
 

@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import TokenLogprobs
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
 from tests.conftest import default_cache_dir
@@ -31,13 +31,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def engine(request: pytest.FixtureRequest, model: Path) -> AsyncIterator[AsyncLLMEngine]:
     """Engine on the native step (bfloat16) and on torch (float32)."""
     config = EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=None,
-        secret=b"a secret of the tests",
-        dtype=request.param,
-        kv_memory=8 << 20,
-        cache_dir=default_cache_dir(),
+        model=ModelConfig(path=model, name="tiny", dtype=request.param),
+        cache=CacheConfig(tiers=None, secret=b"a secret of the tests", kv_memory=8 << 20),
+        device=DeviceConfig(cache_dir=default_cache_dir()),
     )
     engine = build_engine(config, lambda _: None)
     await engine.start()
@@ -78,7 +74,7 @@ async def test_logprobs_match_transformers(engine: AsyncLLMEngine, model: Path) 
     _, answer, prompt = await logprobs_of(
         engine, PROMPT, replace(DRAWN, temperature=0.0, prompt_logprobs=0, max_tokens=1)
     )
-    close = 1e-3 if engine.config.dtype == "float32" else 0.03
+    close = 1e-3 if engine.config.model.dtype == "float32" else 0.03
     for row, each in enumerate(prompt):
         assert each.logprob == pytest.approx(float(expected[row, each.token_id]), abs=close)
         assert each.top == ()

@@ -8,7 +8,7 @@ from app.config.settings import load_settings
 from app.doctor.memory_plan import plan_memory
 from cache_tiers.config import TierConfig
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from tests.tiny_models import make_tiny_model
 
@@ -19,7 +19,8 @@ TOKEN_BYTES = 2 * 2 * 2 * 16 * 4
 
 def config(model: Path, tiers: TierConfig | None, kv_memory: int = 0) -> EngineConfig:
     return EngineConfig(
-        model_path=model, model_name="tiny", tiers=tiers, secret=b"secret", dtype="float32", kv_memory=kv_memory
+        model=ModelConfig(path=model, name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=tiers, secret=b"secret", kv_memory=kv_memory),
     )
 
 
@@ -29,9 +30,9 @@ def test_default_pool_holds_three_windows_and_is_logged(tmp_path: Path) -> None:
     said: list[str] = []
     with LLM(config(model, tiers), progress=said.append) as llm:
         stats = llm.engine.stats()
-        assert stats.blocks_total * 64 == 3 * WINDOW
-        assert stats.tiers is not None
-        assert stats.tiers.cpu.capacity_bytes == 3 * 3 * WINDOW * TOKEN_BYTES
+        assert stats.blocks.total * 64 == 3 * WINDOW
+        assert stats.tiers.store is not None
+        assert stats.tiers.store.cpu.capacity_bytes == 3 * 3 * WINDOW * TOKEN_BYTES
     (line,) = [line for line in said if line.startswith("KV memory:")]
     assert line.startswith("KV memory: 6 MiB (of ")
     assert line.endswith(" MiB free) for 12288 tokens in 192 blocks of 0.03 MiB")

@@ -9,7 +9,7 @@ from cache_tiers.config import TierConfig
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import KVReceipt
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SpeculationConfig
 from engine.llm import LLM
 from tests.conftest import default_cache_dir
 from tests.integration.engine_rig import BLOCK
@@ -30,13 +30,14 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def llm(tiny_model: Path, tmp_path: Path) -> Iterator[LLM]:
     config = EngineConfig(
-        model_path=tiny_model,
-        model_name="tiny",
-        tiers=TierConfig(CPU_BLOCKS * BLOCK_BYTES, "off", 0, tmp_path),
-        secret=b"a secret of the tests",
-        kv_memory=DEVICE_BLOCKS * BLOCK_BYTES,
-        cache_dir=default_cache_dir(),
-        speculation=False,
+        model=ModelConfig(path=tiny_model, name="tiny"),
+        cache=CacheConfig(
+            tiers=TierConfig(CPU_BLOCKS * BLOCK_BYTES, "off", 0, tmp_path),
+            secret=b"a secret of the tests",
+            kv_memory=DEVICE_BLOCKS * BLOCK_BYTES,
+        ),
+        device=DeviceConfig(cache_dir=default_cache_dir()),
+        speculation=SpeculationConfig(prompt_lookup=False),
     )
     with LLM(config) as llm:
         yield llm
@@ -75,7 +76,7 @@ def test_stats_report_bytes_per_tenant(llm: LLM) -> None:
     ask(llm, CHATS[0], "quiet")
     ask(llm, FLOOD[0], "flood")
     stats = llm.engine.stats()
-    assert stats.device_tenants == {"flood": 6 * BLOCK_BYTES, "quiet": 5 * BLOCK_BYTES}
-    assert stats.cpu_tenants == {"flood": 5 * BLOCK_BYTES, "quiet": 5 * BLOCK_BYTES}
-    assert stats.tiers is not None
-    assert sum(stats.cpu_tenants.values()) == stats.tiers.cpu.used_bytes
+    assert stats.blocks.tenants == {"flood": 6 * BLOCK_BYTES, "quiet": 5 * BLOCK_BYTES}
+    assert stats.tiers.cpu_tenants == {"flood": 5 * BLOCK_BYTES, "quiet": 5 * BLOCK_BYTES}
+    assert stats.tiers.store is not None
+    assert sum(stats.tiers.cpu_tenants.values()) == stats.tiers.store.cpu.used_bytes

@@ -6,7 +6,7 @@ import pytest
 
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from engine.scheduling.results import TokenUpdate
 from tests.conftest import default_cache_dir
@@ -18,12 +18,9 @@ def test_next_step_starts_before_texts_of_the_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, fills: bool
 ) -> None:
     config = EngineConfig(
-        model_path=make_tiny_model(tmp_path),
-        model_name="tiny",
-        tiers=None,
-        secret=b"a secret of the tests",
-        cache_dir=default_cache_dir(),
-        kv_memory=1 << 20,
+        model=ModelConfig(path=make_tiny_model(tmp_path), name="tiny"),
+        cache=CacheConfig(tiers=None, secret=b"a secret of the tests", kv_memory=1 << 20),
+        device=DeviceConfig(cache_dir=default_cache_dir()),
     )
     with LLM(config) as llm:
         core, outputs = llm.engine.core, llm.engine._outputs

@@ -25,7 +25,7 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
     config = engine_config(model_path, tmp_path / "state", blocks=8)
     with LLM(config) as llm:
         first = answer(llm, PROMPT, 2).usage
-        block_nbytes = llm.engine.stats().block_nbytes
+        block_nbytes = llm.engine.stats().blocks.nbytes
         assert (first.kv.computed, first.kv.loaded_bytes["cpu"], first.kv.loaded_bytes["redis"]) == (len(PROMPT), 0, 0)
         assert first.kv.saved_ms is None, "the speed is unknown before the first prompt"
         on_device = answer(llm, PROMPT, 2).usage
@@ -44,9 +44,9 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
         assert from_cpu.kv.phases.lookup == 0, "blocks in CPU memory need no look-up"
         assert from_cpu.kv.phases.load > 0
         stats = llm.engine.stats()
-        assert stats.copied_up_blocks == 6
-        assert stats.copied_down_blocks >= 6
-        assert stats.evicted_blocks >= 6
+        assert stats.tiers.copied_up == 6
+        assert stats.tiers.copied_down >= 6
+        assert stats.blocks.evicted >= 6
     with LLM(config) as llm:
         from_redis = answer(llm, PROMPT, 2).usage
         assert (from_redis.kv.loaded_bytes["cpu"], from_redis.kv.loaded_bytes["redis"]) == (0, 6 * block_nbytes)

@@ -99,7 +99,7 @@ async def test_32_concurrent_streams_end_complete(server: RunningServer[AsyncLLM
     assert whole["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
     await idle(server.engine)
     server.engine.check()
-    assert server.engine.stats().blocks_used == 0
+    assert server.engine.stats().blocks.used == 0
 
 
 async def test_killing_redis_under_load_fails_no_request(
@@ -137,9 +137,9 @@ async def test_lost_connections_free_every_block(server: RunningServer[AsyncLLME
     await idle(engine)
     engine.check()
     stats = engine.stats()
-    assert stats.blocks_used == 0
-    assert stats.running == stats.waiting == stats.loading == 0
-    assert stats.requests_finished["abort"] > 0
+    assert stats.blocks.used == 0
+    assert stats.requests.running == stats.requests.waiting == stats.requests.loading == 0
+    assert stats.requests.finished["abort"] > 0
 
 
 class Panic(BaseException):
@@ -231,7 +231,7 @@ async def test_streams_survive_defect_in_scheduler(
 
         monkeypatch.setattr(scheduler, "update", defect)
         assert await asyncio.gather(*under_way) == undisturbed
-    assert server.engine.stats().rebuilds == 1
+    assert server.engine.stats().steps.rebuilds == 1
     assert server.engine._engine.core.scheduler is not scheduler
     await idle(server.engine)
     server.engine.check()

@@ -8,7 +8,7 @@ import pytest
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput, joined
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model
@@ -25,14 +25,18 @@ DRAWN = SamplingParams(seed=11, max_tokens=30, ignore_eos=True)
 def llm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LLM]:
     dtype, prefix_cache = request.param
     config = EngineConfig(
-        model_path=make_tiny_model(tmp_path_factory.mktemp("answers") / "model", hidden=128, heads=2, kv_heads=1),
-        model_name="tiny",
-        tiers=None,
-        secret=b"a secret of the tests",
-        dtype=dtype,
-        kv_memory=16 * 2 * 2 * 64 * 64 * (2 if dtype == "bfloat16" else 4),
-        prefix_cache=prefix_cache,
-        cache_dir=default_cache_dir(),
+        model=ModelConfig(
+            path=make_tiny_model(tmp_path_factory.mktemp("answers") / "model", hidden=128, heads=2, kv_heads=1),
+            name="tiny",
+            dtype=dtype,
+        ),
+        cache=CacheConfig(
+            tiers=None,
+            secret=b"a secret of the tests",
+            kv_memory=16 * 2 * 2 * 64 * 64 * (2 if dtype == "bfloat16" else 4),
+            prefix_cache=prefix_cache,
+        ),
+        device=DeviceConfig(cache_dir=default_cache_dir()),
     )
     with LLM(config) as made:
         yield made
@@ -54,7 +58,7 @@ def answers(
             told[output.request_id].append(output)
         watch()
     llm.engine.check()
-    assert llm.engine.stats().blocks_used == 0
+    assert llm.engine.stats().blocks.used == 0
     return [joined(told[request_id]) for request_id in order]
 
 
@@ -70,7 +74,7 @@ def test_each_answer_equals_a_lone_request_with_its_choice(llm: LLM, length: int
 
 def test_answers_share_the_blocks_of_their_prompt(llm: LLM) -> None:
     used: list[int] = []
-    together = answers(llm, prompt_of(151), DRAWN, 5, lambda: used.append(llm.engine.stats().blocks_used))
+    together = answers(llm, prompt_of(151), DRAWN, 5, lambda: used.append(llm.engine.stats().blocks.used))
     # Two full blocks are shared. Each answer has a third one that begins with the rest of the prompt.
     assert max(used) == 2 + 5
     assert [answer.usage.kv.computed for answer in together if answer.usage is not None] == [151, 1, 1, 1, 1]

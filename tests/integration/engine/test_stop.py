@@ -54,7 +54,7 @@ async def compute(engine: AsyncLLMEngine, prompt: list[int], params: SamplingPar
 
 
 def num_pending(engine: AsyncLLMEngine) -> int:
-    tiers = engine.stats().tiers
+    tiers = engine.stats().tiers.store
     assert tiers is not None
     return tiers.lower[REDIS.id].pending_writes
 
@@ -70,7 +70,7 @@ async def test_erasure_while_answers_end_reaches_every_tier(engine: AsyncLLMEngi
         await compute(engine, prompt, SHORT)
     await until(lambda: all(in_redis(redis_server, engine, DELETED) + in_redis(redis_server, engine, KEPT)))
     answer = asyncio.create_task(compute(engine, DELETED[::-1], LONG))
-    await until(lambda: engine.stats().running > 0)
+    await until(lambda: engine.stats().requests.running > 0)
     stopping = asyncio.create_task(engine.stop(SECONDS))
     await asyncio.sleep(0)
     assert await engine.erase(await keys_of(engine, DELETED))
@@ -134,7 +134,7 @@ async def test_repeated_erasure_leaves_blocks_that_are_used_again(
     await until(lambda: not redis_refusal(engine))
     assert await engine.erase(keys, again=True)
     assert in_redis(redis_server, engine, DELETED) == [True, True, False]
-    assert engine.stats().blocks_cached >= 2
+    assert engine.stats().blocks.cached >= 2
     # Once that chat is deleted as well, nothing is left.
     assert await engine.erase(keys)
     assert in_redis(redis_server, engine, DELETED) == [False] * 3
@@ -152,6 +152,6 @@ def is_erasing(engine: AsyncLLMEngine) -> bool:
 
 
 def redis_refusal(engine: AsyncLLMEngine) -> str:
-    tiers = engine.stats().tiers
+    tiers = engine.stats().tiers.store
     assert tiers is not None
     return tiers.lower[REDIS.id].refusal

@@ -78,7 +78,7 @@ def test_redis_tier_works_without_cpu_memory(shallow_model: Path, tmp_path: Path
 
 def _step_and_see(llm: LLM, blocks: int) -> bool:
     llm.engine.step()
-    stats = llm.engine.stats().tiers
+    stats = llm.engine.stats().tiers.store
     assert stats is not None
     return stats.lower["redis"].stored_blocks >= blocks
 
@@ -116,8 +116,8 @@ def test_preempted_batch_equals_separate_requests(shallow_model: Path, tmp_path:
 def test_self_checks_are_counted_as_clean_or_failed(shallow_model: Path, tmp_path: Path) -> None:
     with LLM(engine_config(shallow_model, tmp_path / "state", redis_url="off")) as llm:
         llm.engine.check()
-        assert llm.engine.stats().checks == {"clean": 1, "failed": 0}
+        assert llm.engine.stats().blocks.checks == {"clean": 1, "failed": 0}
         llm.engine.core.scheduler.blocks.pool.allocate(1, Owner(b"nobody.."))
         with pytest.raises(AssertionError, match="belongs to no request"):
             llm.engine.check()
-        assert llm.engine.stats().checks == {"clean": 1, "failed": 1}
+        assert llm.engine.stats().blocks.checks == {"clean": 1, "failed": 1}

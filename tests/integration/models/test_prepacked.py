@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.worker.worker import Worker
 from models.decoder.model import EMBEDDING, DecoderForCausalLM
 from models.interface.dense_context import DenseContext
@@ -62,7 +62,11 @@ def test_packed_and_plain_model_have_distinct_numerics_ids(tmp_path: Path) -> No
     names = []
     for kernels in ("onednn", "torch"):
         worker = Worker(
-            EngineConfig(model_path=folder, model_name="tiny", tiers=None, secret=b"secret", cpu_kernels=kernels)
+            EngineConfig(
+                model=ModelConfig(path=folder, name="tiny"),
+                cache=CacheConfig(tiers=None, secret=b"secret"),
+                device=DeviceConfig(cpu_kernels=kernels),
+            )
         )
         worker.load()
         names.append(worker.numerics_id())

@@ -4,7 +4,6 @@ import asyncio
 import re
 import sys
 from asyncio.subprocess import PIPE
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +24,7 @@ EXAMPLES: Final = [
 @TOOL
 async def test_examples_run_as_they_are_pasted(shallow_model: Path, tmp_path: Path) -> None:
     assert len(EXAMPLES) >= 10
-    config = replace(engine_config(shallow_model, tmp_path / "state", redis_url="off"), model_name=MODEL)
+    config = engine_config(shallow_model, tmp_path / "state", redis_url="off").with_fields(name=MODEL)
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with running_server(tmp_path, engine) as server:
         for kind, example in EXAMPLES:

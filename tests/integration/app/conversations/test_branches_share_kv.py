@@ -82,9 +82,9 @@ async def test_every_tier_holds_common_prefix_once(
     assert alone > shared + 3 * (until_first // BLOCK)
     await settled(server.engine)
     stats = server.engine.stats()
-    assert stats.tiers is not None
+    assert stats.tiers.store is not None
     with redis_server.client() as client:
         in_redis = sum(1 for _ in client.scan_iter(b"ebb:kv:*"))
     # Each answer may leave one partly filled block behind.
-    for held in (stats.blocks_cached, stats.tiers.cpu.used_bytes / stats.block_nbytes, in_redis):
+    for held in (stats.blocks.cached, stats.tiers.store.cpu.used_bytes / stats.blocks.nbytes, in_redis):
         assert shared <= held <= shared + answers

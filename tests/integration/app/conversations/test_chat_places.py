@@ -43,7 +43,7 @@ async def leave_only_in_redis(engine: AsyncLLMEngine) -> None:
 
 async def until_warm(engine: AsyncLLMEngine, num_blocks: int) -> None:
     """Wait until `num_blocks` blocks have been copied up to the device."""
-    await asyncio.to_thread(until, lambda: engine.stats().copied_up_blocks == num_blocks)
+    await asyncio.to_thread(until, lambda: engine.stats().tiers.copied_up == num_blocks)
     await settled(engine)
 
 

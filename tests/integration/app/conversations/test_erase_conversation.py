@@ -68,7 +68,7 @@ async def settled(server: RunningServer[AsyncLLMEngine], redis_server: RedisServ
 
 
 def _pending(engine: AsyncLLMEngine) -> int:
-    tiers = engine.stats().tiers
+    tiers = engine.stats().tiers.store
     assert tiers is not None
     return tiers.pending_writes
 
@@ -116,7 +116,7 @@ async def test_conversation_deleted_during_a_run_leaves_no_blocks(
     assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
     await asyncio.to_thread(until, lambda: server.engine.is_idle and not _pending(server.engine), timeout=60)
     await asyncio.to_thread(until, lambda: not in_redis(redis_server))
-    assert server.engine.stats().blocks_cached == 0
+    assert server.engine.stats().blocks.cached == 0
     assert (await ask(http, await chat(http), QUESTIONS[0]))["usage"]["kv"]["device"] == 0
 
 
@@ -128,7 +128,7 @@ async def test_conversation_is_deleted_at_once_while_redis_hangs(
     redis_server.freeze()
     assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
     assert (await http.get(f"/api/conversations/{conversation}")).status == 404
-    await asyncio.to_thread(until, lambda: server.engine.stats().blocks_cached == 0)
+    await asyncio.to_thread(until, lambda: server.engine.stats().blocks.cached == 0)
 
 
 def _num_common(one: list[int], other: list[int]) -> int:

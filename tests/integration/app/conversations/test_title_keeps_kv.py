@@ -29,11 +29,11 @@ async def test_title_leaves_the_kv_of_the_next_turn_unchanged(shallow_model: Pat
         await titles.join()
         await settled(engine)
         after = engine.stats()
-        assert after.reused_tokens["device"] - before.reused_tokens["device"] == first["usage"]["total_tokens"] - 1
-        assert (after.blocks_cached, after.blocks_used) == (before.blocks_cached, before.blocks_used)
-        assert after.tiers is not None
-        assert before.tiers is not None
-        assert after.tiers.cpu.used_bytes == before.tiers.cpu.used_bytes
+        assert after.tokens.reused["device"] - before.tokens.reused["device"] == first["usage"]["total_tokens"] - 1
+        assert (after.blocks.cached, after.blocks.used) == (before.blocks.cached, before.blocks.used)
+        assert after.tiers.store is not None
+        assert before.tiers.store is not None
+        assert after.tiers.store.cpu.used_bytes == before.tiers.store.cpu.used_bytes
         assert (await shown(http, conversation))["title_source"] in ("model", "first_message")
         second = await said(http, conversation, "And at night?")
         assert second["usage"]["kv"]["device"] == first["usage"]["total_tokens"] - 1

@@ -27,7 +27,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 async def test_failed_check_leaves_the_cpu_and_its_reason_in_health(settings: Settings, tmp_path: Path) -> None:
     config = serving_config(settings, Path(settings.model), lambda _: None)
-    assert (config.device, config.block_size) == ("cpu", 64)
+    assert (config.device.kind, config.cache.block_size) == ("cpu", 64)
     async with serving(config, tmp_path) as (http, _):
         health = await (await http.get("/health")).json()
     note = f"{REASON}. The CPU computes instead; --device cuda skips the check."
@@ -37,7 +37,7 @@ async def test_failed_check_leaves_the_cpu_and_its_reason_in_health(settings: Se
 def test_divided_model_is_served_unchecked_by_the_accelerator(settings: Settings) -> None:
     said: list[str] = []
     config = serving_config(replace(settings, tensor_parallel_size=2), Path(settings.model), said.append)
-    assert (config.device, config.device_note) == ("cuda", "")
+    assert (config.device.kind, config.device.note) == ("cuda", "")
     assert said == ["not checking cuda, because several devices divide the model"]
 
 
@@ -57,4 +57,4 @@ def test_model_at_the_hub_is_judged_for_the_chosen_device(
 def test_named_device_is_not_checked(settings: Settings) -> None:
     named = replace(settings, device="cuda")
     config = serving_config(named, Path(settings.model), lambda _: None)
-    assert (config.device, config.device_note) == ("cuda", "")
+    assert (config.device.kind, config.device.note) == ("cuda", "")

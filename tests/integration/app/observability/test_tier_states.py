@@ -128,6 +128,6 @@ async def test_full_cpu_tier_reports_the_number_of_waiting_blocks(
             assert store.poll(store.prefetch([key], lower=False)) is not None
         body = {"model": "smollm2", "prompt": "Something else. " * 60, "max_tokens": 2}
         assert (await http.post("/v1/completions", json=body)).status == 200
-        await asyncio.to_thread(until, lambda: engine.stats().stores_refused)
+        await asyncio.to_thread(until, lambda: engine.stats().tiers.stores_refused)
         assert (await states(http))["cpu"].startswith("full: accepts no more blocks at the moment; ")
         store.release(held)

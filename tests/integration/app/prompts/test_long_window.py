@@ -8,7 +8,7 @@ import pytest
 from app.load.words import WORDS
 from bench.long_window_model import WINDOW, write_long_window_model
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from models.errors import TextTooLongError
 from models.tokenizers import slices
@@ -43,7 +43,10 @@ def test_refused_text_is_encoded_no_further_than_its_window(model_path: Path, mo
 
 def test_long_window_model_answers(model_path: Path, tmp_path: Path) -> None:
     folder = write_long_window_model(model_path, tmp_path / "long")
-    config = EngineConfig(model_path=folder, model_name="long", tiers=None, secret=b"secret", kv_memory=256 << 20)
+    config = EngineConfig(
+        model=ModelConfig(path=folder, name="long"),
+        cache=CacheConfig(tiers=None, secret=b"secret", kv_memory=256 << 20),
+    )
     with LLM(config) as llm:
         [answer] = llm.generate([" ".join(WORDS * 20)], SamplingParams(max_tokens=3, ignore_eos=True))
         assert answer.outputs[0].usage.completion_tokens == 3

@@ -158,9 +158,9 @@ async def test_precomputed_prefix_is_reused_and_erased_with_chat(api: Api) -> No
         assert second["reasoning"] == THOUGHT
         assert kv["computed"] < question, "the previous answer without its reasoning was not prefilled"
         await asyncio.to_thread(until, lambda: api.engine.is_idle)
-        assert api.engine.stats().blocks_cached > 2
+        assert api.engine.stats().blocks.cached > 2
         assert (await http.delete(f"/api/conversations/{conversation}?permanently=true")).status == 204
-        await asyncio.to_thread(until, lambda: api.engine.stats().blocks_cached == 0)
+        await asyncio.to_thread(until, lambda: api.engine.stats().blocks.cached == 0)
 
 
 async def test_prefix_of_next_response_follows_the_prefix_rules(api: Api) -> None:
@@ -236,4 +236,4 @@ async def test_prefix_computed_during_deletion_is_erased_too(api: Api) -> None:
         ahead.after(run)
         await ahead.join()
         await asyncio.gather(*services.model.erasure._tasks)
-        await asyncio.to_thread(until, lambda: api.engine.stats().blocks_cached == 0)
+        await asyncio.to_thread(until, lambda: api.engine.stats().blocks.cached == 0)

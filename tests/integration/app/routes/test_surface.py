@@ -121,7 +121,7 @@ async def test_health_reports_the_model_and_each_tier(http: aiohttp.ClientSessio
 
 async def test_reasons_in_health_name_no_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = ReplayEngine()
-    engine.config = replace(engine.config, device_note="cuda failed: /opt/npu/lib/driver.so is missing.")
+    engine.config = engine.config.with_fields(note="cuda failed: /opt/npu/lib/driver.so is missing.")
     async with running_server(tmp_path, engine) as server, api_client(server.url) as http:
 
         async def health() -> Any:

@@ -3,12 +3,11 @@
 import json
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.device_check.check import device_problem
 from tests.tiny_models import make_tiny_model
 
@@ -21,7 +20,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def config(model: Path, tmp_path: Path) -> EngineConfig:
     return EngineConfig(
-        model_path=model, model_name="tiny", tiers=None, secret=b"secret", device="cuda", cache_dir=tmp_path
+        model=ModelConfig(path=model, name="tiny"),
+        cache=CacheConfig(tiers=None, secret=b"secret"),
+        device=DeviceConfig(kind="cuda", cache_dir=tmp_path),
     )
 
 
@@ -33,7 +34,7 @@ def check(config: EngineConfig, program: str, *, limit: float = 60.0) -> tuple[s
 
 
 def test_real_check_passes_on_the_cpu_itself(config: EngineConfig) -> None:
-    assert device_problem(replace(config, device="cpu"), lambda _: None) == ""
+    assert device_problem(config.with_fields(kind="cpu"), lambda _: None) == ""
 
 
 def test_real_check_of_absent_device_gives_its_reason(config: EngineConfig) -> None:
@@ -63,14 +64,14 @@ def test_passed_check_of_another_gpu_does_not_count(
 
 
 def test_passed_check_of_the_other_visible_gpu_does_not_count(config: EngineConfig) -> None:
-    check(replace(config, accelerators=("0",)), "print('{\"distance\": 0.02}')")
-    problem, _ = check(replace(config, accelerators=("1",)), "raise SystemExit(3)")
+    check(config.with_fields(accelerators=("0",)), "print('{\"distance\": 0.02}')")
+    problem, _ = check(config.with_fields(accelerators=("1",)), "raise SystemExit(3)")
     assert problem == "cuda failed its check: the process ended with status 3"
 
 
 def test_passed_check_of_other_dtype_does_not_count(config: EngineConfig) -> None:
     check(config, "print('{\"distance\": 0.02}')")
-    problem, _ = check(replace(config, dtype="float32"), "raise SystemExit(3)")
+    problem, _ = check(config.with_fields(dtype="float32"), "raise SystemExit(3)")
     assert problem == "cuda failed its check: the process ended with status 3"
 
 
@@ -89,10 +90,10 @@ def test_logits_too_far_away_fail(distance: str, words: str, config: EngineConfi
 
 @pytest.fixture
 def quantized(config: EngineConfig, tmp_path: Path) -> EngineConfig:
-    folder = Path(shutil.copytree(config.model_path, tmp_path / "quantized"))
+    folder = Path(shutil.copytree(config.model.path, tmp_path / "quantized"))
     file = folder / "config.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"quantization_config": {"quant_method": "awq"}}))
-    return replace(config, model_path=folder)
+    return config.with_fields(path=folder)
 
 
 def test_quantized_folder_is_compared_on_the_device_itself(quantized: EngineConfig) -> None:
@@ -104,7 +105,7 @@ def test_quantized_folder_is_compared_on_the_device_itself(quantized: EngineConf
 
 @pytest.mark.parametrize(("ranks", "stages"), [(2, 1), (1, 2)])
 def test_divided_model_is_not_checked(config: EngineConfig, ranks: int, stages: int) -> None:
-    divided = replace(config, tensor_parallel_size=ranks, pipeline_parallel_size=stages)
+    divided = config.with_fields(tensor_parallel_size=ranks, pipeline_parallel_size=stages)
     problem, said = check(divided, "raise SystemExit(3)")
     assert (problem, said) == ("", ["not checking cuda, because several devices divide the model"])
 

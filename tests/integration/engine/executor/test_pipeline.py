@@ -15,7 +15,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import TokenLogprobs
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig, ParallelConfig, SpeculationConfig
 from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
 from engine.process.restart_budget import RestartBudget
@@ -70,13 +70,10 @@ def answers(llm: LLM, prompts: Sequence[Sequence[int]] = PROMPTS, ways: Sequence
 def config_of(model: Path, folder: Path, *, blocks: int = 200) -> EngineConfig:
     tiers = TierConfig(64 * MIB, f"unix://{folder / 'test.sock'}", 64 * MIB, folder)
     config = EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=tiers,
-        secret=b"a secret of the tests",
-        kv_memory=blocks * BLOCK_NBYTES,
+        model=ModelConfig(path=model, name="tiny"),
+        cache=CacheConfig(tiers=tiers, secret=b"a secret of the tests", kv_memory=blocks * BLOCK_NBYTES),
     )
-    return replace(config, cache_dir=default_cache_dir(), speculation=False, max_num_batched_tokens=96)
+    return config.with_fields(cache_dir=default_cache_dir(), prompt_lookup=False, max_num_batched_tokens=96)
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +86,8 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
 
 @pytest.fixture(scope="module")
 def redis(config: EngineConfig) -> Iterator[RedisServer]:
-    assert config.tiers is not None
-    server = RedisServer(config.tiers.state_dir)
+    assert config.cache.tiers is not None
+    server = RedisServer(config.cache.tiers.state_dir)
     yield server
     server.kill()
 
@@ -104,7 +101,7 @@ def alone(config: EngineConfig, redis: RedisServer) -> list[Told]:
 
 @pytest.fixture(scope="module")
 def pipeline(config: EngineConfig) -> EngineConfig:
-    return replace(config, pipeline_parallel_size=2)
+    return config.with_fields(pipeline_parallel_size=2)
 
 
 @pytest.fixture(scope="module")
@@ -163,31 +160,27 @@ def test_every_stage_restores_its_layers_from_redis(
     texts = [[*PROMPTS[index // len(WAYS)], *tokens] for index, (tokens, _) in enumerate(alone)]
     make_drafts_free(monkeypatch)
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts))
-    with LLM(replace(pipeline, speculation=True, kv_memory=14 * BLOCK_NBYTES)) as other:
+    with LLM(pipeline.with_fields(prompt_lookup=True, kv_memory=14 * BLOCK_NBYTES)) as other:
         again = answer(other, PROMPTS[1], ANSWER)
         assert again.usage.kv.reused["redis"] == 3 * BLOCK
         assert again.token_ids == alone[len(WAYS)][0]
         assert answers(other) == alone
         stats = other.engine.stats()
-    assert stats.preemptions > 0
-    assert 0 < stats.accepted_tokens < stats.drafted_tokens
+    assert stats.requests.preemptions > 0
+    assert 0 < stats.tokens.accepted < stats.tokens.drafted
 
 
 @MANY_PROCESSES
 def test_stages_of_ranks_answer_as_ranks(tmp_path: Path) -> None:
     model = make_tiny_model(tmp_path / "model", architecture="PanguEmbeddedForCausalLM", bias=True, layers=3, seed=3)
     ranks = EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=None,
-        secret=b"secret",
-        dtype="float32",
-        kv_memory=8 * MIB,
-        speculation=False,
-        tensor_parallel_size=2,
+        model=ModelConfig(path=model, name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=None, secret=b"secret", kv_memory=8 * MIB),
+        parallel=ParallelConfig(tensor_parallel_size=2),
+        speculation=SpeculationConfig(prompt_lookup=False),
     )
     told = []
-    for config in (ranks, replace(ranks, pipeline_parallel_size=2)):
+    for config in (ranks, ranks.with_fields(pipeline_parallel_size=2)):
         with LLM(config) as llm:
             told.append(answers(llm, ways=("greedy", "drawn", "logprobs")))
     assert [tokens for tokens, _ in told[0]] == [tokens for tokens, _ in told[1]]
@@ -195,7 +188,9 @@ def test_stages_of_ranks_answer_as_ranks(tmp_path: Path) -> None:
 
 def test_more_stages_than_layers_are_refused(tmp_path: Path) -> None:
     config = EngineConfig(
-        model_path=make_tiny_model(tmp_path), model_name="tiny", tiers=None, secret=b"secret", pipeline_parallel_size=3
+        model=ModelConfig(path=make_tiny_model(tmp_path), name="tiny"),
+        cache=CacheConfig(tiers=None, secret=b"secret"),
+        parallel=ParallelConfig(pipeline_parallel_size=3),
     )
     with pytest.raises(EngineError, match="--pipeline-parallel-size 3: 2 layers cannot be divided among 3 stages"):
         MultiprocExecutor(config, print)

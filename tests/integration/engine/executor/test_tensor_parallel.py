@@ -15,7 +15,7 @@ from engine.api.errors import EngineError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
 from engine.api.sampling_params import Pooling, SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.executor import multiproc, rank_processes, step_limit
 from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
@@ -45,19 +45,15 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
     model = make_tiny_model(folder / "model", architecture="PanguEmbeddedForCausalLM", bias=True, seed=3)
     tiers = TierConfig(64 * MIB, f"unix://{folder / 'test.sock'}", 64 * MIB, folder)
     return EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=tiers,
-        secret=b"a secret of the tests",
-        dtype="float32",
-        kv_memory=24 * 64 * 1024,
+        model=ModelConfig(path=model, name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=tiers, secret=b"a secret of the tests", kv_memory=24 * 64 * 1024),
     )
 
 
 @pytest.fixture(scope="module")
 def redis(config: EngineConfig) -> Iterator[RedisServer]:
-    assert config.tiers is not None
-    server = RedisServer(config.tiers.state_dir)
+    assert config.cache.tiers is not None
+    server = RedisServer(config.cache.tiers.state_dir)
     yield server
     server.kill()
 
@@ -71,7 +67,7 @@ def alone(config: EngineConfig, redis: RedisServer) -> list[tuple[int, ...]]:
 
 @pytest.fixture(scope="module")
 def pair(config: EngineConfig) -> EngineConfig:
-    return replace(config, tensor_parallel_size=2)
+    return config.with_fields(tensor_parallel_size=2)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +100,7 @@ def test_two_ranks_embed_as_the_whole_model(llm: LLM, config: EngineConfig, pool
     request = GenerateRequest(prompt_token_ids=PROMPTS[1], params=SamplingParams(temperature=0.0, pooling=pooling))
     llm.engine.add_request(request)
     [last] = [output for _ in iter(llm.engine.has_unfinished_requests, False) for output in llm.engine.step()]
-    model = load_model(config.model_path, torch.float32, torch.device("cpu"))
+    model = load_model(config.model.path, torch.float32, torch.device("cpu"))
     ids = torch.tensor(PROMPTS[1])
     with torch.inference_mode():
         hidden = model.forward(ids, torch.arange(len(ids)), DenseContext(model.attention))
@@ -176,7 +172,7 @@ def test_ranks_that_hang_at_the_start_are_named_in_the_error(
     monkeypatch.setattr(rank_processes, "CALL_SECONDS", 0.0)
     late = r"rank 0 \(pid \d+\) and rank 1 \(pid \d+\) of 2 did not start within 0 s"
     with pytest.raises(EngineError, match=late):
-        LLM(replace(pair, tiers=None))
+        LLM(pair.with_fields(tiers=None))
 
 
 @MANY_PROCESSES
@@ -184,7 +180,7 @@ async def test_health_reports_why_repeated_rank_deaths_end_the_engine(
     pair: EngineConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", ())
-    async with serving(replace(pair, tiers=None), tmp_path) as (http, engine):
+    async with serving(pair.with_fields(tiers=None), tmp_path) as (http, engine):
         workers = (await (await http.get("/health")).json())["workers"]
         assert [(rank["rank"], rank["state"]) for rank in workers["ranks"]] == [(0, "ok"), (1, "ok")]
         [asked] = await engine.generate(
@@ -212,7 +208,7 @@ def pid_of_rank(engine: AsyncLLMEngine, rank: int) -> int | None:
 async def test_rank_that_dies_at_rest_is_restarted_before_a_request(
     pair: EngineConfig, alone: list[tuple[int, ...]]
 ) -> None:
-    engine = await asyncio.to_thread(build_engine, replace(pair, tiers=None), lambda _: None)
+    engine = await asyncio.to_thread(build_engine, pair.with_fields(tiers=None), lambda _: None)
     await engine.start()
     params = SamplingParams(temperature=0.0, max_tokens=ANSWER, ignore_eos=True)
     before = await answers_of(engine, PROMPTS[0], params)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,7 +41,7 @@ def config(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory, redis:
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
 async def fleet(config: EngineConfig) -> AsyncIterator[RemoteEngine]:
     """Run two replicas. A test that kills one must wait for its next epoch."""
-    whole = replace(config, kv_memory=2 * config.kv_memory)
+    whole = config.with_fields(kv_memory=2 * config.cache.kv_memory)
     engine = await asyncio.to_thread(build_fleet, whole, 2, lambda _: None)
     await engine.start()
     yield engine
@@ -52,7 +51,7 @@ async def fleet(config: EngineConfig) -> AsyncIterator[RemoteEngine]:
 @pytest_asyncio.fixture(scope="package", loop_scope="package")
 async def alone(config: EngineConfig) -> AsyncIterator[AsyncLLMEngine]:
     """Run one engine without tiers in this process."""
-    engine = await asyncio.to_thread(build_engine, replace(config, tiers=None), lambda _: None)
+    engine = await asyncio.to_thread(build_engine, config.with_fields(tiers=None), lambda _: None)
     await engine.start()
     yield engine
     await engine.stop(0.0)

@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.fleet.placement.interface import Share
 from engine.fleet.placement.local import LocalPlacement
 from engine.fleet.placement.order import ReplicaOrder
@@ -34,7 +34,9 @@ def environment_of(pid: int) -> dict[str, str]:
 
 def order(folder: Path, index: int, share: Share) -> ReplicaOrder:
     config = EngineConfig(
-        model_path=folder, model_name="fake", tiers=None, secret=b"a secret of the tests", device="cuda"
+        model=ModelConfig(path=folder, name="fake"),
+        cache=CacheConfig(tiers=None, secret=b"a secret of the tests"),
+        device=DeviceConfig(kind="cuda"),
     )
     return ReplicaOrder(
         config, index, index, new_token(), os.getpid(), share.cores.cpus, share.accelerator, 30, sys.getswitchinterval()

@@ -53,7 +53,7 @@ async def test_abandoned_stream_frees_its_replica(fleet: RemoteEngine) -> None:
         await anext(stream)
     async with asyncio.timeout(SECONDS):
         # The replica's own count comes with its next beat.
-        while fleet.stats().running or sum(each.answers for each in fleet.stats().replicas):  # noqa: ASYNC110
+        while fleet.stats().requests.running or sum(each.answers for each in fleet.stats().replicas):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 

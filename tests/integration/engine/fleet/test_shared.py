@@ -102,7 +102,7 @@ async def test_each_gateway_gets_its_own_streams(
             await asyncio.sleep(0.01)
     # The counts of the process are not counted again because its connection broke.
     async with asyncio.timeout(20):
-        while first.stats().generation_tokens != second.stats().generation_tokens:  # noqa: ASYNC110
+        while first.stats().tokens.generated != second.stats().tokens.generated:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 

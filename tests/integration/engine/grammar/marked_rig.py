@@ -10,7 +10,7 @@ from tokenizers import AddedToken
 
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from engine.request.request import Request
 from tests.conftest import default_cache_dir
@@ -38,14 +38,10 @@ def marked_model(path: Path, **shape: Any) -> Path:
 def config_of(model: Path, *, blocks: int = 60, **more: Any) -> EngineConfig:
     block_nbytes = 2 * 2 * 64 * 64 * 2
     config = EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=None,
-        secret=b"secret",
-        kv_memory=blocks * block_nbytes,
-        prefix_cache=False,
+        model=ModelConfig(path=model, name="tiny"),
+        cache=CacheConfig(tiers=None, secret=b"secret", kv_memory=blocks * block_nbytes, prefix_cache=False),
     )
-    return replace(config, **{"cache_dir": default_cache_dir(), "speculation": False, **more})
+    return config.with_fields(**{"cache_dir": default_cache_dir(), "prompt_lookup": False, **more})
 
 
 def ask(

@@ -83,10 +83,10 @@ def test_tokens_do_not_depend_on_drafts_and_preemptions(
     texts = [[*prompt, *ids] for prompt in PROMPTS for ids in expected]
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts))
     make_drafts_free(monkeypatch)
-    with LLM(config_of(model, speculation=True, blocks=8)) as llm:
+    with LLM(config_of(model, prompt_lookup=True, blocks=8)) as llm:
         assert ask(llm, PROMPTS, ways) == expected
-        assert llm.engine.stats().accepted_tokens > 0
-        assert llm.engine.stats().preemptions > 0
+        assert llm.engine.stats().tokens.accepted > 0
+        assert llm.engine.stats().requests.preemptions > 0
 
 
 def test_answer_resumed_at_any_token_is_the_same(plain: LLM, how: ToolFormat) -> None:

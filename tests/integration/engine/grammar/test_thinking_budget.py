@@ -49,13 +49,13 @@ def test_tokens_up_to_the_budget_are_those_without_one(model: Path, monkeypatch:
             plain += ended
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered([[*p, *t] for p in OPENED for t in (*plain, *free)]))
     make_drafts_free(monkeypatch)
-    with LLM(config_of(model, speculation=True, blocks=8)) as llm:
+    with LLM(config_of(model, prompt_lookup=True, blocks=8)) as llm:
         drafted = []
         for budget in (0, 17):
             drafted += ask(llm, OPENED, [budgeted(params, budget) for params in WAYS.values()])
         assert drafted == plain
-        assert llm.engine.stats().accepted_tokens > 0
-        assert llm.engine.stats().preemptions > 0
+        assert llm.engine.stats().tokens.accepted > 0
+        assert llm.engine.stats().requests.preemptions > 0
 
 
 def test_answer_resumed_at_any_token_is_the_same(model: Path) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ PROMPT = [500 + at for at in range(5 * BLOCK + 17)]
 def config(shallow_model: Path, tmp_path: Path, redis_server: RedisServer) -> EngineConfig:
     """Engine configuration with every tier."""
     config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
-    return replace(config, tenants_file=tmp_path / "state" / "tenants.json")
+    return config.with_fields(tenants_file=tmp_path / "state" / "tenants.json")
 
 
 @pytest.fixture
@@ -156,7 +155,7 @@ PUBLIC = "You are a guide in a museum of clocks, and answer in the language of t
 def with_system(llm: LLM, config: EngineConfig, system: str, question: str) -> list[int]:
     """Render a system prompt and a question with the chat template."""
     messages = [Message("system", system), Message("user", question)]
-    return ChatFormat.load(config.model_path, llm.tokenizer).render(messages)
+    return ChatFormat.load(config.model.path, llm.tokenizer).render(messages)
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -164,7 +163,7 @@ def test_tenants_share_only_the_blocks_of_a_public_prefix(
     config: EngineConfig, redis_server: RedisServer, tier: str
 ) -> None:
     question = "Which of them is the oldest, and who made it? " * 12
-    with LLM(replace(config, public_prompt=PUBLIC)) as llm:
+    with LLM(config.with_fields(public_prompt=PUBLIC)) as llm:
         prompt = with_system(llm, config, PUBLIC, question)
         public = common_prefix_len(prompt, with_system(llm, config, PUBLIC, "?")) // BLOCK
         assert 0 < public < len(prompt) // BLOCK - 1
@@ -179,7 +178,7 @@ def test_tenants_share_only_the_blocks_of_a_public_prefix(
 
 
 def test_prompt_that_diverges_in_the_public_prefix_is_not_shared(config: EngineConfig) -> None:
-    with LLM(replace(config, public_prompt=PUBLIC)) as llm:
+    with LLM(config.with_fields(public_prompt=PUBLIC)) as llm:
         prompt = with_system(llm, config, PUBLIC[: len(PUBLIC) * 2 // 3] + "Be brief.", "Which one is the oldest?")
         assert len(prompt) > 2 * BLOCK
         ask(llm, with_system(llm, config, PUBLIC, "Which one is the oldest?"), "one")
@@ -188,7 +187,7 @@ def test_prompt_that_diverges_in_the_public_prefix_is_not_shared(config: EngineC
 
 
 def test_public_prefix_outlives_a_deleted_tenant(config: EngineConfig) -> None:
-    with LLM(replace(config, public_prompt=PUBLIC)) as llm:
+    with LLM(config.with_fields(public_prompt=PUBLIC)) as llm:
         prompt = with_system(llm, config, PUBLIC, "Which one is the oldest?")
         ask(llm, prompt, "one")
         llm.engine.processor.salts.rotate("one")
@@ -199,4 +198,4 @@ def test_public_prefix_outlives_a_deleted_tenant(config: EngineConfig) -> None:
 
 def test_public_prefix_shorter_than_a_block_is_refused(config: EngineConfig) -> None:
     with pytest.raises(EngineError, match=r"--public-prefix: \d+ tokens do not fill one block of 64"):
-        LLM(replace(config, public_prompt="Be kind."))
+        LLM(config.with_fields(public_prompt="Be kind."))

@@ -7,7 +7,7 @@ import pytest
 from cache_tiers.config import TierConfig
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SpeculationConfig
 from engine.llm import LLM
 from engine.scheduling import held_back
 from tests.conftest import default_cache_dir
@@ -36,13 +36,14 @@ def _patient_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(redis_server: RedisServer, tmp_path: Path) -> None:
     config = EngineConfig(
-        model_path=make_tiny_model(tmp_path / "model"),
-        model_name="tiny",
-        tiers=TierConfig(CPU_BLOCKS * BLOCK_BYTES, f"unix://{redis_server.socket}", 0, tmp_path),
-        secret=b"a secret of the tests",
-        kv_memory=DEVICE_BLOCKS * BLOCK_BYTES,
-        cache_dir=default_cache_dir(),
-        speculation=False,
+        model=ModelConfig(path=make_tiny_model(tmp_path / "model"), name="tiny"),
+        cache=CacheConfig(
+            tiers=TierConfig(CPU_BLOCKS * BLOCK_BYTES, f"unix://{redis_server.socket}", 0, tmp_path),
+            secret=b"a secret of the tests",
+            kv_memory=DEVICE_BLOCKS * BLOCK_BYTES,
+        ),
+        device=DeviceConfig(cache_dir=default_cache_dir()),
+        speculation=SpeculationConfig(prompt_lookup=False),
     )
     params = SamplingParams(temperature=0.0, max_tokens=1)
     chats, flood = [], []
@@ -67,4 +68,4 @@ def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(redis_server: RedisSer
         assert [store.num_known_below(chat.block_keys[:4]) for chat in chats] == [4] * 4
         assert [store.num_known_below(request.block_keys[:5]) for request in flood] == [5] * len(FLOOD)
         stats = llm.engine.stats()
-        assert (stats.lost_blocks, store.stats().cpu.lost_blocks, store.stats().lower["redis"].shed_blocks) == (0, 0, 0)
+        assert (stats.blocks.lost, store.stats().cpu.lost_blocks, store.stats().lower["redis"].shed_blocks) == (0, 0, 0)

@@ -50,7 +50,7 @@ def test_mutated_block_in_redis_never_changes_answer(
             assert again.usage.kv.reused["redis"] == at * BLOCK
             settle(llm)
             assert client.get(name) == value, "the recomputed block differs from the original"
-        stats = llm.engine.stats().tiers
+        stats = llm.engine.stats().tiers.store
         assert stats is not None
         assert stats.lower["redis"].rejected_blocks == number + 1
         llm.engine.check()
@@ -70,6 +70,6 @@ def settle(llm: LLM) -> None:
     def written() -> bool:
         llm.engine.step()
         stats = llm.engine.stats()
-        return stats.unstored_blocks == 0 and stats.tiers is not None and stats.tiers.pending_writes == 0
+        return stats.blocks.unstored == 0 and stats.tiers.store is not None and stats.tiers.store.pending_writes == 0
 
     until(written)

@@ -77,7 +77,7 @@ def test_two_requests_load_their_common_prefix_once(
         params = SamplingParams(temperature=0.0, max_tokens=COUNT, ignore_eos=True)
         both = llm.generate([PROMPT, PROMPT], params)
         assert [each.outputs[0].token_ids for each in both] == [computed.token_ids] * 2
-        stats = llm.engine.stats().tiers
+        stats = llm.engine.stats().tiers.store
         assert stats is not None
         assert stats.lower["redis"].loaded_blocks == len(PROMPT) // BLOCK
         llm.engine.check()

@@ -1,6 +1,5 @@
 """Erasures while a tier is off that may have blocks of earlier processes: they count as made only once it is on."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from cache_tiers.config import TierConfig
 from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
 from cache_tiers.redis.companion_folder import companion_folder
 from cache_tiers.redis.server_binary import SNAPSHOT
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model
@@ -36,15 +35,12 @@ def test_erasure_is_made_unless_blocks_may_be_there(
         folder.mkdir()
         (folder / SNAPSHOT).write_bytes(b"blocks")
     config = EngineConfig(
-        model_path=tiny_model,
-        model_name="tiny",
-        tiers=tiers,
-        secret=b"a secret of the tests",
-        kv_memory=1 << 20,
-        cache_dir=default_cache_dir(),
+        model=ModelConfig(path=tiny_model, name="tiny"),
+        cache=CacheConfig(tiers=tiers, secret=b"a secret of the tests", kv_memory=1 << 20),
+        device=DeviceConfig(cache_dir=default_cache_dir()),
     )
     if redis_url != "off":
-        config = replace(config, tiers=None, prefix_cache=False, unused_tiers=tiers)
+        config = config.with_fields(tiers=None, prefix_cache=False, unused_tiers=tiers)
     with LLM(config) as llm:
         llm.engine.core.erase([KEY])
         assert llm.engine.core.erased([KEY]) is is_made

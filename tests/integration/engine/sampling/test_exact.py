@@ -11,7 +11,7 @@ import pytest
 from engine.api.generate_request import GenerateRequest
 from engine.api.request_stream import RequestStream
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SpeculationConfig
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
 from tests.conftest import default_cache_dir
@@ -35,15 +35,13 @@ SETTINGS = {
 async def engine(tmp_path: Path) -> AsyncIterator[AsyncLLMEngine]:
     model = make_tiny_model(tmp_path / "model", hidden=128, heads=2, kv_heads=1)
     config = EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=None,
-        secret=b"a secret of the tests",
-        kv_memory=BLOCKS * BLOCK_NBYTES,
-        prefix_cache=False,
-        cache_dir=default_cache_dir(),
-        # With speculation, the choice of the preempted request would depend on step times.
-        speculation=False,
+        model=ModelConfig(path=model, name="tiny"),
+        cache=CacheConfig(
+            tiers=None, secret=b"a secret of the tests", kv_memory=BLOCKS * BLOCK_NBYTES, prefix_cache=False
+        ),
+        device=DeviceConfig(cache_dir=default_cache_dir()),
+        # With drafts, the choice of the preempted request would depend on step times.
+        speculation=SpeculationConfig(prompt_lookup=False),
     )
     engine = build_engine(config, lambda _: None)
     await engine.start()
@@ -84,10 +82,10 @@ def pairs(token_ids: Sequence[int], engine: AsyncLLMEngine) -> set[str]:
 
 async def test_tokens_are_the_same_alone_and_in_a_preempted_batch(engine: AsyncLLMEngine) -> None:
     alone = [await tokens_of(engine, number, params) for number, params in enumerate(SETTINGS.values())]
-    assert engine.stats().preemptions == 0
+    assert engine.stats().requests.preemptions == 0
     crowd = [tokens_of(engine, number, params) for number, params in enumerate(SETTINGS.values())]
     assert await asyncio.gather(*crowd) == alone
-    assert engine.stats().preemptions > 0
+    assert engine.stats().requests.preemptions > 0
     engine.check()
 
 
@@ -100,10 +98,10 @@ async def test_several_answers_are_the_same_in_a_preempted_batch(
         for number, name in enumerate(names)
     ]
     assert all(len(set(map(tuple, answers))) == 3 for answers in alone)
-    assert engine.stats().preemptions == 0
+    assert engine.stats().requests.preemptions == 0
     crowd = [answers_of(engine, number, SETTINGS[name], 3) for number, name in enumerate(names)]
     assert await asyncio.gather(*crowd) == alone
-    assert engine.stats().preemptions > 0
+    assert engine.stats().requests.preemptions > 0
     engine.check()
 
 

@@ -10,7 +10,7 @@ import pytest
 from cache_tiers.config import TierConfig
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from engine.request.request import Request
 from engine.speculation.draft_cost import DraftCost
@@ -72,13 +72,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def config_of(model: Path, tmp_path: Path, *, blocks: int = 40, **more: Any) -> EngineConfig:
     tiers = TierConfig(16 * MIB, "off", 0, tmp_path)
     config = EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=tiers,
-        secret=b"a secret of the tests",
-        kv_memory=blocks * BLOCK_NBYTES,
+        model=ModelConfig(path=model, name="tiny"),
+        cache=CacheConfig(tiers=tiers, secret=b"a secret of the tests", kv_memory=blocks * BLOCK_NBYTES),
     )
-    return replace(config, cache_dir=default_cache_dir(), **more)
+    return config.with_fields(cache_dir=default_cache_dir(), **more)
 
 
 def answers(llm: LLM, ways: Sequence[SamplingParams]) -> list[tuple[int, ...]]:
@@ -115,16 +112,16 @@ def test_tokens_are_the_same_with_and_without_drafts(
     more: dict[str, Any] = {"cpu_kernels": kernels, "dtype": dtype, "max_num_batched_tokens": 96}
     blocks *= 2 if dtype == "float32" else 1
     ways = list(WAYS.values())
-    with LLM(config_of(model, tmp_path, blocks=blocks, speculation=False, **more)) as llm:
+    with LLM(config_of(model, tmp_path, blocks=blocks, prompt_lookup=False, **more)) as llm:
         plain = answers(llm, ways)
-        assert llm.engine.stats().drafted_tokens == 0
+        assert llm.engine.stats().tokens.drafted == 0
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts(plain, len(ways))))
     with LLM(config_of(model, tmp_path, blocks=blocks, **more)) as llm:
         assert answers(llm, ways) == plain
         stats = llm.engine.stats()
-        assert (stats.preemptions > 0) == (blocks < 40)
-    assert stats.drafted_tokens - stats.accepted_tokens > 20
-    assert stats.accepted_tokens > 200
+        assert (stats.requests.preemptions > 0) == (blocks < 40)
+    assert stats.tokens.drafted - stats.tokens.accepted > 20
+    assert stats.tokens.accepted > 200
 
 
 def test_drafts_leave_logits_and_blocks_unchanged(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +135,7 @@ def test_drafts_leave_logits_and_blocks_unchanged(model: Path, tmp_path: Path, m
             longer = [[*prompt, *answer.token_ids, 9] for prompt, answer in zip(PROMPTS, first, strict=True)]
             return first, ask_together(llm, recorder, longer, 4)
 
-    plain, behind_plain = ask(replace(config, speculation=False))
+    plain, behind_plain = ask(config.with_fields(prompt_lookup=False))
     told = [answer.token_ids for answer in plain]
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts(told, 1)))
     drafted, behind_drafted = ask(config)
@@ -154,19 +151,19 @@ def test_ranks_agree_on_accepted_tokens(model: Path, tmp_path: Path, monkeypatch
     tiny = make_tiny_model(tmp_path / "model", seed=3)
     ways = [WAYS["greedy"], WAYS["few"]]
     more: dict[str, Any] = {"dtype": "float32", "cpu_kernels": "torch"}
-    with LLM(config_of(tiny, tmp_path, speculation=False, **more)) as llm:
+    with LLM(config_of(tiny, tmp_path, prompt_lookup=False, **more)) as llm:
         plain = answers(llm, ways)
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered(texts(plain, len(ways))))
     with LLM(config_of(tiny, tmp_path, tensor_parallel_size=2, **more)) as llm:
         assert answers(llm, ways) == plain
-        assert 50 < llm.engine.stats().accepted_tokens < llm.engine.stats().drafted_tokens
+        assert 50 < llm.engine.stats().tokens.accepted < llm.engine.stats().tokens.drafted
 
 
 def test_stop_string_inside_a_draft_ends_the_answer(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     params = SamplingParams(seed=2, max_tokens=COUNT, ignore_eos=True)
-    with LLM(config_of(model, tmp_path, speculation=False)) as llm:
+    with LLM(config_of(model, tmp_path, prompt_lookup=False)) as llm:
         whole = llm.generate([PROMPTS[0]], params)[0].outputs[0]
         stop = whole.text[20:23]
         plain = llm.generate([PROMPTS[0]], replace(params, stop=(stop,)))[0].outputs[0]
@@ -174,7 +171,7 @@ def test_stop_string_inside_a_draft_ends_the_answer(
     monkeypatch.setattr(build, "PromptLookup", lambda: Remembered([[*PROMPTS[0], *whole.token_ids]]))
     with LLM(config_of(model, tmp_path)) as llm:
         drafted = llm.generate([PROMPTS[0]], replace(params, stop=(stop,)))[0].outputs[0]
-        assert llm.engine.stats().accepted_tokens > 0
+        assert llm.engine.stats().tokens.accepted > 0
     assert (drafted.text, drafted.token_ids, drafted.finish_reason) == (plain.text, plain.token_ids, "stop")
 
 
@@ -183,4 +180,4 @@ def test_repetitive_text_is_drafted_from_itself(model: Path, tmp_path: Path) -> 
     params = SamplingParams(temperature=0.0, max_tokens=COUNT, ignore_eos=True, allowed_token_ids=(70,))
     with LLM(config_of(model, tmp_path)) as llm:
         assert llm.generate([PROMPTS[0]], params)[0].outputs[0].token_ids == (70,) * COUNT
-        assert llm.engine.stats().accepted_tokens > COUNT // 2
+        assert llm.engine.stats().tokens.accepted > COUNT // 2

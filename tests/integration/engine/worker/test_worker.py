@@ -2,7 +2,6 @@
 
 import os
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,7 @@ def test_load_sets_torch_threads_to_the_usable_cores(model: Path) -> None:
 
 
 def test_engines_on_the_same_cores_divide_the_threads(model: Path) -> None:
-    Worker(replace(engine_config(model, "bfloat16"), cpu_sharers=usable_cores() + 1)).load()
+    Worker(engine_config(model, "bfloat16").with_fields(cpu_sharers=usable_cores() + 1)).load()
     assert torch.get_num_threads() == 1
 
 

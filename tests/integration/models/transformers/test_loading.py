@@ -1,7 +1,6 @@
 """Model folders that transformers computes: loading, refusals, and rows that depend on nothing but their sequence."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -194,7 +193,7 @@ def test_short_window_selects_the_short_frequencies_of_longrope() -> None:
 def test_window_of_the_settings_selects_the_frequencies(tmp_path: Path, changes: dict[str, object]) -> None:
     config = engine_config(configured(saved(longrope("phi3"), tmp_path), **changes))
     for window, kind in ((0, "long"), (POSITIONS // 4, "short")):
-        worker = Worker(replace(config, max_model_len=window))
+        worker = Worker(config.with_fields(max_model_len=window))
         worker.load()
         assert f"longrope-{kind}" in worker.numerics_id()
         assert ("transformers" in worker.numerics_id()) == bool(changes)

@@ -2,7 +2,6 @@
 
 import gc
 import weakref
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import torch
 from transformers import PreTrainedModel
 
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.cpu.library import BFLOAT16_FORMATS
 from engine.cpu.multiplier import Multiplier
 from engine.worker.worker import Worker
@@ -118,15 +117,17 @@ def config(tmp_path: Path, kernels: KernelsFor) -> EngineConfig:
     network_of("cohere2").save_pretrained(tmp_path / "model")
     cache_dir = kernels("auto").build.path.parent.parent
     return EngineConfig(
-        model_path=tmp_path / "model", model_name="tiny", tiers=None, secret=b"secret", cache_dir=cache_dir
+        model=ModelConfig(path=tmp_path / "model", name="tiny"),
+        cache=CacheConfig(tiers=None, secret=b"secret"),
+        device=DeviceConfig(cache_dir=cache_dir),
     )
 
 
 def test_worker_tells_the_arithmetic_of_matrices_apart(config: EngineConfig) -> None:
     names = set()
     for quantization, kernels in (("none", "auto"), ("int8", "auto"), ("int4", "auto"), ("none", "torch")):
-        changed = replace(config, quantization=quantization, cpu_kernels=kernels)
-        driver = WorkerDriver(config.model_path, config=changed)
+        changed = config.with_fields(quantization=quantization, cpu_kernels=kernels)
+        driver = WorkerDriver(config.model.path, config=changed)
         names.add(driver.worker.numerics_id())
         assert ("native" in driver.worker.numerics_id()) == (kernels == "auto")
         assert len(driver.generate(range(20, 60), 4)) == 4
@@ -136,9 +137,9 @@ def test_worker_tells_the_arithmetic_of_matrices_apart(config: EngineConfig) -> 
 
 @pytest.mark.parametrize("quantization", ["none", "int8"])
 def test_packed_model_maps_no_file_of_its_folder(config: EngineConfig, quantization: str) -> None:
-    worker = Worker(replace(config, quantization=quantization))
+    worker = Worker(config.with_fields(quantization=quantization))
     worker.load()
-    assert str(config.model_path) not in Path("/proc/self/maps").read_text()
+    assert str(config.model.path) not in Path("/proc/self/maps").read_text()
     worker.close()
 
 
@@ -152,8 +153,8 @@ def test_packed_model_maps_no_file_of_its_folder(config: EngineConfig, quantizat
 def test_impossible_quantization_is_refused_before_loading(
     config: EngineConfig, dtype: str, cpu_kernels: str, complaint: str
 ) -> None:
-    for file in config.model_path.glob("*.safetensors"):
+    for file in config.model.path.glob("*.safetensors"):
         file.unlink()
-    worker = Worker(replace(config, quantization="int8", dtype=dtype, cpu_kernels=cpu_kernels))
+    worker = Worker(config.with_fields(quantization="int8", dtype=dtype, cpu_kernels=cpu_kernels))
     with pytest.raises(EngineError, match=f"--quantization int8 is not possible here: .*{complaint}"):
         worker.load()

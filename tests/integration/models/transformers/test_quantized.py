@@ -8,7 +8,7 @@ import torch
 from transformers.dependency_versions_table import deps
 
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, ParallelConfig
 from engine.executor.multiproc import MultiprocExecutor
 from engine.worker.worker import Worker
 from models.errors import UnsupportedModelError
@@ -42,7 +42,12 @@ def install_stand_ins(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("method", sorted(PACKAGES))
 def test_quantized_folder_is_refused_on_a_cpu(tmp_path: Path, method: str) -> None:
     folder = described(tmp_path / "model", {"quant_method": method})
-    worker = Worker(EngineConfig(model_path=folder, model_name="tiny", tiers=None, secret=b"secret"))
+    worker = Worker(
+        EngineConfig(
+            model=ModelConfig(path=folder, name="tiny"),
+            cache=CacheConfig(tiers=None, secret=b"secret"),
+        )
+    )
     with pytest.raises(
         UnsupportedModelError, match=f"quant_method '{method}', which is computed on CUDA only, not on cpu"
     ):
@@ -85,7 +90,10 @@ def test_quantized_folder_cannot_be_divided(tmp_path: Path, monkeypatch: pytest.
     folder = described(tmp_path / "model", {"quant_method": "gptq"})
     install_stand_ins(tmp_path / "packages", monkeypatch)
     config = EngineConfig(
-        model_path=folder, model_name="tiny", tiers=None, secret=b"secret", device="cuda", tensor_parallel_size=2
+        model=ModelConfig(path=folder, name="tiny"),
+        cache=CacheConfig(tiers=None, secret=b"secret"),
+        parallel=ParallelConfig(tensor_parallel_size=2),
+        device=DeviceConfig(kind="cuda"),
     )
     with pytest.raises(EngineError, match="a quantized folder cannot be divided"):
         MultiprocExecutor(config, print)

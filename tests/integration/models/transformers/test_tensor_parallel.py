@@ -3,7 +3,6 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import torch
 from transformers import PreTrainedModel
 
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig, ParallelConfig
 from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
 from models.errors import UnsupportedModelError
@@ -133,7 +132,9 @@ def test_network_that_cannot_be_divided_is_refused(
 ) -> None:
     tiny_config(model_type, **changes).save_pretrained(tmp_path)
     config = EngineConfig(
-        model_path=tmp_path, model_name="tiny", tiers=None, secret=b"secret", tensor_parallel_size=size
+        model=ModelConfig(path=tmp_path, name="tiny"),
+        cache=CacheConfig(tiers=None, secret=b"secret"),
+        parallel=ParallelConfig(tensor_parallel_size=size),
     )
     with pytest.raises(EngineError, match=f"--tensor-parallel-size {size}: .*{words}"):
         MultiprocExecutor(config, print)
@@ -151,10 +152,11 @@ def test_two_processes_give_the_tokens_of_one(tmp_path: Path) -> None:
     byte_tokenizer().save(str(folder / "tokenizer.json"))
     (folder / "tokenizer_config.json").write_text(json.dumps(TOKENIZER_CONFIG))
     alone = EngineConfig(
-        model_path=folder, model_name="tiny", tiers=None, secret=b"secret", dtype="float32", kv_memory=1 << 21
+        model=ModelConfig(path=folder, name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=None, secret=b"secret", kv_memory=1 << 21),
     )
     answers = []
-    for config in (alone, replace(alone, tensor_parallel_size=2)):
+    for config in (alone, alone.with_fields(tensor_parallel_size=2)):
         with LLM(config) as llm:
             answers.append(answer(llm, IDS.tolist(), 12).token_ids)
     assert answers[0] == answers[1]

@@ -405,7 +405,7 @@ def test_engine_gets_tiers_only_if_one_is_enabled(flags: dict[str, str], on: boo
     settings = load_settings(flags, environ=HOME)
     config = settings.engine_config(model_path=Path("/m"), model_name="m", secret=b"s" * 32)
     assert wants_tiers(config) is on
-    assert config.prefix_cache is not settings.no_prefix_cache
+    assert config.cache.prefix_cache is not settings.no_prefix_cache
 
 
 def test_page_has_the_declared_settings() -> None:
@@ -426,11 +426,11 @@ def test_help_is_plain_text_with_the_default() -> None:
 def test_public_prefix_is_read_without_final_newline(tmp_path: Path) -> None:
     file = write(tmp_path / "prompt.txt", "Be kind.\n\nBe brief.\n")
     settings = load_settings({"public-prefix": file}, environ=HOME)
-    assert settings.engine_config(model_path=tmp_path, model_name="m", secret=b"s").public_prompt == (
+    assert settings.engine_config(model_path=tmp_path, model_name="m", secret=b"s").cache.public_prompt == (
         "Be kind.\n\nBe brief."
     )
     off = load_settings({}, environ=HOME).engine_config(model_path=tmp_path, model_name="m", secret=b"s")
-    assert off.public_prompt == ""
+    assert off.cache.public_prompt == ""
 
 
 @pytest.mark.parametrize(
@@ -448,7 +448,7 @@ def test_unreadable_public_prefix_is_named(tmp_path: Path, content: bytes | None
 def test_engine_config_has_block_size_of_device(device: str, block_size: int) -> None:
     flags = {"device": device, "no-decode-graphs": "true"}
     config = load_settings(flags, environ=HOME).engine_config(model_path=Path("/m"), model_name="m", secret=b"")
-    assert (config.device, config.block_size, config.decode_graphs) == (device, block_size, False)
+    assert (config.device.kind, config.cache.block_size, config.device.decode_graphs) == (device, block_size, False)
 
 
 @pytest.mark.parametrize("name", CHOICES)

@@ -11,7 +11,7 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
-from engine.loop.stats import EngineStats, ReplicaState, RouteStats
+from engine.loop.stats import EngineStats, ReplicaState, RouteStats, TierStats, TokenStats
 from engine.testing.replay_engine import ReplayEngine
 
 CPU_STATS = CPUTierStats(used_bytes=10, capacity_bytes=100)
@@ -32,23 +32,32 @@ def engine() -> ReplayEngine:
 
 def stats_of(engine: ReplayEngine) -> EngineStats:
     """Build statistics with tiers. A block has 1,000 bytes."""
-    return replace(engine.stats(), tiers=tiers_of(), asked_tokens=Counter(device=100, cpu=40, redis=20))
+    return replace(
+        engine.stats(),
+        tokens=TokenStats(asked=Counter(device=100, cpu=40, redis=20)),
+        tiers=TierStats(store=tiers_of()),
+    )
+
+
+def with_tiers(stats: EngineStats, redis: LowerTierStats) -> EngineStats:
+    return replace(stats, tiers=replace(stats.tiers, store=tiers_of(redis)))
 
 
 def test_rates_are_per_second_and_hit_rates_over_a_minute(engine: ReplayEngine) -> None:
     before = stats_of(engine)
     after = replace(
         before,
-        generation_tokens=30,
-        prefilled_tokens=512,
-        reused_tokens=Counter(cpu=24),
-        asked_tokens=Counter(device=132, cpu=72, redis=28),
-        copied_up_blocks=8,
-        copied_down_blocks=2,
-        evicted_blocks=6,
-        tiers=tiers_of(
-            replace(REDIS_STATS, stored_blocks=5, loaded_blocks=6, evicted_blocks=2),
-            replace(CPU_STATS, evicted_blocks=4),
+        tokens=TokenStats(
+            generated=30, prefilled=512, reused=Counter(cpu=24), asked=Counter(device=132, cpu=72, redis=28)
+        ),
+        blocks=replace(before.blocks, evicted=6),
+        tiers=TierStats(
+            copied_up=8,
+            copied_down=2,
+            store=tiers_of(
+                replace(REDIS_STATS, stored_blocks=5, loaded_blocks=6, evicted_blocks=2),
+                replace(CPU_STATS, evicted_blocks=4),
+            ),
         ),
     )
     first, now = Reading.of(before, 10.0), Reading.of(after, 12.0)
@@ -72,7 +81,7 @@ def test_batch_size_is_mean_of_steps_since_last_sample(engine: ReplayEngine) -> 
     stats = stats_of(engine)
     first = Reading.of(stats, 10.0)
     for size in (2, 3):
-        stats.batch_sizes.observe(size)
+        stats.steps.batch_sizes.observe(size)
     sample = sample_of(engine, stats, Reading.of(stats, 11.0), first, first)
     assert sample["batch_size"] == 2.5
     # Without a step there is no batch size.
@@ -81,7 +90,7 @@ def test_batch_size_is_mean_of_steps_since_last_sample(engine: ReplayEngine) -> 
 
 
 def test_restarted_redis_gives_no_negative_rate(engine: ReplayEngine) -> None:
-    before = replace(stats_of(engine), tiers=tiers_of(replace(REDIS_STATS, evicted_blocks=9)))
+    before = with_tiers(stats_of(engine), replace(REDIS_STATS, evicted_blocks=9))
     after = stats_of(engine)
     sample = sample_of(engine, after, Reading.of(after, 2.0), Reading.of(before, 1.0), Reading.of(before, 1.0))
     assert sample["tiers"]["redis"]["evictions_per_second"] == 0
@@ -90,7 +99,7 @@ def test_restarted_redis_gives_no_negative_rate(engine: ReplayEngine) -> None:
 @pytest.mark.parametrize(("left", "breaker"), [(0.4, "open"), (0.0, "half-open")])
 def test_unavailable_redis_is_shown_with_its_breaker(engine: ReplayEngine, left: float, breaker: str) -> None:
     redis = replace(REDIS_STATS, state="connection refused", retry_seconds=left)
-    away = replace(stats_of(engine), tiers=tiers_of(redis))
+    away = with_tiers(stats_of(engine), redis)
     now = Reading.of(away, 1.0)
     sample = sample_of(engine, away, now, now, now)
     assert sample["breaker"] == breaker
@@ -107,7 +116,12 @@ def test_disabled_tier_has_only_its_state(engine: ReplayEngine) -> None:
 
 
 def test_sample_names_tenants_of_device_and_cpu_memory(engine: ReplayEngine) -> None:
-    stats = replace(stats_of(engine), device_tenants={"a": 1000}, cpu_tenants={"a": 2000, "(others)": 5})
+    stats = stats_of(engine)
+    stats = replace(
+        stats,
+        blocks=replace(stats.blocks, tenants={"a": 1000}),
+        tiers=replace(stats.tiers, cpu_tenants={"a": 2000, "(others)": 5}),
+    )
     reading = Reading.of(stats, 10.0)
     tiers = sample_of(engine, stats, reading, reading, reading)["tiers"]
     assert tiers["device"]["tenants"] == {"a": 1000}

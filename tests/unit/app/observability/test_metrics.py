@@ -21,7 +21,7 @@ from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.executor.workers import WorkersState
-from engine.loop.stats import EngineStats, ReplicaState, RouteStats
+from engine.loop.stats import EngineStats, ReplicaState, RouteStats, TierStats
 from engine.testing.replay_engine import ReplayEngine
 
 DOCS = Path(__file__).parents[4] / "docs"
@@ -50,14 +50,13 @@ class EngineWithEverything(ReplayEngine):
                 )
             },
         )
+        stats = super().stats()
         return replace(
-            super().stats(),
-            requests_finished={"stop": 1},
-            asked_tokens=Counter(device=3, cpu=2, redis=1),
-            load_seconds={"cpu": seconds},
-            tiers=tiers,
-            device_tenants={"local": 1},
-            reuse_ends={"evicted": 1},
+            stats,
+            requests=replace(stats.requests, finished={"stop": 1}),
+            tokens=replace(stats.tokens, asked=Counter(device=3, cpu=2, redis=1)),
+            blocks=replace(stats.blocks, tenants={"local": 1}),
+            tiers=TierStats(store=tiers, load_seconds={"cpu": seconds}, reuse_ends={"evicted": 1}),
             workers=WorkersState("ok", (1, 2), restarts=1, last_loss="rank 1 died"),
             replicas=(
                 ReplicaState(index=0, state="ok", epoch=1, machine="here", pid=7, answers=1, restarts=0, last_loss=""),

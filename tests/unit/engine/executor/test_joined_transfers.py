@@ -10,7 +10,7 @@ import pytest
 
 from cache_tiers.transfer import TransferResult
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig, ParallelConfig
 from engine.executor import multiproc
 from engine.executor.messages import Call, Step, StepEnded
 from engine.executor.multiproc import MultiprocExecutor
@@ -86,12 +86,9 @@ def ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ranks]:
     saying = SayingRanks()
     monkeypatch.setattr(multiproc, "RankProcesses", lambda *_: saying)
     config = EngineConfig(
-        model_path=make_tiny_model(tmp_path),
-        model_name="tiny",
-        tiers=None,
-        secret=b"s",
-        dtype="float32",
-        tensor_parallel_size=2,
+        model=ModelConfig(path=make_tiny_model(tmp_path), name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=None, secret=b"s"),
+        parallel=ParallelConfig(tensor_parallel_size=2),
     )
     executor = MultiprocExecutor(config, print)
     executor.load()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig, ParallelConfig
 from engine.executor import multiproc
 from engine.executor.messages import Call, StepEnded
 from engine.executor.multiproc import BACKOFF_SECONDS, MultiprocExecutor
@@ -32,12 +32,9 @@ def executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Multip
     monkeypatch.setattr(multiproc, "RankProcesses", never_up)
     monkeypatch.setattr(multiproc, "BACKOFF_SECONDS", (0.0,) * MAX_RESTARTS)
     config = EngineConfig(
-        model_path=make_tiny_model(tmp_path),
-        model_name="tiny",
-        tiers=None,
-        secret=b"s",
-        dtype="float32",
-        tensor_parallel_size=2,
+        model=ModelConfig(path=make_tiny_model(tmp_path), name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=None, secret=b"s"),
+        parallel=ParallelConfig(tensor_parallel_size=2),
     )
     executor = MultiprocExecutor(config, print)
     yield executor
@@ -111,12 +108,9 @@ def test_old_restarts_do_not_count(executor: MultiprocExecutor, monkeypatch: pyt
 def test_full_folder_for_temporary_files_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     config = EngineConfig(
-        model_path=make_tiny_model(tmp_path),
-        model_name="tiny",
-        tiers=None,
-        secret=b"s",
-        dtype="float32",
-        tensor_parallel_size=2,
+        model=ModelConfig(path=make_tiny_model(tmp_path), name="tiny", dtype="float32"),
+        cache=CacheConfig(tiers=None, secret=b"s"),
+        parallel=ParallelConfig(tensor_parallel_size=2),
     )
     executor = MultiprocExecutor(config, print)
     with pytest.raises(EngineError, match=r"no folder to meet in .*: free some space, or set TMPDIR to a folder"):

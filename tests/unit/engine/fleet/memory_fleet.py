@@ -11,7 +11,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
 from engine.api.request_stream import RequestStream
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.fleet.gateway.answer import RemoteAnswer
 from engine.fleet.gateway.keeper import DIED
 from engine.fleet.gateway.link import Link
@@ -26,7 +26,8 @@ from tests.unit.engine.loop.test_stats_log import STATS
 
 ASKED = GenerateRequest(prompt_token_ids=[1, 2, 3], params=SamplingParams(max_tokens=10, seed=1))
 CONFIG = EngineConfig(
-    model_path=Path("model"), model_name="fake", tiers=None, secret=b"a secret of the tests", prefix_cache=False
+    model=ModelConfig(path=Path("model"), name="fake"),
+    cache=CacheConfig(tiers=None, secret=b"a secret of the tests", prefix_cache=False),
 )
 FACTS = ReplicaFacts(
     "same",

@@ -123,7 +123,7 @@ async def test_timeout_ends_a_request_that_no_replica_takes() -> None:
 
 
 async def test_queue_timeout_ends_requests_without_a_place() -> None:
-    fleet = MemoryFleet(2, replace(CONFIG, queue_timeout=0.2))
+    fleet = MemoryFleet(2, CONFIG.with_fields(queue_timeout=0.2))
     await fleet.engine.start()
     [waiting] = await fleet.engine.generate(ASKED)
     await lose_all(fleet)

@@ -1,7 +1,6 @@
 """`truncation: auto` of the Responses API, with OpenAI's own client."""
 
 import asyncio
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ CALM: dict[str, Any] = {"model": "smollm2", "temperature": 0, "max_output_tokens
      "turns lack the same ones, so all before them is cached, also with `store=False`")  # fmt: skip
 @pytest.mark.parametrize("is_stored", [True, False])
 async def test_later_turns_drop_the_same_messages(shallow_model: Path, tmp_path: Path, is_stored: bool) -> None:
-    config = replace(engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url="off"), max_model_len=384)
+    config = engine_config(shallow_model, tmp_path / "state", blocks=60, redis_url="off").with_fields(max_model_len=384)
     engine = await asyncio.to_thread(build_engine, config, lambda _: None)
     async with (
         running_server(tmp_path, engine) as server,

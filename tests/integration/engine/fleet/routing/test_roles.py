@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
 import pytest_asyncio
@@ -36,7 +35,7 @@ BLOCK = 64
 @pytest_asyncio.fixture(scope="module", loop_scope="package")
 async def apart(config: EngineConfig) -> AsyncIterator[RemoteEngine]:
     """Run a replica that computes prompts, and one that continues answers."""
-    whole = replace(config, kv_memory=2 * config.kv_memory)
+    whole = config.with_fields(kv_memory=2 * config.cache.kv_memory)
     engine = await asyncio.to_thread(build_fleet, whole, 2, lambda _: None, roles=("prefill", "decode"))
     await engine.start()
     yield engine
@@ -45,7 +44,7 @@ async def apart(config: EngineConfig) -> AsyncIterator[RemoteEngine]:
 
 def loaded_blocks(engine: RemoteEngine) -> int:
     """Return how many blocks all replicas together have loaded from Redis."""
-    tiers = engine.stats().tiers
+    tiers = engine.stats().tiers.store
     assert tiers is not None
     return tiers.lower[REDIS.id].loaded_blocks
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.worker.worker import Worker
 from models.layers.linear import can_prepack
 from models.weights.folder import ModelFolder
@@ -19,7 +19,9 @@ PROMPT = tuple(range(20, 60))
 
 def config(model: Path, cache_dir: Path | None, cpu_kernels: str = "auto") -> EngineConfig:
     return EngineConfig(
-        model_path=model, model_name="tiny", tiers=None, secret=b"secret", cache_dir=cache_dir, cpu_kernels=cpu_kernels
+        model=ModelConfig(path=model, name="tiny"),
+        cache=CacheConfig(tiers=None, secret=b"secret"),
+        device=DeviceConfig(cache_dir=cache_dir, cpu_kernels=cpu_kernels),
     )
 
 
@@ -42,7 +44,9 @@ def test_onednn_kernels_are_refused_for_float32(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path / "model")
     worker = Worker(
         EngineConfig(
-            model_path=folder, model_name="tiny", tiers=None, secret=b"secret", dtype="float32", cpu_kernels="onednn"
+            model=ModelConfig(path=folder, name="tiny", dtype="float32"),
+            cache=CacheConfig(tiers=None, secret=b"secret"),
+            device=DeviceConfig(cpu_kernels="onednn"),
         )
     )
     with pytest.raises(EngineError, match=r"--cpu-kernels onednn is not possible here: .* float32"):

@@ -5,7 +5,7 @@ preemption, on a restart or on the number of threads.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ import torch
 from cache_tiers.config import TierConfig
 from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import kv_shapes
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.cpu.weights import stored_calls
 from engine.llm import LLM
@@ -113,7 +113,7 @@ class Exactness:
         Accepted drafts could end an answer before the earlier request needs its last block.
         """
         answers = []
-        with LLM(replace(self._without_reuse(blocks), speculation=False)) as llm:
+        with LLM(self._without_reuse(blocks).with_fields(prompt_lookup=False)) as llm:
             for prompt in self.prompts:
                 left = blocks - -(-len(prompt) // BLOCK)
                 earlier = [3 + (at * 11) % 250 for at in range(left * BLOCK - ANSWER // 2)]
@@ -123,13 +123,12 @@ class Exactness:
 
     def _without_reuse(self, blocks: int, *, chunk: int = 512) -> EngineConfig:
         """Configure an engine without reuse, whose chunks stay as large as possible alongside running streams."""
-        return replace(
-            self.config,
+        return self.config.with_fields(
             tiers=None,
             prefix_cache=False,
             max_num_batched_tokens=chunk,
             itl_target=60.0,
-            kv_memory=blocks * block_nbytes(self.config.model_path),
+            kv_memory=blocks * block_nbytes(self.config.model.path),
         )
 
     def _ask(self, llm: LLM, prompt: Sequence[int], count: int = ANSWER) -> Answer:
@@ -141,7 +140,7 @@ class Exactness:
 
     def _fill_device(self, llm: LLM) -> None:
         """Compute unrelated prompts until they have evicted every other block from the device."""
-        total = llm.engine.stats().blocks_total
+        total = llm.engine.stats().blocks.total
         blocks = min(8, total // 2)
         for salt in range(-(-total // blocks)):
             self._ask(llm, [3 + (salt * 31 + at * 7) % 250 for at in range(blocks * BLOCK)], 1)
@@ -210,15 +209,15 @@ def test_logits_of_the_real_model_are_exact_in_every_way(
     model_path: Path, tmp_path: Path, kernels: KernelsFor, recorder: LogitsRecorder, quantization: str, size: Size
 ) -> None:
     config = EngineConfig(
-        model_path=model_path,
-        model_name="smollm2",
-        tiers=TierConfig(
-            size.pick(small=128, full=2560) << 20, "auto", size.pick(small=256, full=4096) << 20, tmp_path
+        model=ModelConfig(path=model_path, name="smollm2", quantization=quantization),
+        cache=CacheConfig(
+            tiers=TierConfig(
+                size.pick(small=128, full=2560) << 20, "auto", size.pick(small=256, full=4096) << 20, tmp_path
+            ),
+            secret=b"a secret of the tests",
+            kv_memory=size.pick(small=10, full=160) * block_nbytes(model_path),
         ),
-        secret=b"a secret of the tests",
-        kv_memory=size.pick(small=10, full=160) * block_nbytes(model_path),
-        quantization=quantization,
-        cache_dir=kernels("auto").build.path.parent.parent,
+        device=DeviceConfig(cache_dir=kernels("auto").build.path.parent.parent),
     )
     count = size.pick(small=3, full=60 if quantization == "int4" else 200)
     prompts = prompts_up_to(size.pick(small=200, full=600), count, 49000)
@@ -236,14 +235,13 @@ def test_logits_are_exact_with_every_format_of_weights(
     model = save_with_weights(tmp_path / "tiny", weights)
     (tmp_path / "state").mkdir()
     config = EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
-        secret=b"a secret of the tests",
-        kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
-        cpu_kernels=instruction_set,
-        quantization=weights if weights in QUANTIZATIONS else "none",
-        cache_dir=kernels(instruction_set).build.path.parent.parent,
+        model=ModelConfig(path=model, name="tiny", quantization=weights if weights in QUANTIZATIONS else "none"),
+        cache=CacheConfig(
+            tiers=TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
+            secret=b"a secret of the tests",
+            kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
+        ),
+        device=DeviceConfig(cpu_kernels=instruction_set, cache_dir=kernels(instruction_set).build.path.parent.parent),
     )
     count = size.pick(small=6, full=200 if weights in ("none", "int8") else 40)
     prompts = prompts_up_to(size.pick(small=250, full=600), count, 250)
@@ -277,12 +275,13 @@ def test_logits_of_a_family_are_exact_in_every_way(
     model = save_family(tmp_path / "model", name)
     (tmp_path / "state").mkdir()
     config = EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
-        secret=b"a secret of the tests",
-        kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
-        cache_dir=kernels("auto").build.path.parent.parent,
+        model=ModelConfig(path=model, name="tiny"),
+        cache=CacheConfig(
+            tiers=TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
+            secret=b"a secret of the tests",
+            kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
+        ),
+        device=DeviceConfig(cache_dir=kernels("auto").build.path.parent.parent),
     )
     prompts = prompts_up_to(size.pick(small=250, full=600), size.pick(small=4, full=60), 250)
     check_everything(

@@ -13,7 +13,7 @@ import torch
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob
 from engine.api.errors import EngineError
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.request.scheduler_output import NewRequestData
@@ -40,12 +40,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def config(model: Path, kernels: KernelsFor) -> EngineConfig:
     return EngineConfig(
-        model_path=model,
-        model_name="tiny",
-        tiers=None,
-        secret=b"secret",
-        cache_dir=kernels("auto").build.path.parent.parent,
-        cpu_kernels="auto",
+        model=ModelConfig(path=model, name="tiny"),
+        cache=CacheConfig(tiers=None, secret=b"secret"),
+        device=DeviceConfig(cache_dir=kernels("auto").build.path.parent.parent, cpu_kernels="auto"),
     )
 
 
@@ -60,11 +57,6 @@ def kv_blocks(driver: WorkerDriver) -> torch.Tensor:
     cache = driver.worker._cache
     assert cache is not None
     return cache.pool.blocks.view(torch.int16)
-
-
-def changed(config: EngineConfig, **changes: object) -> EngineConfig:
-    fields = {name: getattr(config, name) for name in EngineConfig.__dataclass_fields__}
-    return EngineConfig(**{**fields, **changes})
 
 
 @pytest.mark.parametrize("params", [GREEDY, DRAWN], ids=["greedy", "drawn"])
@@ -178,7 +170,7 @@ def test_torch_keeps_one_thread_alongside_the_native_step(driver: WorkerDriver) 
 def test_numerics_id_names_the_native_build_or_torch(model: Path, config: EngineConfig) -> None:
     names = set()
     for instruction_set in ("auto", "portable", "torch"):
-        worker = Worker(changed(config, cpu_kernels=instruction_set))
+        worker = Worker(config.with_fields(cpu_kernels=instruction_set))
         worker.load()
         # Digests of the sources and the compiler, or the version of torch, follow.
         name = re.match(r"native-\w+|torch", worker.numerics_id())
@@ -190,7 +182,7 @@ def test_numerics_id_names_the_native_build_or_torch(model: Path, config: Engine
 
 
 def pack_and_name(config: EngineConfig) -> str:
-    packed = pack_for_native(config, load_bfloat16(config.model_path), lambda _: None, threads=1)
+    packed = pack_for_native(config, load_bfloat16(config.model.path), lambda _: None, threads=1)
     assert packed is not None
     return packed.kernels.build.instruction_set.name
 
@@ -206,7 +198,7 @@ def pack_and_name(config: EngineConfig) -> str:
 def test_fallback_to_torch_is_logged_with_its_reason(
     model: Path, config: EngineConfig, caplog: pytest.LogCaptureFixture, changes: dict[str, object], reason: str
 ) -> None:
-    driver = WorkerDriver(model, config=changed(config, **changes))
+    driver = WorkerDriver(model, config=config.with_fields(**changes))
     assert "using the torch model" in caplog.text
     assert f"because {reason}" in caplog.text
     assert len(driver.generate(PROMPT[:20], 2)) == 2
@@ -217,7 +209,7 @@ def test_model_with_unsupported_head_dim_falls_back_to_torch(
     tmp_path: Path, config: EngineConfig, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = make_tiny_model(tmp_path / "narrow", hidden=64, heads=4, kv_heads=2)
-    worker = Worker(changed(config, model_path=folder))
+    worker = Worker(config.with_fields(path=folder))
     worker.load()
     assert "because the kernels support head_dim 64, 80, 96, 128, 256, not 16" in caplog.text
     worker.close()
@@ -225,7 +217,7 @@ def test_model_with_unsupported_head_dim_falls_back_to_torch(
 
 def test_native_step_is_logged_with_its_instruction_set(config: EngineConfig, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    pack_and_name(changed(config, cpu_kernels="portable"))
+    pack_and_name(config.with_fields(cpu_kernels="portable"))
     assert "using the native step: portable, bfloat16 weights, 1 threads" in caplog.text
 
 
@@ -233,7 +225,7 @@ def test_native_step_is_logged_with_its_instruction_set(config: EngineConfig, ca
 def test_quantized_weights_have_a_numerics_id_of_their_own(
     model: Path, config: EngineConfig, quantization: str
 ) -> None:
-    driver = WorkerDriver(model, config=changed(config, quantization=quantization))
+    driver = WorkerDriver(model, config=config.with_fields(quantization=quantization))
     assert driver.worker.numerics_id().endswith(f";{quantization}-levelled")
     assert driver.generate(PROMPT, 8, chunk=50) == driver.generate(PROMPT, 8)
     driver.executor.close()
@@ -249,12 +241,12 @@ def test_quantized_weights_have_a_numerics_id_of_their_own(
 )
 def test_impossible_int8_weights_are_refused(config: EngineConfig, changes: dict[str, object], complaint: str) -> None:
     with pytest.raises(EngineError, match=complaint):
-        pack_for_native(changed(config, **changes), load_bfloat16(config.model_path), print, threads=1)
+        pack_for_native(config.with_fields(**changes), load_bfloat16(config.model.path), print, threads=1)
 
 
 def test_instruction_set_missing_from_the_cpu_is_refused(config: EngineConfig) -> None:
     with pytest.raises(EngineError, match="cannot run kernels for 'avx1024'"):
-        pack_for_native(changed(config, cpu_kernels="avx1024"), load_bfloat16(config.model_path), print, threads=1)
+        pack_for_native(config.with_fields(cpu_kernels="avx1024"), load_bfloat16(config.model.path), print, threads=1)
 
 
 def packed(kernels: Kernels, model: Path) -> PackedModel:

@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ READY_AT = 1_700_000_000
 
 def engine_of(folder: Path, **config: Any) -> ReplayEngine:
     engine = ReplayEngine()
-    engine.config = replace(engine.config, model_path=folder, **config)
+    engine.config = engine.config.with_fields(path=folder, **config)
     engine.sampling_defaults = {"temperature": 0.2}
     return engine
 
@@ -55,7 +54,7 @@ def test_loaded_model_never_expires(folder: Path) -> None:
     entry = ModelCard(engine_of(folder), READY_AT).in_memory
     assert datetime.fromisoformat(entry["expires_at"]).year == 9999
     assert (entry["context_length"], entry["size_vram"]) == (WINDOW, 0)
-    on_gpu = ModelCard(engine_of(folder, device="cuda"), READY_AT).in_memory
+    on_gpu = ModelCard(engine_of(folder, kind="cuda"), READY_AT).in_memory
     assert on_gpu["size_vram"] == on_gpu["size"]
 
 

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.executor.core_shares import CoreShare
 from engine.fleet.gateway import keeper as keeper_module
 from engine.fleet.gateway.answer import RemoteAnswer
@@ -24,7 +24,10 @@ from engine.testing.replay_engine import ReplayEngine
 from tests.unit.engine.fleet.gateway.test_answer import STOP, accepted, output
 from tests.unit.engine.fleet.memory_fleet import SilentReplica
 
-CONFIG = EngineConfig(model_path=Path("model"), model_name="fake", tiers=None, secret=b"a secret of the tests")
+CONFIG = EngineConfig(
+    model=ModelConfig(path=Path("model"), name="fake"),
+    cache=CacheConfig(tiers=None, secret=b"a secret of the tests"),
+)
 
 
 class FakePlacement:
@@ -41,7 +44,7 @@ class FakePlacement:
         return [Share(CoreShare((0,), self.sharers))] * count
 
     async def start(self, order: ReplicaOrder) -> SilentReplica:
-        assert order.config.cpu_sharers == self.sharers
+        assert order.config.parallel.cpu_sharers == self.sharers
         if self.failures:
             raise self.failures.pop()
         self.started.put_nowait(order.index)

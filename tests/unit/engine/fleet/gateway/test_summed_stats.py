@@ -7,10 +7,16 @@ from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.fleet.gateway.summed_stats import EndedStats, of_ended, summed
-from engine.loop.stats import EngineStats
+from engine.loop.stats import EngineStats, TierStats, TokenStats
 from engine.testing.replay_engine import ReplayEngine
 
-ONE = replace(ReplayEngine().stats(), running=2, blocks_total=10, blocks_used=4, generation_tokens=100)
+STATS = ReplayEngine().stats()
+ONE = replace(
+    STATS,
+    requests=replace(STATS.requests, running=2),
+    tokens=TokenStats(generated=100),
+    blocks=replace(STATS.blocks, total=10, used=4),
+)
 
 
 def with_redis(**changes: Any) -> EngineStats:
@@ -18,40 +24,40 @@ def with_redis(**changes: Any) -> EngineStats:
     redis = replace(
         LowerTierStats(tier=REDIS, state="ok", used_bytes=40, capacity_bytes=100, stored_blocks=7), **changes
     )
-    return replace(ONE, tiers=StoreStats(cpu, {REDIS.id: redis}))
+    return replace(ONE, tiers=TierStats(store=StoreStats(cpu, {REDIS.id: redis})))
 
 
 def test_counts_and_current_values_are_added() -> None:
     both = summed([ONE, ONE])
-    assert (both.running, both.blocks_total, both.generation_tokens) == (4, 20, 200)
-    assert sum(both.step_seconds.counts) == 2 * sum(ONE.step_seconds.counts)
-    assert both.block_nbytes == ONE.block_nbytes
+    assert (both.requests.running, both.blocks.total, both.tokens.generated) == (4, 20, 200)
+    assert sum(both.steps.seconds.counts) == 2 * sum(ONE.steps.seconds.counts)
+    assert both.blocks.nbytes == ONE.blocks.nbytes
     assert summed([both]) == both
 
 
 def test_replica_that_ended_keeps_only_its_counts() -> None:
     ended = of_ended(with_redis(state="it does not answer", pending_writes=3))
-    assert (ended.running, ended.blocks_total, ended.blocks_used, ended.generation_tokens) == (0, 0, 0, 100)
+    assert (ended.requests.running, ended.blocks.total, ended.blocks.used, ended.tokens.generated) == (0, 0, 0, 100)
     both = summed([ended, with_redis()])
-    assert (both.running, both.generation_tokens) == (2, 200)
-    assert both.tiers is not None
-    redis = both.tiers.lower[REDIS.id]
+    assert (both.requests.running, both.tokens.generated) == (2, 200)
+    assert both.tiers.store is not None
+    redis = both.tiers.store.lower[REDIS.id]
     assert (redis.state, redis.pending_writes, redis.stored_blocks) == ("ok", 0, 14)
-    assert both.tiers.cpu.capacity_bytes == 20
+    assert both.tiers.store.cpu.capacity_bytes == 20
 
 
 def test_shared_tier_shows_the_worse_state_and_one_capacity() -> None:
     both = summed([with_redis(), with_redis(state="it does not answer", used_bytes=50)])
-    assert both.tiers is not None
-    redis = both.tiers.lower[REDIS.id]
+    assert both.tiers.store is not None
+    redis = both.tiers.store.lower[REDIS.id]
     assert (redis.state, redis.capacity_bytes, redis.used_bytes) == ("it does not answer", 100, 50)
-    assert both.tiers.cpu.capacity_bytes == 40
+    assert both.tiers.store.cpu.capacity_bytes == 40
 
 
 def test_epoch_that_comes_back_is_counted_once() -> None:
     ended = EndedStats()
     ended.add(0, 1, ONE)
-    assert summed(ended.counts).generation_tokens == 100
+    assert summed(ended.counts).tokens.generated == 100
     ended.begin(0, 1)
     assert ended.counts == []
     ended.add(0, 1, ONE)
@@ -59,4 +65,4 @@ def test_epoch_that_comes_back_is_counted_once() -> None:
     ended.add(0, 2, ONE)
     ended.add(1, 3, ONE)
     ended.begin(0, 4)
-    assert summed(ended.counts).generation_tokens == 300
+    assert summed(ended.counts).tokens.generated == 300

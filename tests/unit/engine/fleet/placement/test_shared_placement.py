@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine.api.errors import EngineError
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.fleet.placement import shared_placement
 from engine.fleet.placement.interface import Share
 from engine.fleet.placement.nearby_process import ProcessIdentity
@@ -22,7 +22,10 @@ from engine.process.listening_socket import listen_on
 from tests.shelf import Card, Shelf
 
 REPLICA = Identity.new()
-CONFIG = EngineConfig(model_path=Path("model"), model_name="fake", tiers=None, secret=b"a secret of the tests")
+CONFIG = EngineConfig(
+    model=ModelConfig(path=Path("model"), name="fake"),
+    cache=CacheConfig(tiers=None, secret=b"a secret of the tests"),
+)
 
 
 def order_of(index: int) -> ReplicaOrder:

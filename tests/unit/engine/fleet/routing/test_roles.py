@@ -10,14 +10,12 @@ from engine.api.errors import EngineError
 from engine.api.generate_request import GenerateRequest
 from engine.api.role import Role
 from engine.api.sampling_params import SamplingParams
-from engine.config import EngineConfig
+from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.fleet.routing.roles import check_roles, may_be_handed_over, suits, with_roles
 
 CONFIG = EngineConfig(
-    model_path=Path("model"),
-    model_name="model",
-    tiers=TierConfig(None, "auto", 1 << 30, Path("state")),
-    secret=b"secret",
+    model=ModelConfig(path=Path("model"), name="model"),
+    cache=CacheConfig(tiers=TierConfig(None, "auto", 1 << 30, Path("state")), secret=b"secret"),
 )
 REQUEST = GenerateRequest(prompt_token_ids=[1, 2], params=SamplingParams())
 
@@ -41,16 +39,19 @@ def test_each_part_needs_one_replica(roles: tuple[Role, ...]) -> None:
 
 
 def test_roles_need_redis() -> None:
-    assert CONFIG.tiers is not None
-    for off in (replace(CONFIG, tiers=replace(CONFIG.tiers, redis_url="off")), replace(CONFIG, prefix_cache=False)):
+    assert CONFIG.cache.tiers is not None
+    for off in (
+        CONFIG.with_fields(tiers=replace(CONFIG.cache.tiers, redis_url="off")),
+        CONFIG.with_fields(prefix_cache=False),
+    ):
         check_roles((), 2, off)
         with pytest.raises(EngineError, match="handed over through Redis, which is off"):
             check_roles(("prefill", "decode"), 2, off)
 
 
 def test_replicas_get_their_roles() -> None:
-    assert [each.role for each in with_roles([CONFIG] * 2, ("prefill", "decode"))] == ["prefill", "decode"]
-    assert [each.role for each in with_roles([CONFIG] * 2, ())] == ["both", "both"]
+    assert [each.parallel.role for each in with_roles([CONFIG] * 2, ("prefill", "decode"))] == ["prefill", "decode"]
+    assert [each.parallel.role for each in with_roles([CONFIG] * 2, ())] == ["both", "both"]
 
 
 def test_role_suits_its_part() -> None:

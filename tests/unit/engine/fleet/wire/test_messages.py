@@ -11,7 +11,7 @@ from engine.api.outputs import KnownPrefix, KVReceipt, MissReason, PromptProgres
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
 from engine.api.urgency import Urgency
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.fleet.placement.order import ReplicaOrder, decode_order, encode_order
 from engine.fleet.wire.messages import (
     Beat,
@@ -43,11 +43,9 @@ def test_request_arrives_as_it_was_sent() -> None:
 
 def test_order_keeps_paths_that_are_no_text() -> None:
     config = EngineConfig(
-        model_path=Path(os.fsdecode(b"/models/\xff")),
-        model_name="fake",
-        tiers=None,
-        secret=b"",
-        cache_dir=Path("/cache/\u00e4"),
+        model=ModelConfig(path=Path(os.fsdecode(b"/models/\xff")), name="fake"),
+        cache=CacheConfig(tiers=None, secret=b""),
+        device=DeviceConfig(cache_dir=Path("/cache/\u00e4")),
     )
     order = ReplicaOrder(config, 0, 1, b"", 0, (), "", 0, 0.005)
     assert decode_order(encode_order(order)) == order

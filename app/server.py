@@ -32,11 +32,10 @@ from app.access.open_requests import OpenRequests
 from app.access.unknown_address import UnknownAddress
 from app.accounts.accounts import accounts_of
 from app.config.extras import install_command
-from app.config.loopback import is_loopback
 from app.config.options import SettingsError
+from app.config.parsers import ON_RAY, is_loopback
 from app.config.secret import digest_of_secret, load_secret
 from app.config.settings import Settings
-from app.config.shared_replicas import ON_RAY
 from app.domain.bounds import KEEP_ALIVE_SECONDS
 from app.host.earlier_kv import log_earlier_kv
 from app.host.ended_server import RESTART

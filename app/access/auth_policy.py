@@ -6,7 +6,7 @@ Locally once a key has been created; from other machines, and where people have 
 from typing import Literal
 
 from app.access.counted_keys import counted_keys
-from app.config.loopback import is_loopback
+from app.config.parsers import is_loopback
 from app.config.settings import Settings
 
 AuthPolicy = Literal["once made", "always", "never"]

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from app.access.auth_policy import AuthPolicy
-from app.config.loopback import LOOPBACK_NAMES, is_loopback
+from app.config.parsers import LOOPBACK_NAMES, is_loopback
 
 LOCAL_SUFFIXES = (".localhost", ".local", ".internal", ".home.arpa")
 """Domains that public DNS does not resolve (RFC 6761, 6762, 8375; ICANN for .internal)."""

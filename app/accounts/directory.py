@@ -17,7 +17,7 @@ import ldap
 from ldap.filter import escape_filter_chars
 
 from app.accounts.errors import DirectoryUnusableError
-from app.config.loopback import is_loopback
+from app.config.parsers import is_loopback
 from app.tenants.person import DIRECTORY, Identity
 
 ANSWER_SECONDS: Final = 10

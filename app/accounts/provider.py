@@ -24,7 +24,7 @@ from joserfc.jwk import KeySet
 
 from app.accounts.attempts import Attempt
 from app.accounts.errors import LoginRefusedError, ProviderUnavailableError
-from app.config.loopback import is_loopback
+from app.config.parsers import is_loopback
 from app.tenants.person import Identity
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")

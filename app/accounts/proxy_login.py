@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from starlette.datastructures import Headers
 
-from app.config.networks import Network
+from app.config.parsers import Network
 from app.tenants.person import PROXY, Identity
 from engine.api.errors import EbbError
 

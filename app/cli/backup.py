@@ -4,9 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-from app.config.settings import Settings
+from app.config.settings import Settings, lock_state_dir
 from app.config.sizes import format_size
-from app.config.state_lock import lock_state_dir
 from app.storage.sqlite.restoration import complete_restore, is_restore_pending, replace_database
 from app.storage.sqlite.snapshot import Contents, SnapshotError, copied, inspect, is_sqlite, put
 

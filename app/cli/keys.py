@@ -12,8 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from app.config.settings import Settings
-from app.config.state_lock import lock_state_dir
+from app.config.settings import Settings, lock_state_dir
 from app.storage.errors import UnusableDatabaseError
 from app.storage.sqlite.migrating import migrations, schema_of
 from app.storage.sqlite.restoration import complete_restore, is_restore_pending

@@ -5,8 +5,7 @@ import os
 import sys
 import time
 
-from app.config.settings import Settings
-from app.config.state_lock import lock_state_dir
+from app.config.settings import Settings, lock_state_dir
 from app.storage.errors import UnusableDatabaseError
 from app.storage.store import Store
 from engine.api.errors import EbbError

@@ -130,7 +130,7 @@ def _two_digits(rate: float) -> str:
 
 
 def _weights(plan: "HubPlan", settings: Settings) -> "WeightMemory":
-    from app.config.trial import trial_config
+    from app.config.settings import trial_config
     from engine.worker.native.weight_memory import weight_memory
 
     return weight_memory(plan.stored, plan.decoder, trial_config(settings, settings.cache_dir))

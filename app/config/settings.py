@@ -3,25 +3,24 @@
 No other module reads the environment.
 """
 
+import fcntl
 import os
 import sys
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from app.config.options import ENV_PREFIX, SettingsError, did_you_mean, option_of, parse_option
 from app.config.topics.access import AccessSettings
-from app.config.topics.accounts import AccountSettings
+from app.config.topics.accounts import AccountSettings, ProvisioningSettings, SamlSettings
 from app.config.topics.answers import AnswerSettings
 from app.config.topics.computation import ComputationSettings
 from app.config.topics.directory import DirectorySettings
 from app.config.topics.memory import MemorySettings
 from app.config.topics.place import PlaceSettings
-from app.config.topics.provisioning import ProvisioningSettings
-from app.config.topics.saml import SamlSettings
 from app.config.topics.scheduling import SchedulingSettings
 from cache_tiers.config import TierConfig
 from engine.config import (
@@ -262,3 +261,26 @@ def _home(environ: Mapping[str, str], variable: str) -> Path:
 def has_screen() -> bool:
     """Return whether windows can be opened, which on Linux takes a display in the environment."""
     return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def lock_state_dir(state_dir: Path) -> int | None:
+    """Take the exclusive lock of a state directory, and return its descriptor, or None if another process holds it.
+
+    The lock is held until the descriptor is closed or the process ends. Raise SettingsError for an unusable directory.
+    """
+    try:
+        descriptor = os.open(state_dir / "serve.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise SettingsError(f"--state-dir {state_dir} cannot be used: {error.strerror}", param="state-dir") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
+
+
+def trial_config(settings: Settings, folder: Path) -> EngineConfig:
+    """Return the configuration of `settings` for the model in `folder`, which need not be there."""
+    # The public prefix is a file that may be missing, and does not matter here.
+    return replace(settings, public_prefix=None).engine_config(model_path=folder, model_name="", secret=b"")

@@ -15,8 +15,8 @@ import torch
 
 from app.access.counted_keys import counted_keys
 from app.client.chat_client import ChatClient, NoServerError
-from app.config.database_url import place_of
 from app.config.extras import install_command
+from app.config.parsers import place_of
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.directory_check import check_directory

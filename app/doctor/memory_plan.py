@@ -5,8 +5,7 @@ from pathlib import Path
 
 import torch
 
-from app.config.settings import Settings
-from app.config.trial import trial_config
+from app.config.settings import Settings, trial_config
 from app.doctor.network_check import network_of
 from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import kv_shapes

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import torch
 
-from app.config.settings import Settings
-from app.config.trial import trial_config
+from app.config.settings import Settings, trial_config
 from app.doctor.finding import Finding
 from engine.api.errors import EngineError
 from engine.device.choice import choose_device

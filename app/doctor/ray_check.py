@@ -4,7 +4,7 @@ import socket
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from app.config.ray_address import AUTO
+from app.config.parsers import RAY_AUTO
 from app.config.settings import Settings
 from app.doctor.finding import Finding
 from engine.api.errors import EngineError
@@ -62,7 +62,7 @@ def _is_token_readable() -> bool:
 
 def _why_unreachable(address: str) -> str:
     """Return why the head does not accept connections; empty if it does. Ray itself would try for a long time."""
-    if address == AUTO:
+    if address == RAY_AUTO:
         return ""
     host, _, port = address.rpartition(":")
     try:

@@ -13,9 +13,8 @@ from urllib.parse import urlsplit
 from app.access.auth_policy import keys_required
 from app.access.counted_keys import counted_keys
 from app.accounts.accounts import accounts_of
-from app.config.database_url import place_of
-from app.config.loopback import is_loopback
 from app.config.options import SettingsError
+from app.config.parsers import is_loopback, place_of
 from app.config.settings import Settings
 from app.doctor.finding import Finding
 from app.doctor.tls_checks import check_tls

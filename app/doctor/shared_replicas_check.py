@@ -1,8 +1,7 @@
 """Check of the settings that servers with common replicas need."""
 
-from app.config.loopback import is_loopback
+from app.config.parsers import ON_RAY, is_loopback
 from app.config.settings import Settings
-from app.config.shared_replicas import ON_RAY
 from app.doctor.finding import Finding
 
 

@@ -23,8 +23,7 @@ from collections.abc import Callable
 from functools import partial
 
 from app.config.options import SettingsError
-from app.config.settings import Settings
-from app.config.state_lock import lock_state_dir
+from app.config.settings import Settings, lock_state_dir
 from app.host.ended_server import RESTART, ServerEnds
 from app.host.listeners import Listeners, listen_on
 from app.host.process_limits import address_space_warning

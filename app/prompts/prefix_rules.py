@@ -50,7 +50,7 @@ class PrefixRules:
     def chosen(cls, *, removed: Iterable[str], moved: Iterable[str], as_sent: bool) -> "PrefixRules":
         """Make the rules that the settings choose.
 
-        removed, moved: the operator's patterns, as `app.config.line_patterns` parses them.
+        removed, moved: the operator's patterns, as `app.config.parsers` parses them.
         as_sent: have no rules, whatever the patterns.
         """
         if as_sent:

@@ -156,7 +156,7 @@ def names_of(places: Sequence[Place]) -> TreatedLines:
 
 
 def line_of_pattern(pattern: str, treatment: Treatment) -> VolatileLine:
-    """Make the kind of line that a pattern of `app.config.line_patterns` matches."""
+    """Make the kind of line that a pattern of `app.config.parsers` matches."""
     beginning, *rest = plain_parts(pattern)
     name = f"{treatment}-lines"
     return VolatileLine(

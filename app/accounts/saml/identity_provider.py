@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from cryptography.x509 import Certificate, load_der_x509_certificate
 
 from app.accounts.saml.xml import REDIRECT, Element, children, only_child, parse_xml, text_of
-from app.config.loopback import is_loopback
+from app.config.parsers import is_loopback
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import get_args
 from urllib.parse import urlsplit
 
 from app.config.options import any_path, integer, one_of, setting, switch
-from app.config.origins import parse_origins, parse_public_url
+from app.config.parsers import parse_origins, parse_public_url
 from app.logs.log_lines import LogFormat, LogLevel
 
 

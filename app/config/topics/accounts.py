@@ -1,23 +1,24 @@
-"""Settings of people's accounts: passwords, an OpenID provider, a proxy, groups, the length of a login, prices."""
+"""Settings of people's accounts: passwords, OpenID and SAML providers, a proxy, provisioning, groups, logins, prices."""
 
 import re
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.config.group_rules import (
+from app.config.options import any_path, any_text, integer, one_of, setting, switch
+from app.config.parsers import (
     GroupLimits,
     GroupRights,
-    Roles,
+    GroupRoles,
+    Network,
+    is_loopback,
     parse_group_limits,
     parse_group_rights,
+    parse_group_roles,
+    parse_networks,
     parse_rights,
-    parse_roles,
+    parse_token_prices,
 )
-from app.config.loopback import is_loopback
-from app.config.networks import Network, parse_networks
-from app.config.options import any_path, any_text, integer, setting, switch
-from app.config.token_prices import parse_token_prices
 from app.domain.rights import ALL_RIGHTS, Rights
 from app.domain.token_prices import TokenPrices
 
@@ -91,9 +92,9 @@ class AccountSettings:
         "addresses of that proxy; requests with the header from any other address are refused",
         default_text="none",
     )
-    login_groups: Roles = setting(
+    login_groups: GroupRoles = setting(
         MISSING,
-        parse_roles,
+        parse_group_roles,
         "GROUP=ROLE,...",
         "groups that may log in, and the role of each, `user` or `admin`; without it every person is a `user`",
         default_text="none",
@@ -131,4 +132,49 @@ class AccountSettings:
         "prices of a million tokens, for the costs on the page: `currency=EUR,input=0.2,cached=0.02,output=0.8` "
         "([accounts](accounts.md#costs))",
         default_text="none",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamlSettings:
+    """Logins at a SAML 2.0 provider. Without `saml_metadata_file` there are none."""
+
+    saml_metadata_file: Path | None = setting(
+        None,
+        any_path,
+        "FILE",
+        "metadata (XML) of the SAML provider at which people log in; needs `--public-url` "
+        "([accounts](accounts.md#a-saml-provider))",
+        default_text="none",
+    )
+    saml_subject_attribute: str = setting(
+        "", any_text, "ATTRIBUTE", "attribute that names a person and never changes", "the NameID"
+    )
+    saml_groups_attribute: str = setting("groups", any_text, "ATTRIBUTE", "attribute with a person's groups")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProvisioningSettings:
+    """Provisioning by one provider. Without `scim_token_file` there is none."""
+
+    scim_token_file: Path | None = setting(
+        None,
+        any_path,
+        "FILE",
+        "file with the token of a provider that provisions people and groups at `/scim/v2` "
+        "([accounts](accounts.md#provisioning))",
+        default_text="none",
+    )
+    scim_login: str = setting(
+        "",
+        one_of("", "oidc", "saml", "ldap", "proxy"),
+        "LOGIN",
+        "where those people log in: `oidc`, `saml`, `ldap` or `proxy`",
+        default_text="the only one of them that is set up",
+    )
+    scim_subject: str = setting(
+        "externalId",
+        one_of("externalId", "userName"),
+        "ATTRIBUTE",
+        "attribute of a provisioned user that names the person at that login: `externalId` or `userName`",
     )

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from app.config.line_patterns import parse_line_patterns
 from app.config.options import integer, one_of, setting, switch
+from app.config.parsers import parse_line_patterns
 from models.chat.call_syntax.registry import AUTO as AUTO_FORMAT
 from models.chat.call_syntax.registry import NAMES as TOOL_FORMATS
 

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.config.options import integer, one_of, setting, switch
-from app.config.ray_address import parse_ray_address
-from app.config.replica_roles import parse_roles
-from app.config.shared_replicas import parse_shared_replicas
+from app.config.parsers import parse_ray_address, parse_replica_roles, parse_shared_replicas
 from engine.api.role import Role
 from engine.attention.backends import CHOICES
 from engine.device.choice import DEVICES
@@ -97,7 +95,7 @@ class ComputationSettings:
     )
     replica_roles: tuple[Role, ...] = setting(
         (),
-        parse_roles,
+        parse_replica_roles,
         "ROLE,...",
         (
             "role of each replica: `prefill` computes prompts and hands each answer over after its first token, "

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
-from app.config.database_url import parse_database_url
-from app.config.model_aliases import parse_aliases
 from app.config.options import any_path, any_text, integer, setting
+from app.config.parsers import parse_aliases, parse_database_url
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
 

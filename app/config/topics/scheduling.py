@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 from app.config.options import any_path, integer, one_of, setting, switch
-from app.config.tenant_weights import parse_weights
+from app.config.parsers import parse_weights
 from app.domain.bounds import MAX_ANSWERS
 from engine.scheduling.queue.policy import QueuePolicy
 

@@ -21,7 +21,7 @@ import psycopg
 from psycopg import sql
 from psycopg.errors import LockNotAvailable, ReadOnlySqlTransaction
 
-from app.config.database_url import place_of
+from app.config.parsers import place_of
 from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
 from app.storage.connection import Connection
 from app.storage.database import Database, ReaderPools

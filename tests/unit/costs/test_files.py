@@ -10,16 +10,20 @@ from typing import Any, Final
 import pytest
 
 from app.cli.chat_answer import printable
-from app.config.group_rules import parse_group_limits, parse_group_rights, parse_roles
-from app.config.line_patterns import parse_line_patterns
-from app.config.model_aliases import parse_aliases
-from app.config.networks import parse_networks
-from app.config.origins import parse_origins
-from app.config.replica_roles import parse_roles as parse_replica_roles
+from app.config.parsers import (
+    parse_aliases,
+    parse_group_limits,
+    parse_group_rights,
+    parse_group_roles,
+    parse_line_patterns,
+    parse_networks,
+    parse_origins,
+    parse_token_prices,
+    parse_weights,
+)
+from app.config.parsers import parse_replica_roles as parse_replica_roles
 from app.config.settings import load_settings
 from app.config.sizes import parse_size
-from app.config.tenant_weights import parse_weights
-from app.config.token_prices import parse_token_prices
 from app.domain.token_history import num_common, pack_ids, unpack_ids
 from app.load.http_stream import read_response
 from app.load.prometheus import parse_metrics
@@ -199,7 +203,7 @@ ROWS: Final = (
     CostRow("files of a repository", repository, lambda found: choices(found, gguf_files(found)), 200, 8_000),
     CostRow("name of a repository", repeated("a/b:"), HubName.parse, 4_000, 64_000),
     CostRow("template that thinks", repeated("{% if a"), lambda source: find_thinking({}, source), 200, 400),
-    CostRow("roles of groups", lambda n: ",".join(f"a{i}=user" for i in range(n)), parse_roles, 1_000, 16_000),
+    CostRow("roles of groups", lambda n: ",".join(f"a{i}=user" for i in range(n)), parse_group_roles, 1_000, 16_000),
     CostRow(
         "limits of groups",
         lambda n: ",".join(f"a{i}.open-requests=1" for i in range(n)),

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.main import main
-from app.config.state_lock import lock_state_dir
+from app.config.settings import lock_state_dir
 from app.storage.connection import Connection
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.sqlite.migrating import migrations

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import aiohttp
 
-from app.config.state_lock import lock_state_dir
+from app.config.settings import lock_state_dir
 from app.domain.token_history import ID_BYTES
 from app.routes.pages import OLLAMA_IS_RUNNING
 from engine.testing.script import ANSWER_WORDS

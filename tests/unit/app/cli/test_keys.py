@@ -12,8 +12,7 @@ import pytest
 
 from app.access.auth_policy import auth_policy_of, keys_required, why_not_to_serve
 from app.cli.main import main
-from app.config.settings import Settings
-from app.config.state_lock import lock_state_dir
+from app.config.settings import Settings, lock_state_dir
 from app.host.listeners import Listeners
 from app.server import run_server
 from app.storage.sqlite.key_counts import count_keys

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.config.options import SettingsError
-from app.config.settings import load_settings
-from app.config.state_lock import lock_state_dir
+from app.config.settings import load_settings, lock_state_dir
 
 HOME = {"HOME": "/home/ann"}
 

@@ -20,7 +20,7 @@ from bench.fleet_sim.block_cache import BlockCache
 from bench.fleet_sim.tip_log import TipLog
 from engine.fleet.routing.prediction import StepLimits, step_with_prompt, stretch
 from engine.fleet.wire.report import ReplicaCost, ReplicaWork, Report, Tips
-from engine.scheduling.chunking import AUTO_STEP_SECONDS
+from engine.scheduling.step_size import AUTO_STEP_SECONDS
 
 
 @dataclass(slots=True, eq=False)

@@ -8,7 +8,6 @@ from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.scheduling.ending import reason_to_end
 from engine.scheduling.request_states import RequestStates
 from engine.speculation.speculation import Speculation
 
@@ -139,3 +138,18 @@ def _append_tokens(taken: _Taken, token_ids: Sequence[int], logprobs: tuple[Toke
             break
     if request.mask is not None:
         request.mask.begin()
+
+
+def reason_to_end(request: Request, token_id: int) -> FinishReason | None:
+    """Return why `request` finishes with `token_id`, its newest output token; None if it continues.
+
+    Stop strings are matched on text, in the output processor.
+    """
+    sampling, produced = request.sampling, len(request.output_token_ids)
+    if token_id in sampling.ending_ids and produced > sampling.min_tokens:
+        return "stop"
+    if sampling.max_tokens is not None and produced >= sampling.max_tokens:
+        return "length"
+    if request.moves_at is not None and produced >= request.moves_at:
+        return "moved"
+    return None

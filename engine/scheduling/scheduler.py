@@ -17,19 +17,24 @@ from engine.offload.interface import TierConnector
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
+from engine.scheduling.admission_order import AdmissionOrder, retry_after
 from engine.scheduling.batches import Batches
-from engine.scheduling.budget import SchedulingBudget
-from engine.scheduling.chunking import AUTO_STEP_SECONDS, SMALLEST_CHUNK, longest_chunk, reports_prompt
-from engine.scheduling.division import Claim
-from engine.scheduling.multi_step import LONGEST_STEP_SECONDS, passes_of_step, passes_within
-from engine.scheduling.overload import retry_after
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.results import StepResults, TokenUpdate
 from engine.scheduling.room import Room
-from engine.scheduling.step_draft import StepDraft
+from engine.scheduling.step_draft import SchedulingBudget, StepDraft
+from engine.scheduling.step_share import Claim
+from engine.scheduling.step_size import (
+    AUTO_STEP_SECONDS,
+    LONGEST_STEP_SECONDS,
+    SMALLEST_CHUNK,
+    longest_chunk,
+    passes_of_step,
+    passes_within,
+    reports_prompt,
+)
 from engine.scheduling.step_time import StepTime
-from engine.scheduling.turns import Turns
 from engine.speculation.draft_cost import PlainStep
 from engine.speculation.proposer import Proposer
 from engine.speculation.speculation import DraftPlan, Speculation
@@ -78,7 +83,7 @@ class Scheduler:
         self._states = RequestStates(queue, blocks, connector)
         self._room = Room(self._states, blocks, connector, num_places=limits.max_num_seqs)
         self._admission = Admission(self._states, blocks, connector, self._room)
-        self._turns = Turns(
+        self._admission_order = AdmissionOrder(
             self._states, blocks, connector, self._admission, self._room, num_places=limits.max_num_seqs
         )
         self._standing: list[Request] = []
@@ -133,7 +138,7 @@ class Scheduler:
 
     def retry_after(self) -> int:
         """Return after how many seconds a refused client should retry."""
-        return retry_after(len(self._queue), self._turns.seconds_each)
+        return retry_after(len(self._queue), self._admission_order.seconds_each)
 
     def take_expired(self) -> list[Request]:
         """Return the requests that a passed deadline has finished since the last call."""
@@ -161,7 +166,7 @@ class Scheduler:
     @property
     def turn_seconds(self) -> float:
         """Mean seconds between two turns while requests wait; 0.0 until a request has had to wait."""
-        return self._turns.seconds_each or 0.0
+        return self._admission_order.seconds_each or 0.0
 
     @property
     def num_running(self) -> int:
@@ -234,7 +239,7 @@ class Scheduler:
         self._turn_to_tiers(now)
         self._collect_loads(now)
         self._states.release_prefix_waiters()
-        self._turns.start_below_share(now, self._standing)
+        self._admission_order.start_below_share(now, self._standing)
         step_seconds = self.step_time.shared_seconds(self._states.running, now)
         prompts = [request for request in self._states.running if not _is_decode(request)]
         decodes = self._decodes(prompts, step_seconds)
@@ -245,7 +250,7 @@ class Scheduler:
         passes = 1 if plan.drafts or plan.is_near else self._passes()
         draft = StepDraft(now=now, budget=budget, passes=passes, step_id=self._num_steps)
         if self._schedule_decodes(draft, decodes, plan.drafts):
-            self._turns.start_waiting(now)
+            self._admission_order.start_waiting(now)
         self._schedule_prompts(draft, step_seconds)
         if not self.has_unfinished_requests():
             self.connector.promote_hints()
@@ -286,7 +291,7 @@ class Scheduler:
             at_rest=not running,
             others_wait=others_wait,
             prompts=prompts,
-            urgent=self._turns.take_held_back(),
+            urgent=self._admission_order.take_held_back(),
         )
 
     def _load_seconds(self) -> float:

@@ -1,10 +1,33 @@
-"""A step that is being scheduled."""
+"""A step that is being scheduled, and what is left of its limits."""
 
 from dataclasses import dataclass, field
 
 from engine.request.request import Request
 from engine.request.scheduler_output import CachedRequestData, NewRequestData
-from engine.scheduling.budget import SchedulingBudget
+
+
+@dataclass(slots=True)
+class SchedulingBudget:
+    """Remaining capacity of the step that is being scheduled."""
+
+    tokens: int
+    sequences: int
+    prompt_tokens: int
+    """Number of `tokens` that may belong to prompts."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the step is full."""
+        return self.tokens <= 0 or self.sequences <= 0
+
+    def take(self, num_tokens: int) -> None:
+        """Reserve `num_tokens` for one more sequence. A single token is a decode and costs no prompt tokens."""
+        assert 0 < num_tokens <= self.tokens
+        assert self.sequences > 0
+        self.tokens -= num_tokens
+        if num_tokens > 1:
+            self.prompt_tokens = max(0, self.prompt_tokens - num_tokens)
+        self.sequences -= 1
 
 
 @dataclass(slots=True, kw_only=True)

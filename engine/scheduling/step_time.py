@@ -9,13 +9,18 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Final
 
 from engine.request.request import Request
-from engine.scheduling.bursts import WEIGHT_AHEAD, Bursts
-from engine.scheduling.chunking import AUTO_STRETCH, prompt_tokens_alongside
-from engine.scheduling.decode_turns import DecodeTurns, decodes_of_tenants
-from engine.scheduling.division import Claim, divide
 from engine.scheduling.queue.request_queue import RequestQueue
-from engine.scheduling.recent_tenants import RecentTenants
 from engine.scheduling.step_cost import StepCost
+from engine.scheduling.step_share import (
+    WEIGHT_AHEAD,
+    Bursts,
+    Claim,
+    DecodeTurns,
+    RecentTenants,
+    decodes_of_tenants,
+    divide,
+)
+from engine.scheduling.step_size import AUTO_STRETCH, prompt_tokens_alongside
 
 SHARED_STEP_SECONDS: Final = 0.025
 """Default time of a step that several tenants share. A tenant's turn waits for half a step on average, or for one and a

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from cache_tiers.tier import CPU
 from engine.api.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.request.request import Request
-from engine.scheduling.ending import reason_to_end
-from engine.scheduling.results import TokenUpdate
+from engine.scheduling.results import TokenUpdate, reason_to_end
 from engine.text.answer_text import AnswerFormat, AnswerText, Said
 from engine.text.detokenizer import StopStrings
 

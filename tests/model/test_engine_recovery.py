@@ -30,12 +30,12 @@ from engine.loop.async_llm import MAX_REBUILDS
 from engine.offload.connector import OffloadConnector
 from engine.offload.prefetch_hints import PrefetchHints
 from engine.scheduling.admission import Admission
+from engine.scheduling.admission_order import AdmissionOrder
 from engine.scheduling.queue.fair import FairQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.results import StepResults
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_cost import StepCost
-from engine.scheduling.turns import Turns
 from engine.speculation.speculation import Speculation
 from engine.text.answer_text import AnswerText
 from engine.text.output_processor import OutputProcessor
@@ -71,7 +71,7 @@ SCHEDULER: list[tuple[type, str]] = [
     *((BlockManager, name) for name in ("grow", "publish_full", "free")),
     *((BlockPool, name) for name in ("allocate", "release")),
     *((Admission, name) for name in ("admit",)),
-    (Turns, "start_waiting"),
+    (AdmissionOrder, "start_waiting"),
     (StepResults, "take"),
     (StepCost, "note"),
 ]

@@ -1,4 +1,4 @@
-"""Settings of people's accounts: passwords, OpenID and SAML providers, a proxy, provisioning, groups, logins, prices."""
+"""Settings of people's accounts: passwords, OpenID and SAML providers, a proxy, provisioning, groups, prices."""
 
 import re
 from dataclasses import MISSING, dataclass

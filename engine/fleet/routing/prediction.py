@@ -19,7 +19,7 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from engine.fleet.wire.report import ReplicaCost, ReplicaWork
-from engine.scheduling.chunking import AUTO_STEP_SECONDS, AUTO_STRETCH
+from engine.scheduling.step_size import AUTO_STEP_SECONDS, AUTO_STRETCH
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]

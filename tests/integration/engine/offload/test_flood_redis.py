@@ -9,7 +9,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SpeculationConfig
 from engine.llm import LLM
-from engine.scheduling import held_back
+from engine.scheduling import admission_order
 from tests.conftest import default_cache_dir
 from tests.integration.engine.test_memory_shares import BLOCK_BYTES, CHATS, FLOOD
 from tests.redis_server import RedisServer
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("patient_loads")
 @pytest.fixture(autouse=True)
 def _patient_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a prompt wait for room for as long as a busy machine takes to copy blocks."""
-    monkeypatch.setattr(held_back, "MAX_HELD_BACK_SECONDS", 60.0)
+    monkeypatch.setattr(admission_order, "MAX_HELD_BACK_SECONDS", 60.0)
 
 
 def test_all_blocks_of_flood_and_quiet_tenant_reach_redis(redis_server: RedisServer, tmp_path: Path) -> None:

@@ -3,9 +3,9 @@
 import pytest
 
 from engine.api.sampling_params import SamplingParams
+from engine.scheduling.admission_order import StartPace, retry_after
 from engine.scheduling.deadlines import Deadlines
-from engine.scheduling.ending import reason_to_end
-from engine.scheduling.overload import TurnPace, retry_after
+from engine.scheduling.results import reason_to_end
 from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 from tests.unit.scheduling_rig import bare_request
 
@@ -77,7 +77,7 @@ def test_started_request_keeps_only_its_own_deadline() -> None:
 
 
 def test_pace_is_learned_only_while_requests_wait() -> None:
-    pace = TurnPace()
+    pace = StartPace()
     pace.note(0.0, others_wait=False)
     pace.note(1000.0, others_wait=True)
     for now in (1000.0, 1000.0, 1006.0):
@@ -86,7 +86,7 @@ def test_pace_is_learned_only_while_requests_wait() -> None:
 
 
 def test_pace_forgets_old_turns() -> None:
-    pace = TurnPace()
+    pace = StartPace()
     for now in range(500):
         pace.note(float(now), others_wait=True)
     for now in range(500):

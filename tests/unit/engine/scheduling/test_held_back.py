@@ -3,7 +3,7 @@
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.moves.stores import STORE_RETRY_SECONDS
 from engine.request.request import Request, RequestStatus
-from engine.scheduling.held_back import MAX_HELD_BACK_SECONDS
+from engine.scheduling.admission_order import MAX_HELD_BACK_SECONDS
 from tests.model.toys import BelievedCost, ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig
 

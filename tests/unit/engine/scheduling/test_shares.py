@@ -6,7 +6,7 @@ import pytest
 
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import SchedulerOutput
-from engine.scheduling.division import Claim, divide
+from engine.scheduling.step_share import Claim, divide
 from engine.scheduling.step_time import RECENT_SECONDS
 from tests.model.toys import expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig

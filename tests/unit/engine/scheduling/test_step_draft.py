@@ -3,8 +3,7 @@
 import pytest
 
 from engine.kv.block import KVCacheBlock
-from engine.scheduling.budget import SchedulingBudget
-from engine.scheduling.step_draft import StepDraft
+from engine.scheduling.step_draft import SchedulingBudget, StepDraft
 from tests.free_tuples import free_tuples
 from tests.unit.scheduling_rig import bare_request
 

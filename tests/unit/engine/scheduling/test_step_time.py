@@ -2,8 +2,8 @@
 
 import pytest
 
-from engine.scheduling.division import Claim
 from engine.scheduling.queue.policy import make_queue
+from engine.scheduling.step_share import Claim
 from engine.scheduling.step_time import RECENT_SECONDS, SHARED_STEP_SECONDS, StepTime
 from tests.unit.engine.scheduling.test_step_cost import MIXED, after, learned
 from tests.unit.scheduling_rig import bare_request

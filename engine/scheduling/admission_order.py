@@ -1,20 +1,98 @@
-"""Turns of waiting requests: which of them start in a step, and in which order."""
+"""Order in which waiting requests start, and the pace at which they do."""
 
 from collections.abc import Sequence
+from math import ceil
+from typing import Final
 
 from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
 from engine.request.request import Request, RequestStatus
 from engine.scheduling.admission import Admission
-from engine.scheduling.held_back import HeldBack
-from engine.scheduling.overload import TurnPace
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.room import Room
 from engine.scheduling.shares import Shares
 
+LONGEST_RETRY_SECONDS = 60
+"""Longest Retry-After that OpenAI's clients follow."""
+_REMEMBERED_STARTS = 64
 
-class Turns:
-    """Starter of waiting requests.
+
+class StartPace:
+    """Mean seconds between two starts while requests wait, whatever they wait for. Older starts fade."""
+
+    def __init__(self) -> None:
+        self._seconds = 0.0
+        self._starts = 0.0
+        self._last: float | None = None
+
+    def note(self, now: float, *, others_wait: bool) -> None:
+        """Record that a request started.
+
+        now: seconds on the scheduler's clock. others_wait: whether requests remain in the queue.
+        """
+        if self._last is not None:
+            if self._starts >= _REMEMBERED_STARTS:
+                self._seconds, self._starts = self._seconds / 2, self._starts / 2
+            self._seconds += now - self._last
+            self._starts += 1
+        self._last = now if others_wait else None
+
+    @property
+    def seconds_each(self) -> float | None:
+        """Mean seconds per start; None until a request has had to wait."""
+        return self._seconds / self._starts if self._starts else None
+
+
+def retry_after(num_waiting: int, seconds_each: float | None) -> int:
+    """Return after how many seconds a refused request should be retried, from 1 to `LONGEST_RETRY_SECONDS`.
+
+    By then half of the waiting requests should have started, so the queue has room and the server still has work.
+    """
+    if seconds_each is None:
+        return 1
+    return min(max(ceil(num_waiting * seconds_each / 2), 1), LONGEST_RETRY_SECONDS)
+
+
+MAX_HELD_BACK_SECONDS: Final = 1.0
+"""Maximum wait of a request in seconds, counted from the first step that held it back."""
+
+
+class HeldBack:
+    """Backpressure on tenants that produce blocks faster than the blocks can be offloaded.
+
+    A queued request is held back while its blocks would evict blocks of its own tenant that are still on their way to a
+    lower tier. The next step copies those blocks first, so the wait lasts a step or two. `MAX_HELD_BACK_SECONDS` limits
+    the wait regardless of the state of the tiers. Requests are not held back while no lower tier is available, or while
+    loading a block would cost more than recomputing it.
+    """
+
+    def __init__(self, connector: TierConnector) -> None:
+        """Create the policy.
+
+        connector: connection to the tiers below the device. Without any, no request is held back.
+        """
+        self._connector = connector
+        self._holds_any = False
+
+    def take_any(self) -> bool:
+        """Return whether a request was held back since the last call, which makes offloading urgent."""
+        holds_any, self._holds_any = self._holds_any, False
+        return holds_any
+
+    def holds(self, request: Request, now: float) -> bool:
+        """Return whether `request` is held back at `now`. Requests of other tenants do not wait for it."""
+        if request.is_fork or not self._connector.would_lose(request):
+            return False
+        if request.held_back_since is None:
+            request.held_back_since = now
+        if now - request.held_back_since >= MAX_HELD_BACK_SECONDS:
+            return False
+        self._holds_any = True
+        return True
+
+
+class AdmissionOrder:
+    """Starter of waiting requests: which of them start in a step, and in which order.
 
     connector: connection to the tiers below the device. num_places: places in the batch.
     """
@@ -36,11 +114,11 @@ class Turns:
         self._num_places = num_places
         self._queue = states.queue
         self._held_back = HeldBack(connector)
-        self._pace = TurnPace()
+        self._pace = StartPace()
 
     @property
     def seconds_each(self) -> float | None:
-        """Mean seconds per turn while requests wait; None until a request has had to wait."""
+        """Mean seconds per start while requests wait; None until a request has had to wait."""
         return self._pace.seconds_each
 
     def take_held_back(self) -> bool:

@@ -36,8 +36,7 @@ from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
 from app.apis.responses.schema import CompactRequest, InputTokensRequest, ResponseRequest
 from app.domain.bounds import MAX_ITEMS_PAGE, MAX_OFFSET, MAX_PAGE, MAX_QUERY_LENGTH, MAX_USE_DAYS
-from app.http.anthropic_errors import is_anthropic
-from app.http.ollama_errors import is_ollama
+from app.http.error_formats import is_anthropic, is_ollama
 from app.http.query_params import SOURCES
 from app.routes.api import ROUTES
 from app.schemas.admin import (
@@ -132,11 +131,11 @@ from app.schemas.response_bodies.tokens import TokenCount
 from app.schemas.response_bodies.transfer import Imported, ImportPreview
 from app.schemas.saved_prompts import SavedPromptFields
 from app.schemas.shares import ShareFields
-from app.transport import framing
+from app.transport import frames
 from app.version import VERSION
 
 JSON, MARKDOWN, PLAIN, HTML = "application/json", "text/markdown", "text/plain", "text/html"
-EVENTS, LINES = framing.EVENTS.media_type, framing.JSON_LINES.media_type
+EVENTS, LINES = frames.EVENTS.media_type, frames.JSON_LINES.media_type
 
 Schema = dict[str, Any]
 

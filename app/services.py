@@ -45,7 +45,7 @@ from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe
 from app.storage.store import Store
 from app.tenants.gate import TenantGate, TenantGates
-from app.tenants.tenancy import tenant_of
+from app.tenants.principal import tenant_of
 from app.tenants.tenant_threads import TenantThreads
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from bench.stats import median
 from engine.api.sampling_params import SamplingParams
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
-from engine.sampling.mask_words import words_of_ids
+from engine.sampling.masks import words_of_ids
 from engine.worker.host_resources import usable_cores
 from engine.worker.worker import Worker
 from models.download.resolve import DEFAULT_MODEL, resolve_model

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.api.sampling_params import SamplingParams
-from engine.sampling.philox import uniforms
+from engine.sampling.random_rows import uniforms
 from engine.sampling.sampler import SamplingRow
 
 SPREADS = {"peaked": 4.0, "flat": 1.0, "nearly equal": 0.02, "equal": 0.0}

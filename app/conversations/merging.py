@@ -2,14 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from app.domain.records import Message
-from app.prompts.merging import merge_request
 from app.prompts.turn_prompt import PromptMaker
 from app.storage.store import Store
 from engine.api.errors import ConflictError, InvalidRequestError
 from models.chat.format import Message as ChatMessage
 from models.thinking import ThinkingMode
+
+TASK: Final = (
+    "Other answers to the same question follow. Write one answer that takes the best of them and of yours: keep what "
+    "is correct and useful, say everything once, and leave out mistakes. Use the same language. Write the answer "
+    "alone, without a word about the other answers."
+)
+
+
+def merge_request(others: Sequence[str]) -> str:
+    """Return the user's message that follows an answer and asks to merge `others` with it."""
+    return "\n\n".join([TASK, *(f"Answer {number}:\n{text}" for number, text in enumerate(others, 2))])
 
 
 async def answers_to_merge(store: Store, question: Message, ids: Sequence[str]) -> list[Message]:

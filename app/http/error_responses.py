@@ -1,8 +1,7 @@
-"""Error responses, in the format of OpenAI's API, or of Anthropic's and Ollama's on their routes."""
+"""Error responses: the status, the headers, and the log line of an error. `app.http.error_formats` has their bodies."""
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -11,10 +10,8 @@ from starlette.types import Receive, Scope, Send
 
 from app.domain.storage_health import CommitUnknownError
 from app.host.engine_host import RETRY_AFTER_SECONDS
-from app.http.anthropic_errors import anthropic_error, is_anthropic
-from app.http.ollama_errors import is_ollama, ollama_error
+from app.http.error_formats import format_of
 from app.http.unknown_routes import hint_for
-from app.schemas.response_bodies.errors import ErrorBody
 from app.storage.versions import VersionMismatchError
 from engine.api.errors import EbbError, NotReadyError, OutageError, OverloadedError, ServerError
 
@@ -75,26 +72,9 @@ class ErrorResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the error (ASGI)."""
-        body: dict[str, Any] = {"error": error_body(self._error)}
-        if isinstance(self._error, VersionMismatchError):
-            body["version"] = self._error.current
-        headers = self._headers_of_error
-        if is_anthropic(scope["path"]):
-            request_id = scope.get("state", {}).get("request_id", "")
-            body, headers = anthropic_error(self._error, request_id), {**headers, "request-id": request_id}
-        elif is_ollama(scope["path"]):
-            body = ollama_error(self._error)
-        await JSONResponse(body, self.status_code, headers)(scope, receive, send)
-
-
-def error_body(error: EbbError) -> ErrorBody:
-    """Return the value of "error" in an error body."""
-    return {
-        "message": error.message,
-        "type": _error_type(error.status),
-        "param": error.param,
-        "code": error.code,
-    }
+        api, request_id = format_of(scope["path"]), scope.get("state", {}).get("request_id", "")
+        headers = {**self._headers_of_error, **({"request-id": request_id} if api.has_request_id else {})}
+        await JSONResponse(api.body(self._error, request_id), self.status_code, headers)(scope, receive, send)
 
 
 def error_response(error: EbbError) -> Response:
@@ -140,9 +120,3 @@ def on_http_error(request: Request, exc: Exception) -> Response:
 def unexpected_error_response(request_id: str) -> Response:
     """Make the response to a defect. The log has the traceback, and the client gets the request id to find it by."""
     return error_response(ServerError(f"Unexpected server error. Look for {request_id} in the server's log"))
-
-
-def _error_type(status: int) -> str:
-    if status == OverloadedError.status:
-        return "rate_limit_error"
-    return "invalid_request_error" if status < 500 else "server_error"

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -14,8 +15,20 @@ import aiohttp
 
 from app.load.answer import Answer, AnswerBuilder, RequestFailedError, StreamBrokenError
 from app.load.http_stream import Piece, post_stream
-from app.load.prometheus import parse_metrics
 from app.load.sse import SSEParser
+
+_SAMPLE = re.compile(r"^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{.*\})? +(\S+)(?: +-?\d+)?$")
+
+
+def parse_metrics(text: str) -> dict[str, float]:
+    """Return each metric's value by name, summed over its labels. Comments and lines of another form are skipped."""
+    totals: dict[str, float] = {}
+    for line in text.splitlines():
+        if found := _SAMPLE.match(line):
+            name, value = found.groups()
+            totals[name] = totals.get(name, 0.0) + float(value)
+    return totals
+
 
 Message = Mapping[str, str]
 """A message: {"role": ..., "content": ...}"""

@@ -15,7 +15,7 @@ from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShap
 from app.apis.call_arguments import as_message_with_objects
 from app.domain.ids import new_id
 from app.host.backend import Backend
-from app.http.anthropic_errors import ROUTE
+from app.http.error_formats import ANTHROPIC_ROUTE
 from app.http.request_body import read_body
 from app.prompts.stateless import Remember, WholePrompt
 from app.services import services_of
@@ -105,6 +105,6 @@ def _named(request: Request, response: Response) -> Response:
 
 
 routes = [
-    Route(ROUTE, messages, methods=["POST"]),
-    Route(f"{ROUTE}/count_tokens", count_tokens, methods=["POST"]),
+    Route(ANTHROPIC_ROUTE, messages, methods=["POST"]),
+    Route(f"{ANTHROPIC_ROUTE}/count_tokens", count_tokens, methods=["POST"]),
 ]

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.conversations.summary_request import summary_request
-from app.http.error_responses import error_body
+from app.http.error_formats import error_body
 from app.http.request_body import read_body
 from app.prompts.tokenization import generate
 from app.schemas.conversations import SummaryWanted
@@ -16,7 +16,7 @@ from app.schemas.response_bodies.prompt_size import Summary, SummaryDelta, Summa
 from app.services import services_of
 from app.serving.request import Said, collect_outputs, outputs_of, streamed
 from app.tenants.gate import gate_of
-from app.transport.framing import EVENTS, Framing
+from app.transport.frames import EVENTS, Framing
 from app.transport.sse import named_frame
 from engine.api.errors import EbbError
 from engine.api.outputs import RequestOutput

@@ -6,7 +6,7 @@ from typing import Any
 from app.domain.failures import failure_of
 from app.domain.records import Message, MessageStatus
 from app.domain.token_history import ID_BYTES, pack_ids
-from app.http.error_responses import error_body
+from app.http.error_formats import error_body
 from app.runs.run import Run
 from app.runs.run_log import RunLog
 from app.runs.usage import message_usage

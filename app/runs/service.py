@@ -20,7 +20,7 @@ from app.domain.failures import failure_of
 from app.domain.records import Message, MessageStatus
 from app.domain.token_history import ID_BYTES, pack_ids
 from app.host.backend import GenerationStream
-from app.http.error_responses import error_body
+from app.http.error_formats import error_body
 from app.logs.request_log import log_finished
 from app.runs.pending_cancel import time_to_cancel
 from app.runs.run import Run

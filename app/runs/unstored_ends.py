@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from app.domain.records import Message
-from app.http.error_responses import error_body
+from app.http.error_formats import error_body
 from app.storage.errors import DatabaseError
 from app.storage.runs import RunStore
 from engine.api.errors import EngineError, OutageError, ServerError

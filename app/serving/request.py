@@ -22,7 +22,7 @@ from app.schemas.sampling import AnswerRequest
 from app.tenants.gate import gate_of
 from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
-from app.transport.framing import Framing
+from app.transport.frames import Framing
 from engine.api.errors import EbbError, EngineError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput, joined

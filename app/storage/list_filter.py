@@ -6,7 +6,12 @@ from typing import Final
 from app.domain.records import ConversationSource
 from app.storage.connection import Parameters
 from app.storage.dialect import Dialect
-from app.storage.folders_inside import INSIDE
+
+INSIDE: Final = (
+    "(WITH RECURSIVE inside(id) AS (SELECT id FROM folder WHERE id = ? "
+    "UNION SELECT folder.id FROM folder JOIN inside ON folder.parent_id = inside.id) SELECT id FROM inside)"
+)
+"""Query for the ids of a folder, the next parameter, and of those inside it."""
 
 TOP: Final = "top"
 """The list that is not of a folder: conversations that are pinned, or in no folder."""

@@ -11,9 +11,15 @@ from app.storage.database import SEARCH_SECONDS, Database
 from app.storage.errors import ReadTimeoutError
 from app.storage.search_filter import ANYTHING, SearchFilter
 from app.storage.search_rows import SearchRows
-from app.storage.search_typos import spellings
 from app.storage.search_walk import newest
-from app.storage.search_words import INDEXED_CHARACTERS, may_be_unfinished, phrases_of, query_pieces, segmented
+from app.storage.search_words import (
+    INDEXED_CHARACTERS,
+    may_be_unfinished,
+    phrases_of,
+    query_pieces,
+    segmented,
+    spellings,
+)
 from app.storage.snippets import Snippet, SnippetMaker
 from engine.api.errors import ClientError
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.domain.records import Role
 from app.storage.connection import Parameters
 from app.storage.dialect import Dialect
-from app.storage.folders_inside import INSIDE
+from app.storage.list_filter import INSIDE
 
 
 @dataclass(frozen=True, slots=True)

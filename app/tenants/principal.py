@@ -36,3 +36,8 @@ def principal_of(request: Request) -> Principal:
     principal = request.state.principal
     assert isinstance(principal, Principal)
     return principal
+
+
+def tenant_of(request: Request) -> str:
+    """Return the tenant of the caller. Never taken from the contents of the request."""
+    return principal_of(request).tenant

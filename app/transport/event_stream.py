@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.http.request_access import access_refusal
 from app.transport.direct_writer import DirectWriter, direct_writer
-from app.transport.framing import EVENTS, Framing
+from app.transport.frames import EVENTS, Framing
 from app.transport.sse_parts import LibraryStream, SendTimeoutError, ServerSentEvent
 from engine.api.errors import EbbError
 
@@ -46,7 +46,7 @@ class Ping(ServerSentEvent):
 
 
 class EventStream(LibraryStream):
-    """A stream of encoded frames (see `app.transport.sse` and `app.transport.json_lines`).
+    """A stream of encoded frames (see `app.transport.sse` and `app.transport.frames`).
 
     `on_close` runs exactly once however the stream ends, even if it never began. A generator's `finally` would not
     suffice: it does not run if the generator was never entered.

@@ -6,6 +6,7 @@ are folded into the query length, so K and V are never repeated. Large scratch b
 fresh buffer per layer would cost page faults.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,9 +26,30 @@ from engine.attention.gathered_plan import (
     page_rows,
     shared_plan_key,
 )
-from engine.attention.scratch import Scratch
 from models.interface.attention_call import AttentionCall
 from models.interface.causal_lm import ForwardContext
+
+
+class Scratch:
+    """Buffers of one dtype on one device, for one owner on one thread.
+
+    The next `get` of a name reuses the memory of the previous one.
+    """
+
+    def __init__(self, dtype: torch.dtype, device: torch.device) -> None:
+        self._dtype = dtype
+        self._device = device
+        self._buffers: dict[str, torch.Tensor] = {}
+
+    def get(self, name: str, shape: tuple[int, ...]) -> torch.Tensor:
+        """Return a contiguous tensor of `shape` with undefined contents."""
+        size = math.prod(shape)
+        buffer = self._buffers.get(name)
+        if buffer is None or buffer.numel() < size:
+            # 50% headroom: a context that grows block by block must not reallocate every time.
+            buffer = torch.empty(size + size // 2, dtype=self._dtype, device=self._device)
+            self._buffers[name] = buffer
+        return buffer[:size].view(shape)
 
 
 class GatheredAttention:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.api.sampling_params import SamplingParams
-from engine.sampling.mask_words import Words, words_of_ids
+from engine.sampling.masks import Words, words_of_ids
 
 Ints = npt.NDArray[np.int32]
 
@@ -46,7 +46,7 @@ class Adjustments:
     params: source of the penalties.
     bias_ids, biases: [B] int32 and float32.
     seen: None without penalties.
-    allowed: bits of the allowed ids (`engine.sampling.mask_words`); None if all are.
+    allowed: bits of the allowed ids (`engine.sampling.masks`); None if all are.
     """
 
     params: SamplingParams

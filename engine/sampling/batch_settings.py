@@ -12,8 +12,8 @@ from engine.api.sampling_params import SamplingParams
 from engine.device.pinned_copy import upload
 from engine.sampling.adjustments import Adjustments, SeenTokens
 from engine.sampling.candidates import Filters, draw_by_id
-from engine.sampling.mask_words import Words
-from engine.sampling.row_numbers import RowNumbers
+from engine.sampling.masks import Words
+from engine.sampling.random_rows import RowNumbers
 from engine.sampling.seen_table import SeenTable
 
 

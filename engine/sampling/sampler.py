@@ -10,7 +10,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.device.pinned_copy import upload
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.batch_settings import BatchSettings, RequestMemory, fitted, keep_allowed
-from engine.sampling.mask_words import Words
+from engine.sampling.masks import Words
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ class TokenMask(Protocol):
         """
 
     def words(self) -> bytes:
-        """Return the allowed ids in the bits of `engine.sampling.mask_words`. At least one id is allowed."""
+        """Return the allowed ids in the bits of `engine.sampling.masks`. At least one id is allowed."""
 
     def forced(self) -> Sequence[int]:
         """Return the ids that must come next, as far as they are known. No computation is needed to choose them.

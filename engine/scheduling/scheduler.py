@@ -36,8 +36,7 @@ from engine.scheduling.step_size import (
 )
 from engine.scheduling.step_time import StepTime
 from engine.speculation.draft_cost import PlainStep
-from engine.speculation.proposer import Proposer
-from engine.speculation.speculation import DraftPlan, Speculation
+from engine.speculation.speculation import DraftPlan, Proposer, Speculation
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,45 @@ yield.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from engine.block_tables.block_manager import BlockManager
 from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.draft_cost import DraftCost, PlainStep
-from engine.speculation.proposer import Proposer
+
+
+class Proposer(Protocol):
+    """Source of guesses about how requests continue. A wrong guess costs time only, never correctness."""
+
+    def propose(self, request: Request, behind: int, most: int) -> Sequence[int]:
+        """Propose at most `most` tokens to follow the known tokens and the next `behind` ones; none without a guess.
+
+        Called once per step for each decoding request.
+
+        behind: number of tokens that steps in flight will sample.
+        """
+
+    def chance(self, request: Request) -> float:
+        """Estimate, from recent tokens, the probability that a proposed token is right if the ones before it are.
+
+        Call after `propose`.
+        """
+
+
+def verify(draft: Sequence[int], sampled: Sequence[int]) -> tuple[int, ...]:
+    """Return the next tokens of a request: the accepted part of `draft` and the sampled token after it.
+
+    Every position has its own random number. So the first sampled token that differs from the draft is the one that
+    would have come without a draft; tokens sampled after it follow a rejected one and are discarded.
+
+    sampled: tokens sampled after the last known token and after each token of `draft`, given the draft before it. There
+    is one more than in `draft`.
+    """
+    assert len(sampled) == len(draft) + 1, "a row of a draft was not sampled"
+    stand = next((i for i, token in enumerate(draft) if token != sampled[i]), len(draft))
+    return tuple(sampled[: stand + 1])
+
 
 LONGEST_DRAFT: Final = 11
 """Tokens of the longest draft. With the token before it, it fills the largest tile of the CPU kernels."""

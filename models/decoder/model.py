@@ -17,7 +17,7 @@ from models.decoder.tensor_parallel import rank_config, rank_tensor
 from models.interface.causal_lm import ForwardContext
 from models.interface.parallel import ALONE, RankGroup
 from models.interface.partition import Stage, whole
-from models.layers.geglu import geglu
+from models.layers.activations import geglu
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.layers.linear import Linear
 from models.layers.rms_norm import RMSNorm, WideRMSNorm

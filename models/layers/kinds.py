@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import torch
 
+from models.layers.activations import swiglu
 from models.layers.rms_norm import RMSNorm
 from models.layers.rope import RotaryTable
-from models.layers.swiglu import swiglu
 
 
 @dataclass(frozen=True, slots=True)

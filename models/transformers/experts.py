@@ -4,11 +4,22 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import torch
+from torch import nn
 from transformers import PreTrainedModel
 from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
 
 from models.interface.causal_lm import Matrix, MatrixPacker, MatrixRole
-from models.transformers.freed import forget
+
+
+def forget(module: nn.Module, name: str) -> None:
+    """Free the parameter `name` of `module`, and leave a tensor of its shape and dtype without values.
+
+    Code that asks for either still works. Code that computes with the values fails instead of computing nonsense.
+    """
+    parameter = module._parameters.pop(name)
+    assert parameter is not None
+    setattr(module, name, torch.empty_like(parameter, device="meta"))
+
 
 PACKED: Final = "ebb_packed"
 """Name of the implementation of experts over packed matrices."""

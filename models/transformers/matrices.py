@@ -9,8 +9,7 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from models.interface.causal_lm import Matrix, MatrixPacker, MatrixRole
-from models.transformers.experts import pack_experts
-from models.transformers.freed import forget
+from models.transformers.experts import forget, pack_experts
 
 _ROUTERS: Final = frozenset({"gate", "router", "shared_expert_gate"})
 """Names of linear layers that choose or weigh experts."""

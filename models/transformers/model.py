@@ -3,6 +3,7 @@
 import copy
 import logging
 from dataclasses import dataclass
+from typing import Final
 
 import torch
 import transformers
@@ -18,13 +19,37 @@ from models.transformers.probe import probe
 from models.transformers.quantized import quantizer_name
 from models.transformers.refusals import network_class, read_config
 from models.transformers.rope import pin_rope
-from models.transformers.row_positions import FROM_CACHE, PositionsAsCache
 from models.transformers.self_check import check_network
 from models.transformers.tensor_parallel import check_plan, keep_part
 from models.transformers.tested import TESTED
 from models.transformers.weights import load_weights
 from models.weights.folder import ModelFolder
 from models.weights.stored import quantization_of
+
+FROM_CACHE: Final = frozenset({"llama4_text"})
+"""Values of `model_type` of networks that count rows, starting at the length of the cache."""
+
+
+class PositionsAsCache:
+    """Stand-in for a cache that is as long, for each row, as the difference between its position and its place."""
+
+    def __init__(self, positions: torch.Tensor) -> None:
+        """positions: [T] int64, of the rows of a flat batch."""
+        self._lengths = positions - torch.arange(len(positions), device=positions.device)
+
+    def get_seq_length(self, layer_idx: int = 0) -> torch.Tensor:  # noqa: ARG002
+        """Return the lengths [T], to which the network adds the places of the rows."""
+        return self._lengths
+
+    def update(
+        self,
+        key_states: torch.Tensor,
+        value_states: torch.Tensor,
+        layer_idx: int,  # noqa: ARG002
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the keys and values of the batch alone."""
+        return key_states, value_states
+
 
 logger = logging.getLogger(__name__)
 

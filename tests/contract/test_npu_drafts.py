@@ -8,8 +8,7 @@ import pytest
 
 from engine.api.sampling_params import SamplingParams
 from engine.request.scheduler_output import NewRequestData
-from engine.worker.torch.decode_graphs import DecodeGraphs
-from engine.worker.torch.decode_lines import DecodeLines
+from engine.worker.torch.decode_graphs import DecodeGraphs, DecodeLines
 from tests.contract.npu_rig import GREEDY, note_table_copies, npu_config, npu_driver, prompt
 from tests.fake_npu.device import FakeNpu
 from tests.integration.worker_driver import WorkerDriver

@@ -11,7 +11,7 @@ from engine.api.outputs import KVReceipt
 from engine.api.sampling_params import SamplingParams
 from engine.cpu.weights import PackedModel
 from engine.llm import LLM
-from engine.speculation.verify import verify
+from engine.speculation.speculation import verify
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.batch.step_moves import NO_MOVES, StepMoves
 from engine.worker.native.runner import Computed, NativeRunner, Started

@@ -22,7 +22,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.offload.prefill_cost import PrefillCost
 from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
-from engine.speculation.verify import verify
+from engine.speculation.speculation import verify
 
 Slots = list[int | None]
 

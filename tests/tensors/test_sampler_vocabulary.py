@@ -9,7 +9,7 @@ import torch
 from engine.api.sampling_params import SamplingParams
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.logprobs import token_logprobs
-from engine.sampling.mask_words import words_of_ids
+from engine.sampling.masks import words_of_ids
 from engine.sampling.sampler import Sampler, SamplingRow
 from tests.drawn_tokens import SPREADS, WAYS, assert_drawn
 from tests.fake_npu.host_copies import HostCopies

@@ -9,7 +9,7 @@ from transformers.generation import logits_process as hf
 
 from engine.api.sampling_params import SamplingParams
 from engine.sampling.adjustments import Adjustments
-from engine.sampling.bad_phrases import ends_of_phrases
+from engine.sampling.masks import ends_of_phrases
 from engine.sampling.sampler import Sampler, SamplingRow
 
 LOGITS = torch.tensor([[2.0, 1.5, 1.2, 0.9, 0.3, 0.0, -0.5, -1.0, -1.7, -2.5]])

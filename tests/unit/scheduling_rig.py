@@ -20,7 +20,7 @@ from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler, SchedulerLimits
-from engine.speculation.proposer import Proposer
+from engine.speculation.speculation import Proposer
 from tests.model.toys import ToyStore, ToyWorker, expected_output
 
 BLOCK = 4

@@ -10,12 +10,11 @@ from typing import Any, Final, Literal, NotRequired, TypedDict, Unpack
 
 from app.apis.call_arguments import arguments_object
 from app.domain.ids import new_id
-from app.http.anthropic_errors import anthropic_error
+from app.http.error_formats import anthropic_error
 from app.prompts.volatile_lines import TreatedLines
 from app.runs.usage import anthropic_usage
-from app.transport.framing import EVENTS
+from app.transport.frames import EVENTS, TextFrame
 from app.transport.sse import typed_frame
-from app.transport.text_frame import TextFrame
 from engine.api.errors import EbbError
 from engine.api.outputs import RequestOutput
 from models.chat.tool_call_parser import ToolCallParser

@@ -14,12 +14,10 @@ from app.apis.call_arguments import arguments_object
 from app.apis.ollama.timestamps import timestamp
 from app.apis.openai.logprobs import ChatLogprobs, shown_logprobs
 from app.domain.ids import new_id
-from app.http.ollama_errors import ollama_error
+from app.http.error_formats import ollama_error
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.usage import ollama_usage
-from app.transport.framing import JSON_LINES
-from app.transport.json_lines import json_line
-from app.transport.text_frame import TextFrame
+from app.transport.frames import JSON_LINES, TextFrame, json_line
 from engine.api.errors import EbbError
 from engine.api.outputs import RequestOutput
 from models.chat.tool_call_parser import ToolCallParser

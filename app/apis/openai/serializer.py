@@ -8,15 +8,14 @@ from typing import Any
 
 from app.apis.openai.logprobs import ChatLogprobs, TextLogprobs, joined_logprobs, shown_logprobs
 from app.domain.ids import new_id
-from app.http.error_responses import error_body
+from app.http.error_formats import error_body
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.prompt_progress import llama_progress
 from app.runs.usage import combined_usage, openai_usage, usage_of_answers
 from app.schemas.response_bodies.usage import TokenUsage
 from app.schemas.sampling import OpenAIRequest
-from app.transport.framing import EVENTS
+from app.transport.frames import EVENTS, TextFrame
 from app.transport.sse import DONE_FRAME, data_frame
-from app.transport.text_frame import TextFrame
 from engine.api.errors import EbbError
 from engine.api.outputs import FinishReason, RequestOutput
 

@@ -7,7 +7,7 @@ from app.apis.openai.logprobs import ChatLogprobs
 from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.domain.ids import new_id
 from app.prompts.tool_offer import ToolOffer
-from app.transport.text_frame import TextFrame
+from app.transport.frames import TextFrame
 from engine.api.outputs import FinishReason, RequestOutput
 from models.chat.custom_input import CustomInput, input_of
 from models.chat.tool_calls import AnswerEvent, ArgumentsPiece, CallEnd, CallStart, ToolCall, text_of

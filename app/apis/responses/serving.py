@@ -19,7 +19,7 @@ from app.runs.run import Run
 from app.runs.service import RunRegistry
 from app.serving.request import ending_in_words
 from app.transport.event_stream import EventStream
-from app.transport.framing import EVENTS_WITH_IDS
+from app.transport.frames import EVENTS_WITH_IDS
 
 
 def event_stream(events: ResponseEvents, after: int, on_close: Callable[[], None] | None = None) -> Response:

@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import Final
 
+from typing_extensions import override
+
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection, Row
-from app.storage.index_batches import next_batch
 from app.storage.many_rows import insert_rows
 from app.storage.search_words import INDEXED_CHARACTERS, Phrase, phrases_of, segmented
-from app.storage.text_index import Indexed
+from app.storage.text_index import Indexed, TextIndex
 
 NEWEST: Final = 4
 """Rows to look through at first for each number of the first list."""
@@ -88,13 +89,13 @@ TEXTS: Final = """
 """
 
 
-class GinIndex:
-    """Implementation of `app.storage.text_index.TextIndex`."""
+class GinIndex(TextIndex):
+    """The index of PostgreSQL."""
 
+    @override
     def newest(
         self, connection: Connection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
     ) -> Iterator[list[int]]:
-        """Yield the numbers of the tenant's rows with every word of `query`, the greatest first, in lists."""
         wanted, place, stop = WantedWords(query), PLACES[kind](tenant), numbers.stop
         looked_through = LOOKED_THROUGH.format(phrases=wanted.contained())
         rest = len(numbers) if len(numbers) <= FEW else GROWTH * NEWEST * first
@@ -116,16 +117,16 @@ class GinIndex:
             yield found[:size]
             found, size = found[size:], GROWTH * size
 
+    @override
     def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:
-        """Return those of `numbers` whose rows have every word of `query`."""
         wanted = WantedWords(query)
         rows = connection.fetch_all(AMONG.format(phrases=wanted.contained()), (json.dumps(numbers), *wanted.parts))
         return [row["number"] for row in rows]
 
+    @override
     def known(
         self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
     ) -> set[str]:
-        """Return those of `words` that the tenant's messages or titles contain."""
         places = place_of_messages(tenant), place_of_titles(tenant)
         asked = [
             {"word": word, "query": " | ".join(_lexeme(place, word, is_unfinished=unfinished) for place in places)}
@@ -133,33 +134,21 @@ class GinIndex:
         ]
         return {row["word"] for row in connection.iterate(KNOWN, (json.dumps(asked), source, tenant))}
 
+    @override
     def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
-        """Index the title and the messages of a conversation as those of `tenant`."""
         connection.execute(
             "UPDATE search_words SET place = CASE WHEN message_id IS NULL THEN ? ELSE ? END FROM searchable "
             "WHERE searchable.number = search_words.number AND conversation_id = ?",
             (place_of_titles(tenant), place_of_messages(tenant), conversation_id),
         )
 
-    def index_some(self, connection: Connection) -> bool:
-        """Index a batch of the newest titles and messages that are not indexed, and return whether there were any."""
-        batch = next_batch(connection)
-        if batch is None:
-            return False
+    @override
+    def _index(self, connection: Connection, batch: range) -> None:
         rows = connection.fetch_all(
             TEXTS + "WHERE number >= ? AND number < ? AND number NOT IN (SELECT number FROM search_words)",
             (INDEXED_CHARACTERS, batch.start, batch.stop),
         )
         _insert(connection, rows)
-        return True
-
-    def begin_purge(self, connection: Connection) -> bool:  # noqa: ARG002
-        """Return that there are no words of removed messages."""
-        return False
-
-    def purge_some(self, connection: Connection) -> bool:  # noqa: ARG002
-        """Return that there are no words of removed messages."""
-        return False
 
 
 class WantedWords:

@@ -21,12 +21,13 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
+from typing_extensions import override
+
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection
-from app.storage.index_batches import next_batch
 from app.storage.search_words import phrases_of
 from app.storage.sqlite.former_index import clear_former_index
-from app.storage.text_index import Indexed
+from app.storage.text_index import Indexed, TextIndex
 
 MERGE_SECONDS: Final = 0.02
 """Time after which a transaction merges no further page."""
@@ -55,13 +56,13 @@ KNOWN: Final = """
 """
 
 
-class Fts5Index:
-    """Implementation of `app.storage.text_index.TextIndex`."""
+class Fts5Index(TextIndex):
+    """The index of SQLite."""
 
+    @override
     def newest(
         self, connection: Connection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
     ) -> Iterator[list[int]]:
-        """Yield the numbers of the tenant's rows with every word of `query`, the greatest first, in lists."""
         expression, size = rows_expression(COLUMNS[kind], query, tenant), first
         # One statement for all lists: the beginning of a frequent word takes long to look up.
         rows = iter(connection.iterate(NEWEST, (expression, numbers.start, numbers.stop)))
@@ -69,33 +70,32 @@ class Fts5Index:
             yield found
             size *= GROWTH
 
+    @override
     def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:
-        """Return those of `numbers` whose rows have every word of `query`."""
         found = connection.iterate(AMONG, (json.dumps(numbers), match_expression(query)))
         return [row["value"] for row in found]
 
+    @override
     def known(
         self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
     ) -> set[str]:
-        """Return those of `words` that the tenant's messages or titles contain."""
         before, after = f'tenant : "{_tenant_word(tenant)}" AND {{title content}} : ("', '"*)' if unfinished else '")'
         return {row["value"] for row in connection.iterate(KNOWN, (json.dumps(words), before, after, source, tenant))}
 
+    @override
     def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
-        """Index the title and the messages of a conversation as those of `tenant`."""
         connection.execute(
             "UPDATE search_words SET tenant = 't' || hex(?) "
             "WHERE rowid IN (SELECT number FROM searchable WHERE conversation_id = ?)",
             (tenant, conversation_id),
         )
 
+    @override
     def index_some(self, connection: Connection) -> bool:
-        """Index a batch of the newest titles and messages that are not indexed, and return whether there were any."""
-        if clear_former_index(connection):
-            return True
-        batch = next_batch(connection)
-        if batch is None:
-            return False
+        return clear_former_index(connection) or super().index_some(connection)
+
+    @override
+    def _index(self, connection: Connection, batch: range) -> None:
         # FTS5 writes rows with ascending numbers into one segment. Each descending number would start a new segment.
         connection.execute(
             "INSERT INTO search_words(rowid, tenant, title, content) "
@@ -107,8 +107,8 @@ class Fts5Index:
             "AND rowid < ?) ORDER BY number",
             (batch.start, batch.stop, batch.start, batch.stop),
         )
-        return True
 
+    @override
     def begin_purge(self, connection: Connection) -> bool:
         """Begin to merge all index segments, and return whether there are words to drop."""
         if not connection.execute("DELETE FROM upkeep WHERE task IN ('purge', 'merge')"):
@@ -121,6 +121,7 @@ class Fts5Index:
             _merge(connection, -1)
         return True
 
+    @override
     def purge_some(self, connection: Connection) -> bool:
         """Merge for about MERGE_SECONDS, and return whether there is more to merge.
 

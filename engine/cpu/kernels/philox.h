@@ -2,7 +2,7 @@
 // token.
 //
 // Source: Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
-// engine/sampling/philox.py computes the same numbers in Python.
+// engine/sampling/random_rows.py computes the same numbers in Python.
 #pragma once
 
 #include <cstdint>

@@ -14,10 +14,9 @@ from engine.attention.backend import AttentionMetadata
 from engine.device.pinned_copy import upload
 from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
 from engine.sampling.adjustments import Adjustments
-from engine.sampling.bad_phrases import ends_of_phrases
-from engine.sampling.mask_words import words_from_bytes
+from engine.sampling.masks import ends_of_phrases, words_from_bytes
 from engine.sampling.sampler import SamplingRow
-from engine.speculation.verify import verify
+from engine.speculation.speculation import verify
 from engine.worker.batch.embedding import HiddenSum
 
 

@@ -11,7 +11,7 @@ from engine.api.errors import EngineError
 from engine.cpu import library
 from engine.cpu.library import HiddenSum, Move, RowSampling, StepInput
 from engine.sampling.adjustments import Adjustments
-from engine.sampling.mask_words import Words
+from engine.sampling.masks import Words
 from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.batch.step_moves import Addresses, StepMoves

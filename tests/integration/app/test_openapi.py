@@ -6,7 +6,7 @@ import aiohttp
 import jsonschema
 import pytest
 
-from app.http.ollama_errors import is_ollama
+from app.http.error_formats import is_ollama
 from app.openapi import OPERATIONS
 from bench.api.fuzz_bodies import RIGHT
 from tests.integration.described import answer_schema, check_event, operation_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.load.prometheus import parse_metrics
+from app.load.client import parse_metrics
 from app.load.rates import steady_gaps
 from app.observability.percentiles import percentile
 from bench.stats import median, share, spread

@@ -33,8 +33,7 @@ from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.json_bounds import check_bounds
 from app.schemas.kept_files import KeptFileFields
 from app.schemas.parsing import RequestModel, parse_body
-from app.storage.search_typos import spellings
-from app.storage.search_words import segmented
+from app.storage.search_words import segmented, spellings
 from app.storage.snippets import SnippetMaker
 from models.chat.call_syntax.fields import json_fields
 from models.chat.format import Message

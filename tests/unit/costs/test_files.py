@@ -25,8 +25,8 @@ from app.config.parsers import parse_replica_roles as parse_replica_roles
 from app.config.settings import load_settings
 from app.config.sizes import parse_size
 from app.domain.token_history import num_common, pack_ids, unpack_ids
+from app.load.client import parse_metrics
 from app.load.http_stream import read_response
-from app.load.prometheus import parse_metrics
 from app.load.sse import SSEParser
 from app.runs.place_log import PlaceLog
 from app.storage.sqlite.restoration import complete_restore

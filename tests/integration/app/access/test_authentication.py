@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 from starlette.routing import Mount, Route
 
-from app.http.ollama_errors import is_ollama
+from app.http.error_formats import is_ollama
 from app.services import Services
 from engine.testing.script import ANSWER_WORDS
 from tests.integration.app.access.route_tables import (

@@ -19,7 +19,7 @@ from app.transport import protocol
 from app.transport.connections import Connections
 from app.transport.direct_writer import DirectWriter
 from app.transport.event_stream import EventStream
-from app.transport.framing import EVENTS
+from app.transport.frames import EVENTS
 from app.transport.tls import CertificateFiles, TlsContext
 from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import ROOMY, RunningServer, running_server, served

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.search_typos import spellings
+from app.storage.search_words import spellings
 from app.storage.store import Store
 from tests.unit.stored_chats import answered
 

@@ -4,9 +4,8 @@ import pytest
 
 from app.tenants.gate import TenantGate, TenantGates
 from app.tenants.limits import NO_LIMITS, TenantLimits
-from app.tenants.owed_use import OwedUse
 from app.tenants.token_bucket import Debt
-from app.tenants.use import Use
+from app.tenants.use import OwedUse, Use
 
 LIMITS = TenantLimits(requests_per_minute=60)
 

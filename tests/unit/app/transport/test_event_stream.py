@@ -12,7 +12,7 @@ import pytest
 from app.routes import events
 from app.transport.direct_writer import EXTENSION
 from app.transport.event_stream import PING_SECONDS, SILENCE_SECONDS, EventStream, Ping
-from app.transport.framing import EVENTS, JSON_LINES, Framing
+from app.transport.frames import EVENTS, JSON_LINES, Framing
 
 Scope = MutableMapping[str, Any]
 SCOPE: Scope = {"type": "http", "method": "GET", "headers": []}

@@ -1,6 +1,6 @@
 import random
 
-from engine.attention.decode_groups import SHORT_BLOCKS, group_decodes
+from engine.attention.gathered_plan import SHORT_BLOCKS, group_decodes
 
 
 def blocks_of(length: int) -> int:

@@ -12,8 +12,7 @@ from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.speculation.draft_cost import PlainStep
 from engine.speculation.ngram_index import MAX_PLACES, NgramIndex
 from engine.speculation.prompt_lookup import FIRST_CHANCE, MAX_INDEXED, PromptLookup
-from engine.speculation.speculation import LONGEST_DRAFT, PROMPTS_PART, Speculation
-from engine.speculation.verify import verify
+from engine.speculation.speculation import LONGEST_DRAFT, PROMPTS_PART, Speculation, verify
 from tests.unit.scheduling_rig import ROOT
 
 STEP = 0.01

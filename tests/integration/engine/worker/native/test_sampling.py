@@ -10,7 +10,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.cpu.instruction_set import usable_instruction_sets
 from engine.sampling.adjustments import Adjustments
 from engine.sampling.batch_settings import BatchSettings, RequestMemory
-from engine.sampling.mask_words import Words, words_of_ids
+from engine.sampling.masks import Words, words_of_ids
 from engine.sampling.sampler import Sampler, SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
 from tests.drawn_tokens import assert_drawn

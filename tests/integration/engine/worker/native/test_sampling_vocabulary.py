@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from engine.api.sampling_params import SamplingParams
-from engine.sampling.mask_words import words_of_ids
+from engine.sampling.masks import words_of_ids
 from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
 from tests.drawn_tokens import SPREADS, WAYS, assert_drawn

@@ -1,7 +1,6 @@
 import json
 
-from app.transport.framing import JSON_LINES
-from app.transport.json_lines import json_line
+from app.transport.frames import JSON_LINES, json_line
 
 
 def test_line_is_one_line_to_every_client() -> None:

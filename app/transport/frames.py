@@ -6,8 +6,11 @@ comments, and clients parse each line, even an empty one. Their filler is a spac
 allows white space before a value.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+from app.transport.sse import encode_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +33,22 @@ EVENTS_WITH_IDS: Final = Framing(EVENTS.media_type, b": ping\n")
 
 JSON_LINES: Final = Framing("application/x-ndjson", b" ")
 """One JSON object per line."""
+
+
+def json_line(data: dict[str, Any]) -> bytes:
+    """Encode one line of a stream."""
+    return f"{encode_json(data)}\n".encode()
+
+
+class TextFrame:
+    """A frame around a text. Everything except the text is encoded once, since every token may need a frame."""
+
+    def __init__(self, encode: Callable[[str], bytes]) -> None:
+        """Encode the constant parts. `encode` encodes the whole frame, given its text."""
+        mark = "\0"
+        # A client may have named the model like the mark. Names precede the text, so the last mark is that of the text.
+        self._before, _, self._after = encode(mark).rpartition(encode_json(mark).encode())
+
+    def encode(self, text: str) -> bytes:
+        """Encode the frame of `text`."""
+        return self._before + encode_json(text).encode() + self._after

@@ -1,4 +1,6 @@
-"""Sets of token ids as packed bits, in the words that a TokenMask makes and the kernels read."""
+"""Tokens that may not come next: their words of bits, and the ends of phrases that are barred."""
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,3 +21,14 @@ def words_of_ids(ids: npt.ArrayLike, vocab_size: int) -> Words:
     allowed[np.asarray(ids, dtype=np.int64)] = True
     words: Words = np.packbits(allowed, bitorder="little").view("<u4")
     return words
+
+
+def ends_of_phrases(phrases: Sequence[Sequence[int]], token_ids: Sequence[int]) -> tuple[int, ...]:
+    """Return the ids that would complete one of `phrases` after `token_ids`. Phrases of one token are left out."""
+    return tuple(
+        {
+            phrase[-1]
+            for phrase in phrases
+            if 1 < len(phrase) <= len(token_ids) + 1 and list(token_ids[1 - len(phrase) :]) == list(phrase[:-1])
+        }
+    )

@@ -1,6 +1,6 @@
 from starlette.routing import Route
 
-from app.http.ollama_errors import BLOBS, PATHS, is_ollama, ollama_error
+from app.http.error_formats import OLLAMA_BLOBS, OLLAMA_PATHS, is_ollama, ollama_error
 from app.routes import ollama, ollama_embeddings
 from app.routes.api import ROUTES
 from engine.api.errors import InvalidRequestError
@@ -10,7 +10,7 @@ OLLAMAS = (*ollama.routes, *ollama_embeddings.routes)
 
 def test_paths_are_those_of_the_routes() -> None:
     found = {route.path for route in OLLAMAS if isinstance(route, Route)}
-    assert found == PATHS | {f"{BLOBS}{{digest}}"}
+    assert found == OLLAMA_PATHS | {f"{OLLAMA_BLOBS}{{digest}}"}
 
 
 def test_no_other_route_has_errors_in_ollamas_shape() -> None:

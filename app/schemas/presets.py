@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.domain.bounds import MAX_TITLE_LENGTH
-from app.domain.preset import Preset
+from app.domain.library import Preset
 from app.schemas.conversations import given_params
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import ChatParams

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.domain.bounds import MAX_SAVED_PROMPT_LENGTH, MAX_TITLE_LENGTH
-from app.domain.saved_prompt import SavedPrompt
+from app.domain.library import SavedPrompt
 from app.schemas.parsing import RequestModel
 
 

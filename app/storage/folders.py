@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from app.domain.bounds import MAX_FOLDER_DEPTH, MAX_FOLDERS
 from app.domain.folder import Folder, FolderLevel, FolderTree
@@ -60,7 +59,7 @@ class FolderStore:
             InvalidRequestError: the folder cannot be in this place.
             LimitReachedError: the tenant's limit on stored bytes is reached.
         """
-        await self._rows.add(folder, MAX_FOLDERS, partial(_check_place, tenant=self._tenant, folder=folder))
+        await self._rows.add(folder)
 
     async def replace(self, folder: Folder) -> None:
         """Replace the folder with the same id.
@@ -71,7 +70,7 @@ class FolderStore:
             InvalidRequestError: the folder cannot be in this place.
             LimitReachedError: the tenant's limit on stored bytes is reached.
         """
-        await self._rows.replace(folder, partial(_check_place, tenant=self._tenant, folder=folder))
+        await self._rows.replace(folder)
 
     async def remove(self, folder_id: str) -> None:
         """Remove a folder. The folders and conversations in it move to where it was.
@@ -134,14 +133,14 @@ def folder_at(connection: Connection, tenant: str, path: Sequence[FolderLevel]) 
         )
         if row is None:
             folder = Folder(new_id("folder"), level.name, parent, level.system_prompt)
-            insert_named(connection, tenant, KIND, folder, MAX_FOLDERS)
+            insert_named(connection, tenant, KIND, folder)
             parent = folder.id
         else:
             parent = row["id"]
     return parent
 
 
-def _check_place(connection: Connection, *, tenant: str, folder: Folder) -> None:
+def _check_place(connection: Connection, tenant: str, folder: Folder) -> None:
     """Raise InvalidRequestError if there is no such place, or if the folder would be in itself or too deep."""
     if folder.parent_id is None:
         return
@@ -170,4 +169,6 @@ KIND = NamedKind(
     code="folder",
     values_of=lambda folder: (folder.name, folder.parent_id, folder.system_prompt),
     from_row=_folder_of,
+    maximum=MAX_FOLDERS,
+    prepare=_check_place,
 )

@@ -26,7 +26,7 @@ class Named(Protocol):
 T = TypeVar("T", bound=Named)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NamedKind(Generic[T]):
     """A kind of named items.
 
@@ -35,6 +35,8 @@ class NamedKind(Generic[T]):
     noun: the kind in messages; its plural ends with s.
     code: the kind in codes of errors; its plural ends with s.
     values_of: values of the columns except `id`.
+    maximum: maximum number of a tenant's items.
+    prepare: runs before an item is added or replaced, in the same transaction, with the tenant and the item.
     """
 
     table: str
@@ -43,6 +45,8 @@ class NamedKind(Generic[T]):
     code: str
     values_of: Callable[[T], tuple[object, ...]]
     from_row: Callable[[Row], T]
+    maximum: int
+    prepare: Callable[[Connection, str, T], None] = lambda _connection, _tenant, _item: None
 
 
 class NamedRows(Generic[T]):
@@ -63,35 +67,35 @@ class NamedRows(Generic[T]):
             tenant=self._tenant,
         )
 
-    async def add(self, item: T, maximum: int, prepare: Callable[[Connection], None] | None = None) -> None:
-        """Store a new item. `prepare` runs first, in the same transaction.
+    async def add(self, item: T) -> None:
+        """Store a new item.
 
         Raises:
-            ConflictError: another item has the name, or there are `maximum` items.
+            ConflictError: another item has the name, or there are as many items as the kind allows.
             LimitReachedError: the tenant's limit on stored bytes is reached.
+            InvalidRequestError: the kind has a rule that the item breaks.
         """
 
         def insert(connection: Connection) -> None:
-            if prepare is not None:
-                prepare(connection)
-            insert_named(connection, self._tenant, self._kind, item, maximum)
+            self._kind.prepare(connection, self._tenant, item)
+            insert_named(connection, self._tenant, self._kind, item)
 
         await self._write(insert, item)
 
-    async def replace(self, item: T, prepare: Callable[[Connection], None] | None = None) -> None:
-        """Replace the item with the same id. `prepare` runs first, in the same transaction.
+    async def replace(self, item: T) -> None:
+        """Replace the item with the same id.
 
         Raises:
             NotFoundError: no item has the id.
             ConflictError: another item has the name.
             LimitReachedError: the tenant's limit on stored bytes is reached.
+            InvalidRequestError: the kind has a rule that the item breaks.
         """
         kind = self._kind
         assignments = ", ".join(f"{column} = ?" for column in kind.columns[1:])
 
         def update(connection: Connection) -> None:
-            if prepare is not None:
-                prepare(connection)
+            kind.prepare(connection, self._tenant, item)
             changed = connection.execute(
                 f"UPDATE {kind.table} SET {assignments} WHERE id = ? AND tenant = ?",
                 (*kind.values_of(item), item.id, self._tenant),
@@ -128,21 +132,21 @@ class NamedRows(Generic[T]):
         )
 
 
-def insert_named(connection: Connection, tenant: str, kind: NamedKind[T], item: T, maximum: int) -> None:
+def insert_named(connection: Connection, tenant: str, kind: NamedKind[T], item: T) -> None:
     """Insert a new item, inside the caller's transaction.
 
     Raises:
         DuplicateError: another item has the name.
-        ConflictError: there are `maximum` items.
+        ConflictError: there are as many items as the kind allows.
         LimitReachedError: the tenant's limit on stored bytes is reached.
     """
     added = connection.execute(
         f"INSERT INTO {kind.table}(tenant, {', '.join(kind.columns)}) SELECT ?{', ?' * len(kind.columns)} "
         f"WHERE (SELECT count(*) FROM {kind.table} WHERE tenant = ?) < ?",
-        (tenant, item.id, *kind.values_of(item), tenant, maximum),
+        (tenant, item.id, *kind.values_of(item), tenant, kind.maximum),
     )
     if not added:
         raise ConflictError(
-            f"There are {maximum} {kind.noun}s already: delete one first", code=f"too_many_{kind.code}s"
+            f"There are {kind.maximum} {kind.noun}s already: delete one first", code=f"too_many_{kind.code}s"
         )
     check_size(connection, tenant)

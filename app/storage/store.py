@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.config.extras import install_command
+from app.domain.library import Preset, SavedPrompt
 from app.storage.access import AccessStore
 from app.storage.answers import AnswerStore
 from app.storage.conversations import ConversationStore
@@ -20,24 +21,23 @@ from app.storage.former_chats import FormerChats
 from app.storage.heads import HeadStore
 from app.storage.imports import ImportStore
 from app.storage.items import ItemStore
-from app.storage.kept_files import KeptFileStore
 from app.storage.keys import KeyStore
+from app.storage.library import PRESETS, SAVED_PROMPTS, KeptFileStore
 from app.storage.limits import LimitStore
 from app.storage.messages import MessageStore
+from app.storage.named_rows import NamedRows
 from app.storage.next_prefixes import NextPrefixStore
 from app.storage.owed_erasures import OwedErasureStore
 from app.storage.owed_use import OwedUseStore
 from app.storage.passwords import PasswordStore
 from app.storage.people import PersonStore
 from app.storage.preferences import PreferenceStore
-from app.storage.presets import PresetStore
 from app.storage.provisioning import ProvisioningStore
 from app.storage.ratings import RatingStore
 from app.storage.recently_deleted import RecentlyDeletedStore
 from app.storage.responses import ResponseStore
 from app.storage.runs import RunStore
 from app.storage.saml_answers import SamlAnswerStore
-from app.storage.saved_prompts import SavedPromptStore
 from app.storage.search import SearchStore
 from app.storage.server_clock import ServedTime
 from app.storage.servers import ServerStore
@@ -69,8 +69,8 @@ class Store:
     recently_deleted: RecentlyDeletedStore
     drafts: DraftStore
     folders: FolderStore
-    presets: PresetStore
-    saved_prompts: SavedPromptStore
+    presets: NamedRows[Preset]
+    saved_prompts: NamedRows[SavedPrompt]
     kept_files: KeptFileStore
     preferences: PreferenceStore
     shares: ShareStore
@@ -144,8 +144,8 @@ class Store:
             recently_deleted=RecentlyDeletedStore(database, tenant),
             drafts=DraftStore(database, tenant),
             folders=FolderStore(database, tenant),
-            presets=PresetStore(database, tenant),
-            saved_prompts=SavedPromptStore(database, tenant),
+            presets=NamedRows(database, tenant, PRESETS),
+            saved_prompts=NamedRows(database, tenant, SAVED_PROMPTS),
             kept_files=KeptFileStore(database, tenant),
             preferences=PreferenceStore(database, tenant),
             shares=ShareStore(database, tenant),

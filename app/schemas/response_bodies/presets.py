@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from app.domain import preset as domain
+from app.domain import library as domain
 from app.schemas.response_bodies.described_as import DescribedAs
 from app.schemas.sampling import ChatParams
 

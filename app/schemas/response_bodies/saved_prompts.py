@@ -2,7 +2,7 @@
 
 from typing_extensions import TypedDict
 
-from app.domain import saved_prompt as domain
+from app.domain import library as domain
 
 
 class SavedPrompt(TypedDict):

@@ -4,7 +4,7 @@ import aiohttp
 import pytest
 
 from app.domain.bounds import MAX_DOCUMENT_TEXT
-from app.storage import kept_files
+from app.storage import library
 from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 from tests.integration.conversations_client import error_of, read
@@ -43,7 +43,7 @@ async def test_file_of_the_same_name_is_replaced(http: aiohttp.ClientSession, ap
 async def test_kept_files_are_bounded_and_counted(
     http: aiohttp.ClientSession, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_files, "MAX_KEPT_FILES", 1)
+    monkeypatch.setattr(library, "MAX_KEPT_FILES", 1)
     store = api.services.store
     long = {"name": "long.txt", "text": "x" * (MAX_DOCUMENT_TEXT + 1)}
     assert (await error_of(await http.post("/api/files", json=long), 400))["param"] == "text"

@@ -1,19 +1,66 @@
-"""The kept files of a tenant."""
+"""The library of a tenant: presets, saved prompts, and the texts of files, each under a name."""
 
+import json
 import time
 from typing import Final
 
 from app.domain.ids import new_id
-from app.domain.kept_file import KeptFile
+from app.domain.library import KeptFile, Preset, SavedPrompt
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
 from app.storage.limits import check_size
+from app.storage.named_rows import NamedKind
+from app.storage.rows import dump
 from engine.api.errors import ConflictError, NotFoundError
+
+
+def _preset_values(preset: Preset) -> tuple[object, ...]:
+    return preset.name, preset.system_prompt, dump(preset.params), preset.model, preset.is_default
+
+
+def _preset_of(row: Row) -> Preset:
+    return Preset(
+        row["id"],
+        row["name"],
+        row["system_prompt"],
+        json.loads(row["params"]),
+        row["model"],
+        bool(row["is_default"]),
+    )
+
+
+def _clear_default(connection: Connection, tenant: str, preset: Preset) -> None:
+    """Make room for a new default, which replaces the former one."""
+    if preset.is_default:
+        connection.execute("UPDATE preset SET is_default = FALSE WHERE tenant = ? AND is_default", (tenant,))
+
+
+PRESETS = NamedKind(
+    table="preset",
+    columns=("id", "name", "system_prompt", "params", "model", "is_default"),
+    noun="preset",
+    code="preset",
+    values_of=_preset_values,
+    from_row=_preset_of,
+    maximum=100,
+    prepare=_clear_default,
+)
+
+SAVED_PROMPTS = NamedKind(
+    table="saved_prompt",
+    columns=("id", "name", "text"),
+    noun="saved prompt",
+    code="prompt",
+    values_of=lambda prompt: (prompt.name, prompt.text),
+    from_row=lambda row: SavedPrompt(row["id"], row["name"], row["text"]),
+    maximum=200,
+)
+
 
 MAX_KEPT_FILES: Final = 500
 """Maximum number of kept files of a tenant."""
 
-COLUMNS: Final = "id, name, characters, kept_at"
+FILE_COLUMNS: Final = "id, name, characters, kept_at"
 
 
 class KeptFileStore:
@@ -25,12 +72,12 @@ class KeptFileStore:
 
     async def all(self) -> list[KeptFile]:
         """Return the kept files, the newest first. Their texts are not read."""
-        sql = f"SELECT {COLUMNS} FROM kept_file WHERE tenant = ? ORDER BY kept_at DESC, id"
+        sql = f"SELECT {FILE_COLUMNS} FROM kept_file WHERE tenant = ? ORDER BY kept_at DESC, id"
         return await self._database.read_as(_file_of, sql, (self._tenant,), tenant=self._tenant)
 
     async def text(self, file_id: str) -> tuple[KeptFile, str]:
         """Return a kept file and its text. Raise NotFoundError."""
-        sql = f"SELECT {COLUMNS}, text FROM kept_file WHERE id = ? AND tenant = ?"
+        sql = f"SELECT {FILE_COLUMNS}, text FROM kept_file WHERE id = ? AND tenant = ?"
         rows = await self._database.read(sql, (file_id, self._tenant), tenant=self._tenant)
         if not rows:
             raise _not_found(file_id)
@@ -48,7 +95,7 @@ class KeptFileStore:
         def write(connection: Connection) -> KeptFile:
             connection.execute("DELETE FROM kept_file WHERE tenant = ? AND name = ?", (self._tenant, name))
             added = connection.execute(
-                f"INSERT INTO kept_file(tenant, text, {COLUMNS}) SELECT ?, ?, ?, ?, ?, ? "
+                f"INSERT INTO kept_file(tenant, text, {FILE_COLUMNS}) SELECT ?, ?, ?, ?, ?, ? "
                 "WHERE (SELECT count(*) FROM kept_file WHERE tenant = ?) < ?",
                 (self._tenant, text, file.id, name, file.characters, file.kept_at, self._tenant, MAX_KEPT_FILES),
             )

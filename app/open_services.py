@@ -37,13 +37,12 @@ from app.prompts.answer_memory import AnswerMemory
 from app.prompts.cache_diagnostics import CacheDiagnostics
 from app.prompts.prefix_rules import STABLE, PrefixRules
 from app.prompts.stateless import WholePrompts
-from app.runs.changes import Changes
+from app.runs.changes import Changes, SharedChanges
 from app.runs.lease import Lease
 from app.runs.live_feed import LiveFeed
 from app.runs.place_log import PlaceLog
 from app.runs.resumption import Resumption
 from app.runs.service import RunRegistry
-from app.runs.shared_changes import SharedChanges
 from app.runs.shared_progress import SharedProgress
 from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe

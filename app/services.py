@@ -34,12 +34,11 @@ from app.observability.metrics import Metrics
 from app.prompts.answer_memory import AnswerMemory
 from app.prompts.cache_diagnostics import CacheDiagnostics
 from app.prompts.stateless import WholePrompts
-from app.runs.changes import Changes
+from app.runs.changes import Changes, SharedChanges
 from app.runs.lease import Lease
 from app.runs.live_feed import LiveFeed
 from app.runs.resumption import Resumption
 from app.runs.service import RunRegistry
-from app.runs.shared_changes import SharedChanges
 from app.runs.shared_progress import SharedProgress
 from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe

@@ -29,7 +29,7 @@ from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
 from engine.worker.host_resources import usable_cores
-from engine.worker.native.runner import NativeRunner
+from engine.worker.native.native_step import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
 from models.decoder.config import DecoderConfig, LayerPlan
 from models.decoder.model import DecoderForCausalLM

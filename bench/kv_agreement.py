@@ -26,7 +26,7 @@ from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
-from engine.worker.native.runner import NativeRunner
+from engine.worker.native.native_step import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
 from models.chat.format import ChatFormat, Message
 from models.decoder.config import DecoderConfig

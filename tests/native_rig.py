@@ -15,7 +15,7 @@ from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
-from engine.worker.native.runner import NativeRunner
+from engine.worker.native.native_step import NativeRunner
 from engine.worker.native.step_arrays import PAGE_KEYS
 from models.decoder.model import DecoderForCausalLM
 from models.registry import load_model, read_config

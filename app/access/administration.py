@@ -17,7 +17,7 @@ from app.tenants.gate import TenantGates
 from app.tenants.limits import TenantLimits
 from app.tenants.person import Person
 from app.tenants.principal import Scope
-from app.tenants.use import Use
+from app.tenants.token_bucket import Use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

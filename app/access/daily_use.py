@@ -13,7 +13,7 @@ from app.domain.bounds import MAX_USE_DAYS
 from app.domain.storage_health import CommitUnknownError
 from app.storage.daily_use import DailyUseStore
 from app.tenants.gate import TenantGates
-from app.tenants.use import Use
+from app.tenants.token_bucket import Use
 
 SAVE_SECONDS: Final = 60.0
 """Use within this time before a crash is not counted."""

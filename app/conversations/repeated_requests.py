@@ -1,8 +1,7 @@
 """Idempotent retries: a request that repeats a message id, because its client lost the response, gets the same run."""
 
 from app.domain.records import Message
-from app.runs.run import Run
-from app.runs.run_end import ended_run
+from app.runs.run import Run, ended_run
 from app.runs.run_log import opening_event
 from app.runs.service import RunRegistry
 from app.storage.store import Store

@@ -15,8 +15,8 @@ from contextlib import suppress
 from math import inf
 
 from app.storage.answers import AnswerStore, SealedAnswer
-from cache_tiers.owners.owned_keys import OwnedKeys
 from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.shares import OwnedKeys
 from cache_tiers.tier import BLOCK_TTL_SECONDS
 
 HOT_BYTES = 4 << 20

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from app.runs.run_end import ended_run
+from app.runs.run import ended_run
 from app.runs.run_log import RunLog, is_number
 from app.schemas.response_bodies.messages import message_body
 from app.services import services_of

@@ -23,8 +23,7 @@ from app.host.backend import GenerationStream
 from app.http.error_formats import error_body
 from app.logs.request_log import log_finished
 from app.runs.pending_cancel import time_to_cancel
-from app.runs.run import Run
-from app.runs.run_end import closing_error, error_of, message_end
+from app.runs.run import Run, closing_error, error_of, message_end
 from app.runs.shared_runs import SharedRuns
 from app.runs.unstored_ends import UnstoredEnds
 from app.storage.run_records import MessageEnd

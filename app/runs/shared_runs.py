@@ -18,8 +18,7 @@ from typing import Final
 from app.domain.records import Message
 from app.domain.token_history import ID_BYTES, unpack_ids
 from app.runs.pending_cancel import time_to_cancel
-from app.runs.run import Run
-from app.runs.run_end import error_of
+from app.runs.run import Run, error_of
 from app.runs.run_log import RunLog, opening_event
 from app.runs.shared_progress import READING, reports_in
 from app.runs.unstored_ends import REFUSALS

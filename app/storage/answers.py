@@ -10,7 +10,7 @@ from typing import Final
 from app.storage.connection import Connection
 from app.storage.database import Database
 from cache_tiers.owners.block_key import OWNER_BYTES, Owner, owner_of
-from cache_tiers.owners.max_min import fair_shares
+from cache_tiers.owners.fair_division import fair_shares
 
 BATCH_ROWS: Final = 500
 FILLED_PART: Final = 0.9

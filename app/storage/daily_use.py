@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from app.storage.connection import Connection
 from app.storage.database import Database
-from app.tenants.use import Use
+from app.tenants.token_bucket import Use
 
 
 class DailyUseStore:

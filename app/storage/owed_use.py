@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from app.storage.connection import Connection, Row
 from app.storage.database import Database
-from app.tenants.token_bucket import Debt
-from app.tenants.use import NOTHING_OWED, OwedUse
+from app.tenants.token_bucket import NOTHING_OWED, Debt, OwedUse
 
 COLUMNS = "tenant, noted_at, requests_owed, requests_per_minute, tokens_owed, tokens_per_minute"
 

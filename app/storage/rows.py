@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
@@ -13,8 +13,39 @@ from app.domain.tool_use import MayCall, dump_tool_use, load_tool_use
 from app.storage.connection import Connection, Row
 from app.storage.dialect import Dialect
 from app.storage.limits import check_items, check_room, check_size
-from app.storage.many_rows import insert_rows
 from engine.api.errors import NotFoundError
+
+ROWS: Final = 50
+"""Most rows of a statement."""
+CHARACTERS: Final = 65_536
+"""Characters and bytes at which a statement ends, also because PostgreSQL ends a transaction that sends nothing for a
+while, and `rows` may take long to compute."""
+
+
+def insert_rows(connection: Connection, into: str, rows: Iterable[Sequence[Any]], then: str = "") -> None:
+    """Insert rows inside the transaction of the caller. A row may refer to an earlier one.
+
+    into: the table and its columns.
+    rows: the values of each row. Consumed between the statements.
+    then: the end of each statement, such as ON CONFLICT.
+    """
+    batch, size = list[Sequence[Any]](), 0
+    for row in rows:
+        batch.append(row)
+        size += sum(len(value) for value in row if isinstance(value, (str, bytes)))
+        if len(batch) == ROWS or size >= CHARACTERS:
+            _insert(connection, into, batch, then)
+            batch, size = [], 0
+    if batch:
+        _insert(connection, into, batch, then)
+
+
+def _insert(connection: Connection, into: str, rows: Sequence[Sequence[Any]], then: str) -> None:
+    places = f"({', '.join('?' * len(rows[0]))})"
+    connection.execute(
+        f"INSERT INTO {into} VALUES {', '.join([places] * len(rows))} {then}", [value for row in rows for value in row]
+    )
+
 
 MESSAGE_COLUMNS = (
     "id, conversation_id, parent_id, role, content, status, finish_reason, error, usage, run_id, params, "

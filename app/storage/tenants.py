@@ -6,7 +6,7 @@ from typing import Final
 from app.storage.connection import Connection
 from app.storage.database import Database
 from app.storage.matching import matching
-from app.tenants.use import Use
+from app.tenants.token_bucket import Use
 
 EVERY: Final = 1 << 62
 """More rows than a table has."""

@@ -15,8 +15,7 @@ from starlette.requests import Request
 from app.host.backend import Backend, GenerationStream
 from app.tenants.limits import LimitName, LimitReachedError, TenantLimits
 from app.tenants.principal import tenant_of
-from app.tenants.token_bucket import TokenBucket
-from app.tenants.use import NOTHING_OWED, OwedUse, Use
+from app.tenants.token_bucket import NOTHING_OWED, OwedUse, TokenBucket, Use
 from engine.api.errors import InvalidRequestError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput

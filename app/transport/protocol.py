@@ -47,12 +47,10 @@ from app.domain.bounds import (
 from app.http import client_presence
 from app.http.error_responses import TooSlowError
 from app.logs.request_log import PROBES
-from app.transport.chunk_writer import ChunkWriter
 from app.transport.connections import Connections
-from app.transport.direct_writer import EXTENSION
+from app.transport.direct_writer import EXTENSION, ChunkWriter, TransportOfAnswer
 from app.transport.head_rules import NotHttpError, fault_of_head
 from app.transport.refusals import REFUSAL, PipelineFullError, UrlTooLongError, headers_too_large
-from app.transport.transport_of_answer import TransportOfAnswer
 from app.transport.unframed import unframed
 from app.transport.unsent_bytes import limit_unsent_bytes
 from app.transport.uvicorn_parts import ASGI3Application, HTTPScope, RequestResponseCycle, UvicornProtocol

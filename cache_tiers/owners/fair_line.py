@@ -5,8 +5,8 @@ from collections.abc import Collection
 from typing import Generic, NamedTuple, TypeVar
 
 from cache_tiers.owners.block_key import Owner
+from cache_tiers.owners.fair_division import ServiceAccounts
 from cache_tiers.owners.owners import Owners
-from cache_tiers.owners.service_account import ServiceAccounts
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from cache_tiers.owners.owned_keys import OwnedKeys
 from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.shares import OwnedKeys
 
 V = TypeVar("V")
 

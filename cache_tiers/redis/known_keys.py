@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cache_tiers.owners.owned_keys import OwnedKeys
 from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.shares import OwnedKeys
 
 
 @dataclass(slots=True)

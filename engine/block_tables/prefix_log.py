@@ -7,11 +7,10 @@ the tenant's salt, so prompts of different tenants are never compared, and a ten
 from collections.abc import Iterable, Iterator, Sequence
 
 from cache_tiers.owners.block_key import BlockKey, block_key
-from cache_tiers.owners.owned_keys import OwnedKeys
 from cache_tiers.owners.owners import Owners
+from cache_tiers.owners.shares import OwnedKeys
 from engine.api.outputs import KnownPrefix
-from engine.kv.packed_ids import PackedIds, packed, unpacked
-from engine.kv.partial_index import PartialIndex
+from engine.kv.partial_index import PackedIds, PartialIndex, packed, unpacked
 from engine.request.request import Request
 
 MAX_TOKENS = 1 << 18

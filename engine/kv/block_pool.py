@@ -19,8 +19,7 @@ from cache_tiers.owners.block_key import BlockKey, Owner, block_key, owner_of
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import MemoryShares
 from engine.kv.block import EvictionLine, FreeBlockQueue, KVCacheBlock
-from engine.kv.packed_ids import packed
-from engine.kv.partial_index import Match, PartialIndex
+from engine.kv.partial_index import Match, PartialIndex, packed
 
 
 class BlockPool:

@@ -1,11 +1,38 @@
 """Index of partly filled (partial) blocks by the block before them and by their tokens."""
 
+import struct
 from bisect import bisect_left, insort
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from cache_tiers.owners.block_key import BlockKey
-from engine.kv.packed_ids import ID_BYTES, PackedIds, common_ids, num_ids
+
+PackedIds = bytes
+
+ID_BYTES: Final = 4
+
+
+def packed(ids: Sequence[int]) -> PackedIds:
+    """Pack token ids."""
+    return struct.pack(f">{len(ids)}I", *ids)
+
+
+def unpacked(ids: PackedIds) -> tuple[int, ...]:
+    """Return the token ids that were packed."""
+    return struct.unpack(f">{num_ids(ids)}I", ids)
+
+
+def num_ids(ids: PackedIds) -> int:
+    """Return the number of packed ids."""
+    return len(ids) // ID_BYTES
+
+
+def common_ids(one: PackedIds, other: PackedIds) -> int:
+    """Return the length of the common prefix, in ids."""
+    pairs = enumerate(zip(memoryview(one).cast("I"), memoryview(other).cast("I"), strict=False))
+    return next((at for at, (a, b) in pairs if a != b), num_ids(min(one, other, key=len)))
+
 
 Partial = TypeVar("Partial")
 

@@ -18,8 +18,7 @@ from engine.config import EngineConfig
 from engine.executor.workers import WorkersLostError
 from engine.loop.core import InFlight, SchedulerInDoubtError, StepBehindFailureError
 from engine.loop.llm_engine import LLMEngine
-from engine.loop.stats import EngineStats
-from engine.loop.stats_log import StatsLog
+from engine.loop.stats import EngineStats, StatsLog
 from engine.loop.stored_prefixes import StoredPrefixes
 from engine.process.restart_budget import RestartBudget
 from engine.request.request import Request

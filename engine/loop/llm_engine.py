@@ -20,8 +20,7 @@ from engine.api.outputs import FinishReason, RequestOutput
 from engine.grammar.grammars import Grammars
 from engine.intake.processor import Processor
 from engine.loop.core import EngineCore, InFlight, SchedulerInDoubtError, StepFailedError
-from engine.loop.stats import BlockStats, EngineStats, RequestStats, StepStats, TierStats, TokenStats
-from engine.loop.tenant_memory import tenant_bytes
+from engine.loop.stats import BlockStats, EngineStats, RequestStats, StepStats, TierStats, TokenStats, tenant_bytes
 from engine.request.request import Request
 from engine.scheduling.prompt_progress import ProgressReports
 from engine.scheduling.results import TokenUpdate

@@ -1,10 +1,14 @@
 """Statistics of the engine as plain numbers, for /metrics and the log."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from cache_tiers.histogram import Histogram
+from cache_tiers.owners.block_key import Owner
+from cache_tiers.owners.owners import Owners
+from cache_tiers.registry import all_tiers
 from cache_tiers.store import StoreStats
 from cache_tiers.tier import TierId
 from engine.api.role import Role
@@ -201,3 +205,49 @@ class EngineStats:
     def blocks_of_one_engine(self) -> int:
         """Size of the block pool that one request can use."""
         return self.blocks.total // max(1, sum(each.state == "ok" for each in self.replicas))
+
+
+MAX_NAMED: Final = 8
+OTHERS: Final = "(others)"
+"""Name for all tenants that are not among the largest, and for those whose name has been forgotten."""
+
+
+def tenant_bytes(held: Mapping[Owner, int], owners: Owners, block_nbytes: int) -> dict[str, int]:
+    """Add up `held`, in blocks, by the names of the `MAX_NAMED` largest tenants and of all others together."""
+    by_name: Counter[str] = Counter()
+    for owner, blocks in held.items():
+        by_name[owners.name(owner) or OTHERS] += blocks
+    others = by_name.pop(OTHERS, 0)
+    named = by_name.most_common(MAX_NAMED)
+    others += by_name.total() - sum(blocks for _, blocks in named)
+    if others:
+        named.append((OTHERS, others))
+    return {name: blocks * block_nbytes for name, blocks in named}
+
+
+class StatsLog:
+    """Differences between snapshots. Times are in seconds on one clock."""
+
+    def __init__(self, interval: float, stats: EngineStats, now: float) -> None:
+        self._interval = interval
+        self._before = stats
+        self._since = now
+
+    def is_due(self, now: float) -> bool:
+        """Return True if `interval` has passed since the last line."""
+        return now - self._since >= self._interval
+
+    def line(self, stats: EngineStats, now: float) -> str:
+        """Describe what happened since the last line."""
+        seconds, before = max(now - self._since, 1e-9), self._before
+        self._before, self._since = stats, now
+        generated = stats.tokens.generated - before.tokens.generated
+        computed = stats.tokens.computed - before.tokens.computed
+        reused = stats.tokens.reused - before.tokens.reused
+        tiers = [(reused[tier.id], tier.name) for tier in all_tiers()]
+        cached = ", ".join(f"{count} from {name}" for count, name in tiers if count) or "none cached"
+        return (
+            f"{stats.requests.running} running, {stats.requests.waiting} waiting, {stats.requests.loading} loading; "
+            f"{generated / seconds:.0f} tokens/s generated; prompts: {computed} tokens computed, {cached}; "
+            f"{stats.blocks.used} of {stats.blocks.total} blocks in use, {stats.blocks.cached} hold prefixes"
+        )

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from cache_tiers.owners.block_key import BlockKey
-from cache_tiers.owners.owned_keys import OwnedKeys
 from cache_tiers.owners.owners import Owners
-from engine.kv.packed_ids import PackedIds, packed, unpacked
-from engine.kv.partial_index import PartialIndex
+from cache_tiers.owners.shares import OwnedKeys
+from engine.kv.partial_index import PackedIds, PartialIndex, packed, unpacked
 
 
 @dataclass(frozen=True, slots=True)

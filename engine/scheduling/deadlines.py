@@ -4,7 +4,7 @@ from math import inf
 
 from engine.api.outputs import FinishReason
 from engine.request.request import Request
-from engine.scheduling.queue.sorted_requests import Key, SortedRequests
+from engine.scheduling.queue.line import Key, SortedRequests
 
 
 class Deadlines:

@@ -18,12 +18,11 @@ from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
 from engine.scheduling.admission_order import AdmissionOrder, retry_after
-from engine.scheduling.batches import Batches
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.results import StepResults, TokenUpdate
 from engine.scheduling.room import Room
-from engine.scheduling.step_draft import SchedulingBudget, StepDraft
+from engine.scheduling.step_draft import Batches, SchedulingBudget, StepDraft
 from engine.scheduling.step_share import Claim
 from engine.scheduling.step_size import (
     AUTO_STEP_SECONDS,

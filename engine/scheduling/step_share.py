@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from cache_tiers.owners.max_min import fair_shares
+from cache_tiers.owners.fair_division import fair_shares
 from engine.request.request import Request
 from engine.scheduling.step_cost import StepCost
 

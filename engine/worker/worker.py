@@ -27,8 +27,7 @@ from engine.worker.batch.stage_link import StageLink
 from engine.worker.cache_engine import CacheEngine
 from engine.worker.host_resources import usable_cores
 from engine.worker.loaded_model import LoadedModel
-from engine.worker.native.native_step import NativeStep
-from engine.worker.native.runner import NativeRunner
+from engine.worker.native.native_step import NativeRunner, NativeStep
 from engine.worker.native.selection import check_quantization, pack_for_native
 from engine.worker.torch.decode_graphs import DRAFTED_ROWS, DecodeGraphs, DecodeShape
 from engine.worker.torch.devices import open_device

@@ -10,7 +10,7 @@ from typing import Final
 from app import server
 from app.cli.main import main
 from app.storage import database as interface
-from app.storage import readers, write_queue
+from app.storage import readers
 from app.storage.postgres import database, limits, listener
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import NumberedWords
@@ -24,9 +24,8 @@ SHORTER: Final[dict[ModuleType, dict[str, float]]] = {
     database: {"TRANSACTION_SECONDS": 1.5},
     limits: {"CONNECT_SECONDS": 1},
     listener: {"CONNECT_SECONDS": 1, "ALIVE_SECONDS": 1.0, "ANSWER_SECONDS": 1.0},
-    interface: {"READ_SECONDS": 2.0},
+    interface: {"READ_SECONDS": 2.0, "BEGIN_SECONDS": 2.0, "WRITE_SECONDS": 6.0},
     readers: {"WAIT_SECONDS": 2.0, "STUCK_SECONDS": 1.0},
-    write_queue: {"BEGIN_SECONDS": 2.0, "WRITE_SECONDS": 6.0},
 }
 """Limits of a second instead of half a minute."""
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import aiohttp
 
-from app.tenants.use import Use
+from app.tenants.token_bucket import Use
 from tests.faults_database.faults import FAULTS
 from tests.faults_database.play import RECOVERY_SECONDS
 from tests.faults_database.stage import TOPOLOGIES, Stage, stage

@@ -13,8 +13,8 @@ from engine.cpu.weights import PackedModel
 from engine.llm import LLM
 from engine.speculation.speculation import verify
 from engine.worker.batch.input_batch import ScheduledRequest
-from engine.worker.batch.step_moves import NO_MOVES, StepMoves
-from engine.worker.native.runner import Computed, NativeRunner, Started
+from engine.worker.cache_engine import NO_MOVES, StepMoves
+from engine.worker.native.native_step import Computed, NativeRunner, Started
 from tests.native_rig import Threads
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from app.domain.records import Message
 from app.host.engine_host import EngineHost
 from app.open_services import ServicePlan, open_services
-from app.runs.lease_watch import LeaseWatch
+from app.runs.lease import LeaseWatch
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.services import Services

@@ -14,7 +14,8 @@ from app.config.settings import load_settings
 from app.doctor.checks import check_conversations
 from app.domain.storage_health import SchemaChangedError, StorageUnavailableError
 from app.runs.storage_probe import StorageProbe
-from app.storage import many_rows, search_words
+from app.storage import rows as rows_module
+from app.storage import search_words
 from app.storage.connection import Connection
 from app.storage.errors import DuplicateError, MissingReferenceError, ReadTimeoutError, UnusableDatabaseError
 from app.storage.postgres import database as module
@@ -263,7 +264,7 @@ async def test_transaction_with_much_to_index_is_not_ended(store: Store, monkeyp
             connection.execute(
                 "INSERT INTO message(id, conversation_id, role, content, status, created_at, token_ids, prompt_key, "
                 "starts_prompt) VALUES (?, ?, 'user', ?, 'complete', 1, '', '', FALSE)",
-                (f"msg_{number}", chat, "wave " * (many_rows.CHARACTERS // 5 + 1)),
+                (f"msg_{number}", chat, "wave " * (rows_module.CHARACTERS // 5 + 1)),
             )
 
     monkeypatch.setattr(text_index, "segmented", find_slowly)

@@ -12,7 +12,7 @@ from app.storage.connection import Connection
 from app.storage.store import Store
 from app.tenants.gate import TenantGates
 from app.tenants.limits import TenantLimits
-from app.tenants.use import Use
+from app.tenants.token_bucket import Use
 from tests.on_postgres import url_of
 from tests.postgres.lost_answers import lose_answer_to_commit
 

@@ -11,7 +11,7 @@ import pytest
 from app.apis.responses.schema import ResponseRequest
 from app.conversations import kv_erasure
 from app.domain.response_record import response_id_of
-from app.runs import lease, lease_watch, pending_cancel
+from app.runs import lease, pending_cancel
 from app.runs.run import Run
 from app.storage.errors import UnusableDatabaseError
 from app.storage.imports import _batches
@@ -302,7 +302,7 @@ async def test_server_with_another_secret_is_refused(tmp_path: Path, first: Serv
 async def test_secret_of_a_dead_server_is_not_asked_for(
     tmp_path: Path, first: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lease_watch, "LEASE_SECONDS", 0.2)
+    monkeypatch.setattr(lease, "LEASE_SECONDS", 0.2)
     monkeypatch.setattr(lease, "RENEW_SECONDS", 0.1)
     async with server(tmp_path, "second", secret=b"other") as alone:
         assert alone.lease.is_alone

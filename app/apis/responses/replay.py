@@ -6,7 +6,7 @@ from app.domain.records import Message
 from app.domain.sampling_json import params_from_json
 from app.domain.token_history import ID_BYTES, unpack_ids
 from app.host.backend import Backend
-from app.runs.run_end import error_of
+from app.runs.run import error_of
 from app.runs.run_log import RunLog
 from engine.text.answer_text import AnswerFormat, Said
 

@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from app.domain.records import ConversationSource
 from app.storage.connection import Connection, Row
-from app.storage.many_rows import insert_rows
+from app.storage.rows import insert_rows
 from app.storage.search_words import INDEXED_CHARACTERS, Phrase, phrases_of, segmented
 from app.storage.text_index import Indexed, TextIndex
 

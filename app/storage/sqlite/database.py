@@ -22,11 +22,9 @@ from app.domain.storage_health import StorageFullError
 from app.storage.connection import Connection
 from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
-from app.storage.sqlite.connection import SQLITE, SqliteConnection
+from app.storage.sqlite.connection import SQLITE, SqliteConnection, outage_of, translated_errors
 from app.storage.sqlite.damage import START_SECONDS, find_damage
-from app.storage.sqlite.errors import outage_of, translated_errors
-from app.storage.sqlite.identity import FileIdentity
-from app.storage.sqlite.mark import Mark
+from app.storage.sqlite.file_checks import FileIdentity, Mark
 from app.storage.sqlite.migrating import migrate
 from app.storage.sqlite.readers import SqliteReaders
 from app.storage.sqlite.text_index import Fts5Index

@@ -4,8 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from app.storage.readers import Readers
-from app.storage.sqlite.connection import SqliteConnection
-from app.storage.sqlite.errors import defect_of, outage_of
+from app.storage.sqlite.connection import SqliteConnection, defect_of, outage_of
 
 PRAGMAS = """
     PRAGMA busy_timeout = 5000;

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from math import ceil
 
-from cache_tiers.owners.service_account import ServiceAccounts
+from cache_tiers.owners.fair_division import ServiceAccounts
 from engine.request.request import Request
 from engine.scheduling.queue.line import Line
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from engine.request.request import Request
-from engine.scheduling.queue.sorted_requests import SortedRequests, by_arrival
+from engine.scheduling.queue.line import SortedRequests, by_arrival
 
 
 class FcfsQueue:

@@ -14,7 +14,7 @@ from engine.sampling.adjustments import Adjustments
 from engine.sampling.masks import Words
 from engine.sampling.sampler import SamplingRow
 from engine.worker.batch.input_batch import ScheduledRequest
-from engine.worker.batch.step_moves import Addresses, StepMoves
+from engine.worker.cache_engine import Addresses, StepMoves
 
 PAGE_KEYS: Final = 64
 """Slots per page: kPageKeys in kernels/kv_pages.h. The only block size that the kernels support."""

@@ -11,8 +11,8 @@ from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import Urgency
 from engine.llm import LLM
 from engine.worker.batch.input_batch import ScheduledRequest
-from engine.worker.batch.step_moves import StepMoves
-from engine.worker.native.runner import NativeRunner, Started
+from engine.worker.cache_engine import StepMoves
+from engine.worker.native.native_step import NativeRunner, Started
 from tests.integration.engine_rig import BLOCK, converse, engine_config
 
 PARAMS = SamplingParams(temperature=0.0, max_tokens=24, ignore_eos=True)

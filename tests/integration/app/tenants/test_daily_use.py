@@ -9,7 +9,7 @@ import pytest
 
 from app.access.daily_use import DailyUse
 from app.storage.errors import DatabaseError
-from app.tenants.use import Use
+from app.tenants.token_bucket import Use
 from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import api_client, running_server
 from tests.integration.conversations_client import error_of, read

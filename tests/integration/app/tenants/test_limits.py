@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.access.use_keeper import UseKeeper
 from app.serving.embedding import AT_ONCE
 from app.storage.limits import RETRY_SECONDS
-from app.tenants.use import OwedUse
+from app.tenants.token_bucket import OwedUse
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import api_client, running_server

@@ -1,6 +1,6 @@
 """Leases of other servers on this server's clock: steps of other clocks and outages end none."""
 
-from app.runs.lease_watch import LATE_SECONDS, LeaseWatch
+from app.runs.lease import LATE_SECONDS, LeaseWatch
 from app.storage.servers import LEASE_SECONDS
 
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from app.domain.storage_health import CommitUnknownError, StorageHealth, StorageUnavailableError
-from app.storage import write_queue
-from app.storage.write_queue import WriteQueue
+from app.storage import database as database_module
+from app.storage.database import WriteQueue
 
 
 class Hang:
@@ -51,7 +51,7 @@ async def test_write_that_cannot_begin_in_time_is_never_run(
 ) -> None:
     first = asyncio.create_task(queue.run(hang.write))
     await asyncio.to_thread(hang.began.wait)
-    monkeypatch.setattr(write_queue, "BEGIN_SECONDS", 0.01)
+    monkeypatch.setattr(database_module, "BEGIN_SECONDS", 0.01)
     with pytest.raises(StorageUnavailableError, match="nothing was stored"):
         await queue.run(hang.write)
     assert health.is_away
@@ -73,8 +73,8 @@ async def test_all_but_one_write_are_refused_while_away(queue: WriteQueue, hang:
 async def test_write_that_hangs_is_in_doubt_until_its_end(
     queue: WriteQueue, hang: Hang, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_queue, "BEGIN_SECONDS", 0.01)
-    monkeypatch.setattr(write_queue, "WRITE_SECONDS", 0.02)
+    monkeypatch.setattr(database_module, "BEGIN_SECONDS", 0.01)
+    monkeypatch.setattr(database_module, "WRITE_SECONDS", 0.02)
     writing = asyncio.create_task(queue.run(hang.write))
     with pytest.raises(CommitUnknownError) as raised:
         await writing

@@ -4,8 +4,7 @@ import pytest
 
 from app.tenants.gate import TenantGate, TenantGates
 from app.tenants.limits import NO_LIMITS, TenantLimits
-from app.tenants.token_bucket import Debt
-from app.tenants.use import OwedUse, Use
+from app.tenants.token_bucket import Debt, OwedUse, Use
 
 LIMITS = TenantLimits(requests_per_minute=60)
 

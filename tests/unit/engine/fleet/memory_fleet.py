@@ -22,7 +22,7 @@ from engine.fleet.replica.session import GatewaySession
 from engine.fleet.wire.connection import Connection
 from engine.fleet.wire.messages import Ready, ReplicaFacts
 from engine.loop.async_llm import AsyncLLMEngine
-from tests.unit.engine.loop.test_stats_log import STATS
+from tests.unit.engine.loop.test_stats import STATS
 
 ASKED = GenerateRequest(prompt_token_ids=[1, 2, 3], params=SamplingParams(max_tokens=10, seed=1))
 CONFIG = EngineConfig(

@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from app.domain.storage_health import CommitUnknownError
-from app.storage.write_queue import WriteQueue
+from app.storage.database import WriteQueue
 from engine.testing.replay_engine import ReplayEngine
 from tests.integration.api_server import RunningServer
 

@@ -18,7 +18,7 @@ from engine.cpu.library import Kernels
 from engine.cpu.weights import PackedModel
 from engine.request.scheduler_output import NewRequestData
 from engine.worker.batch.input_batch import ScheduledRequest
-from engine.worker.native.runner import NativeRunner
+from engine.worker.native.native_step import NativeRunner
 from engine.worker.native.selection import pack_for_native
 from engine.worker.worker import Worker
 from models.registry import read_config

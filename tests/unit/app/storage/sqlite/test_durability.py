@@ -113,6 +113,6 @@ async def test_disk_that_cannot_be_looked_at_fails_no_write(store: Store, monkey
         raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr("app.storage.sqlite.identity.os.stat", fail)
+        patch.setattr("app.storage.sqlite.file_checks.os.stat", fail)
         made = await store.conversations.create({"title": "Sea"})
     assert (await store.conversations.get(made.id)).title == "Sea"

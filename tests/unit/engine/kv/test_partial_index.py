@@ -1,4 +1,4 @@
-from engine.kv.packed_ids import common_ids, num_ids, packed, unpacked
+from engine.kv.partial_index import common_ids, num_ids, packed, unpacked
 
 IDS = (0, 1, 255, 256, 65_535, 65_536, (1 << 32) - 1)
 

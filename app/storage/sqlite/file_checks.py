@@ -1,15 +1,59 @@
-"""A mark alongside the database that tells at the start whether committed acts are missing.
-
-SQLite opens an empty file, and ignores a lost or garbled write-ahead log, without an error. The mark is a file of eight
-bytes with the time of the newest act, written after each commit. The mark outlives the process like the log itself. A
-database whose own newest act is older has lost something.
-"""
+"""Checks of a database's file: it is still the file that was opened, and no committed act is missing from it."""
 
 import os
 import struct
 import time
 from contextlib import suppress
 from pathlib import Path
+
+from app.domain.storage_health import StorageUnavailableError
+
+_Identity = tuple[int, int]
+"""Device and inode."""
+
+
+class FileIdentity:
+    """Device and inode of a database and its write-ahead log. Belongs to the writer's thread."""
+
+    def __init__(self, database: Path) -> None:
+        """Record the files that the path names now. Create this once the writer has opened them."""
+        self._database = database
+        self._log = database.with_name(f"{database.name}-wal")
+        self._expected = _identity(database)
+        self._expected_log: _Identity | None = None
+
+    def check(self) -> None:
+        """Raise StorageUnavailableError if the commit went to a file that the path no longer names.
+
+        A disk that cannot say which file that is raises nothing: what was committed is stored.
+        """
+        with suppress(OSError):
+            self._check()
+
+    def _check(self) -> None:
+        if _identity(self._database) != self._expected:
+            raise StorageUnavailableError(_sentence(self._database))
+        # The first transaction makes the log, which stays until the last connection closes.
+        log = _identity(self._log)
+        self._expected_log = self._expected_log or log
+        if log != self._expected_log:
+            raise StorageUnavailableError(_sentence(self._log))
+
+
+def _identity(path: Path) -> _Identity | None:
+    try:
+        found = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _sentence(path: Path) -> str:
+    return (
+        f"{path.name} was deleted or replaced while the server was running, so nothing stored now would last. Restart "
+        "the server, then restore a backup if chats are missing (ebb restore)."
+    )
+
 
 ENDING = "-mark"
 

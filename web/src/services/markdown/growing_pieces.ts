@@ -2,8 +2,8 @@ import type { Inline } from "./blocks";
 import { LETTERS_PER_COST, PIECE } from "./pieces";
 import { closedTokens, renderPieces, withNotes } from "./render";
 
-/** Cost of a segment of a long text. A text of twice that cost is drawn as one piece. */
-const SEGMENT = PIECE / 2;
+/** Cost of a segment of a long text. A text of twice that cost is drawn as one piece, and again with each change of it. */
+const SEGMENT = PIECE / 3;
 
 /** What a letter that may begin or end something adds to the cost of a text, about as in `piecesOf`. */
 const MARK_COSTS = new Map([...[..."*_~`[<\\\n"].map((mark) => [mark, 1] as const), ["^", 5], ["$", 13]]);

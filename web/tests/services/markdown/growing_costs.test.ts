@@ -14,7 +14,8 @@ it("parses and draws only the end of a long text of emphasis", () => {
     const text = { source: "**very** ".repeat(units), references: null, notes: null };
     const { texts } = parsedLetters(() => {
       const pieces = growing.update(text);
-      expect(pieces.filter((piece, at) => piece !== before[at]).length, `${units} units`).toBeLessThanOrEqual(2);
+      // What the browser lays out again: three segments of 98 units.
+      expect(pieces.filter((piece, at) => piece !== before[at]).join("").length, `${units} units`).toBeLessThan(6_500);
       before = pieces;
     });
     expect(texts, `${units} units`).toBeLessThan(6_000);

@@ -35,6 +35,15 @@ _SIZE: Final = re.compile(
     r"(?:(?:\+?1?\d(?:\.\d{1,4})?|[+-]?0?\.\d{1,4})(?:em|ex|px|pt|%) ?|0(?:px)? ?){1,8}", re.ASCII
 )
 """Sizes that keep a formula near its place."""
+_NAMED_SPACES: Final = {
+    "thinmathspace": "0.167em",
+    "mediummathspace": "0.222em",
+    "thickmathspace": "0.278em",
+    "negativethinmathspace": "-0.167em",
+    "negativemediummathspace": "-0.222em",
+    "negativethickmathspace": "-0.278em",
+}
+"""Spaces that the library writes by name. The MathML of browsers knows no names."""
 
 
 def mathml(tex: str, *, display: bool) -> str | None:
@@ -53,9 +62,8 @@ def _written(element: Element) -> str:
     """Write an element with its contents. Raise ValueError for one that is not listed."""
     if not _ELEMENT.fullmatch(element.tag):
         raise ValueError(element.tag)
-    attributes = "".join(
-        f' {name}="{html.escape(value)}"' for name, value in element.items() if _is_harmless(name, value)
-    )
+    values = ((name, _NAMED_SPACES.get(value, value)) for name, value in element.items())
+    attributes = "".join(f' {name}="{html.escape(value)}"' for name, value in values if _is_harmless(name, value))
     # The library writes characters as references.
     text = html.escape(html.unescape(element.text or ""))
     return f"<{element.tag}{attributes}>{text}{''.join(map(_written, element))}</{element.tag}>"

@@ -106,10 +106,10 @@ async def test_whole_long_chat_is_printed_and_unloaded_again(chat: ChatPage) -> 
 MARKED = """() => {
     const [range] = CSS.highlights.get("found-current") ?? [];
     const box = range?.getBoundingClientRect();
-    const isShown = box !== undefined && box.top >= 0 && box.bottom <= innerHeight;
-    return isShown && range.startContainer.parentElement.closest("[data-message]")?.innerText;
+    const seen = box && document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    return seen?.closest("[data-message]") && range.startContainer.parentElement.closest("[data-message]")?.innerText;
 }"""
-"""The text of the message with the marked place, if that is on the screen."""
+"""The text of the message with the marked place, if that is on the screen and nothing covers it."""
 
 
 async def test_early_text_is_found_marked_and_edited(chat: ChatPage) -> None:
@@ -143,6 +143,15 @@ async def test_early_text_is_found_marked_and_edited(chat: ChatPage) -> None:
     await expect(bar).to_have_count(0)
     await expect(chat.composer).to_be_focused()
     assert not await chat.page.evaluate("CSS.highlights.has('found')")
+
+    # A chat that fits the window cannot be scrolled out from under anything.
+    await chat.open_imported(long_chat("A short log", 2))
+    await expect(chat.answers.last).to_contain_text("Message 1 of the log.")
+    await chat.page.keyboard.press("Control+f")
+    await field.fill("of the log")
+    await expect(bar.get_by_role("status")).to_have_text("2 of 2")
+    await field.press("Enter")
+    await chat.page.wait_for_function(f"text => ({MARKED})()?.includes?.(text)", arg="Message **0** of the log.")
 
 
 async def test_search_hit_in_other_branch_is_shown_and_marked(chat: ChatPage) -> None:

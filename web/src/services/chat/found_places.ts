@@ -44,12 +44,10 @@ interface Sought {
   find: (late: boolean) => Range | undefined;
   /** Whether the person still wants to go there. */
   wanted: () => boolean;
-  /** Lower edge of what covers the messages, in px of the screen. */
-  top: () => number;
 }
 
 /** Scroll to a place once it is drawn, and unfold what hides it. */
-export async function goToPlace({ find, wanted, top }: Sought): Promise<void> {
+export async function goToPlace({ find, wanted }: Sought): Promise<void> {
   let place = find(false);
   for (let frame = 0; frame < MOST_FRAMES && place === undefined && wanted(); frame++) {
     await new Promise(requestAnimationFrame);
@@ -65,5 +63,5 @@ export async function goToPlace({ find, wanted, top }: Sought): Promise<void> {
   const scroller = scrollerOf();
   const box = place.getBoundingClientRect();
   const screen = scroller.getBoundingClientRect();
-  if (box.top < top() || box.bottom > screen.bottom) scroller.scrollTop += box.top - screen.top - screen.height / 3;
+  if (box.top < screen.top || box.bottom > screen.bottom) scroller.scrollTop += box.top - screen.top - screen.height / 3;
 }

@@ -35,9 +35,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_thoughts_end_and_calls_are_whole_on_the_npu(npu: FakeNpu, model: Path) -> None:
     how = ChatFormat.load(model, Tokenizer.load(model)).tools
-    offer = ToolOffer(functions=[{"name": "look", "parameters": {"type": "object", "properties": {}}}])
+    nothing = {"type": "object", "properties": {}, "additionalProperties": False}
+    offer = ToolOffer(functions=[{"name": "look", "parameters": nothing, "strict": True}])
     ending = replace(FREE, thinking_token_budget=9)
-    calling = offer.applied(replace(ending, logit_bias=((THINK, -100.0), (CALL, 6.0)), min_tokens=0), how)
+    calling = offer.applied(replace(ending, logit_bias=((THINK, -100.0), (CALL, 100.0)), min_tokens=0), how)
     with LLM(npu_config(model)) as llm:
         free = ask(llm, PROMPTS, [FREE], count=14)
         ended = ask(llm, PROMPTS, [ending], count=14)

@@ -123,7 +123,7 @@ async def protocol() -> HttpToolsProtocol:
 
     async def app(scope: object, receive: object, send: object) -> None: ...
 
-    protocol = HttpToolsProtocol(uvicorn.Config(app), ServerState(), {})
+    protocol = HttpToolsProtocol(uvicorn.Config(app, log_config=None), ServerState(), {})
     protocol.on_message_begin()
     return protocol
 

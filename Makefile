@@ -42,7 +42,7 @@ unexport PYTHONPATH
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients image clients faults faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film test-setup web-test
+.PHONY: help serve setup test test-full test-services test-kernels test-deploy test-models test-replicas test-tools test-postgres test-ray test-logins test-proxies test-desktop test-browsers test-clients image clients faults faults-api faults-fleet faults-database upgrade-fleet soak lint bench bench-peers bench-tool-calls clean wheel screenshots film translations test-setup web-test
 
 comma := ,
 
@@ -141,6 +141,9 @@ film: test-setup ## make the animated picture of a chat that resumes after kill 
 
 image: ## build the image of the server with buildah, podman or docker (DEVICE=cpu|cuda)
 	@DEVICE="$(filter-out npu,$(DEVICE))" TORCH_CPU_INDEX="$(TORCH_CPU_INDEX)" scripts/build-image
+
+translations: .make/node_modules ## list the texts of the page that each language lacks
+	@scripts/npm --silent run translations
 
 wheel: setup ## build the wheel with the page, and check that it is served without Node (build/wheel)
 	@$(BIN)/python scripts/check_wheel.py build/wheel

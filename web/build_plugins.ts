@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Plugin, Rolldown } from "vite";
 
+import { COMPLETE, type Language } from "./src/i18n/languages.ts";
+
 /** Write a compressed copy of each script and style, for browsers that accept gzip. */
 export function precompress(): Plugin {
   return {
@@ -45,15 +47,19 @@ function firstLoad(bundle: Rolldown.OutputBundle): Rolldown.OutputChunk[] {
 /** Modules with the texts of a language. The first load needs one of them. */
 const CATALOGUE = /\/i18n\/([^/]+)\/page\.ts$/;
 
-/** List for each language the chunks that its texts add to the first load. */
+/** List for each language the chunks that its texts add to the first load. English fills the gaps of a language that has some. */
 function catalogues(bundle: Rolldown.OutputBundle): Map<string, Rolldown.OutputChunk[]> {
   const first = new Set(firstLoad(bundle));
-  const found = new Map<string, Rolldown.OutputChunk[]>();
+  const names = new Map<string, string>();
   for (const { facadeModuleId, fileName } of chunksOf(bundle)) {
     const tag = CATALOGUE.exec(facadeModuleId ?? "")?.[1];
-    if (tag !== undefined) found.set(tag, loadedWith(bundle, [fileName]).filter((chunk) => !first.has(chunk)));
+    if (tag !== undefined) names.set(tag, fileName);
   }
-  return found;
+  const chunksFor = ([tag, name]: [string, string]) => {
+    const english = COMPLETE.includes(tag as Language) ? [] : [names.get("en")!];
+    return [tag, loadedWith(bundle, [name, ...english]).filter((chunk) => !first.has(chunk))] as const;
+  };
+  return new Map([...names].map(chunksFor));
 }
 
 /**

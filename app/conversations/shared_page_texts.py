@@ -1,7 +1,6 @@
 """The texts of the page of a shared chat, in the languages of the chat page."""
 
 import json
-import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -36,7 +35,7 @@ class SharedPageTexts:
     @property
     def direction(self) -> str:
         """Return the direction in which the language is written, for the page's `dir`."""
-        return "rtl" if unicodedata.bidirectional(self.you[0]) in ("R", "AL") else "ltr"
+        return "rtl" if self.lang in _RIGHT_TO_LEFT else "ltr"
 
     def number(self, value: float, *, decimals: int = 0) -> str:
         """Write a number as readers of the language do."""
@@ -49,6 +48,8 @@ _FOLDER: Final = Path(__file__).parent / "shared_page_languages"
 
 LANGUAGES: Final = {file.stem.lower(): file.stem for file in sorted(_FOLDER.glob("*.json"))}
 """Tags of the languages, by their lower-case forms."""
+
+_RIGHT_TO_LEFT: Final = ("ar", "fa", "he", "ur")
 
 _OTHER_TAGS: Final = {
     "in": "id",
@@ -83,10 +84,18 @@ def texts_for(languages: str) -> SharedPageTexts:
 
 @cache
 def texts_in(tag: str) -> SharedPageTexts:
-    """Return the texts in one of `LANGUAGES`."""
-    texts = json.loads((_FOLDER / f"{tag}.json").read_text(encoding="utf-8"))
+    """Return the texts in one of `LANGUAGES`, with the English text in place of each one that its file lacks."""
+    english, own = _file_of("en"), _file_of(tag)
+    if tag in _RIGHT_TO_LEFT:
+        # First strong isolate: keeps the order of an English sentence and its full stop.
+        english = {name: f"\u2068{text}\u2069" for name, text in english.items()}
     # The chat page's tag of simplified Chinese leaves the script out.
-    return SharedPageTexts(lang="zh-Hans" if tag == "zh" else tag, **texts)
+    return SharedPageTexts(lang="zh-Hans" if tag == "zh" else tag, **english | own)
+
+
+def _file_of(tag: str) -> dict[str, str]:
+    texts: dict[str, str] = json.loads((_FOLDER / f"{tag}.json").read_text(encoding="utf-8"))
+    return texts
 
 
 def _language_of(asked: str) -> str | None:

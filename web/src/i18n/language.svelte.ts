@@ -1,13 +1,14 @@
 import { browserStorage, whenStored } from "../services/browser_storage";
 import type { Catalogue } from "./en/page";
-import { directionOf, languageOf, type Language } from "./languages";
+import { withEnglish, type PartialTexts } from "./fallback";
+import { COMPLETE, directionOf, languageOf, type Language } from "./languages";
 
 const STORED = "ebb-language";
 
 /** Loaders of some texts, by the paths of their modules: `./LANGUAGE/VIEW.ts`. */
-type Loaders<Texts> = Record<string, () => Promise<Texts>>;
+type Loaders<Texts> = Record<string, () => Promise<PartialTexts<Texts>>>;
 
-/** Texts of the page or of a view, in the languages that were needed so far. */
+/** Texts of the page or of a view, in the languages that were needed so far. English fills the gaps of the others. */
 class Catalogues<Texts> {
   private readonly loaders: Loaders<Texts>;
   private readonly loaded: Partial<Record<Language, Texts>> = {};
@@ -25,7 +26,14 @@ class Catalogues<Texts> {
   }
 
   async load(tag: Language): Promise<void> {
-    if (!this.has(tag)) this.loaded[tag] = await this.loaders[tag]!();
+    if (!this.has(tag)) this.loaded[tag] = await this.textsOf(tag);
+  }
+
+  private async textsOf(tag: Language): Promise<Texts> {
+    const own = this.loaders[tag];
+    if (COMPLETE.includes(tag)) return (await own!()) as Texts;
+    const [texts, english] = await Promise.all([own?.() ?? ({} as PartialTexts<Texts>), this.loaders["en"]!()]);
+    return withEnglish(texts, english as Texts, tag);
   }
 }
 

@@ -62,6 +62,9 @@ export const LANGUAGES = {
 
 export type Language = keyof typeof LANGUAGES;
 
+/** Languages that have every text at every commit. The others show the English text in place of one that they lack. */
+export const COMPLETE: readonly Language[] = ["en", "ar", "de", "es", "fr", "hi", "ja", "ko", "pt-BR", "ru", "zh", "zh-Hant"];
+
 const RIGHT_TO_LEFT: readonly Language[] = ["ar", "fa", "he", "ur"];
 
 /** Languages without a space between sentences. */

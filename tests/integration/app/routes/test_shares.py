@@ -1,15 +1,18 @@
 """Links to chats: who reads them, until when, and what a hostile message can do on their page."""
 
 import asyncio
+import json
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
+from app.conversations import shared_page_texts
 from app.conversations.shared_markdown import SharedMarkdown
-from app.conversations.shared_page_texts import LANGUAGES, texts_in
+from app.conversations.shared_page_texts import LANGUAGES, SharedPageTexts, texts_in
 from app.domain.digests import digest_of
 from app.routes import shares
 from engine.testing.replay_engine import ReplayEngine
@@ -115,6 +118,18 @@ def test_texts_are_in_all_languages_of_the_chat_page() -> None:
     assert from_the_right == ["ar", "fa", "he", "ur"]
     assert texts_in("de").number(1234.5, decimals=2) == "1.234,50"
     assert texts_in("en").number(1234567) == "1,234,567"
+
+
+def test_text_that_a_language_lacks_is_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    english = {field.name: f"{field.name}." for field in fields(SharedPageTexts) if field.name != "lang"}
+    (tmp_path / "en.json").write_text(json.dumps(english))
+    for tag in ("sv", "fa"):
+        own = {name: tag for name in english if name != "foot"}
+        (tmp_path / f"{tag}.json").write_text(json.dumps(own))
+    monkeypatch.setattr(shared_page_texts, "_FOLDER", tmp_path)
+    swedish, persian = texts_in.__wrapped__("sv"), texts_in.__wrapped__("fa")
+    assert (swedish.you, swedish.foot, swedish.direction) == ("sv", "foot.", "ltr")
+    assert (persian.you, persian.foot, persian.direction) == ("fa", "\u2068foot.\u2069", "rtl")
 
 
 async def test_hostile_messages_stay_text_on_the_page(http: aiohttp.ClientSession, api: Api) -> None:

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("af");
 
 /** Afrikaans texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Gewysigde antwoord",
     note: "Die volgende boodskap gaan van jou teks af voort. Die oorspronklike word as weergawe bewaar.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("af");
 
 /** Afrikaans texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Herstel ’n klets, of vee dit permanent uit. Kletse hier neem steeds van jou bergplek in beslag.",
     none: "Geen kletse is onlangs uitgevee nie.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("af");
 
 /** Afrikaans texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Die boodskap is te lank",
     text: (used, window) => `Met die boodskap sou hierdie klets ${used} tokens hê. Die model lees minder as ${window}.`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("af");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Af.",
   full: "Vol: aanvaar tans nie meer blokke nie.",
   unused: "Reageer nie reg nie en word tans nie gebruik nie.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Afrikaans texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Wat die hele bediener doen, sekonde vir sekonde. Die grafieke wys tot vyf minute.",
   oneMemory: "Toestelgeheue en CPU-geheue is hier albei deel van die masjien se RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "nou",
   used: (used, capacity) => `${used} van ${capacity}`,
   usedOnly: (used) => `${used}, geen limiet`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Besetting",
   hitRate: "Trefkoers",
   hitRateNote: "Van die prompttokens wat oor die laaste minuut in hierdie vlak gesoek is, die deel wat daar was",

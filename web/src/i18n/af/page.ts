@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("af");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Jou rekening mag nie hierdie bediener gebruik nie.",
   admin_scope_required: "Hiervoor is administrateurregte nodig.",
   answer_not_cut: "Hierdie antwoord is nie afgesny nie en kan nie voortgesit word nie.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Die model word afgelaai",
   verify: "Die model word geverifieer",
   convert: "Die model word omgeskakel",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Afrikaans. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Jy",
   ebb: "Ebb",
   cancel: "Kanselleer",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Bediener onbereikbaar, probeer tans weer…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Die bediener stop. Ebb gaan voort wanneer dit terug is.",
     recovering: "Die model se prosesse herbegin. Versoeke sal wag.",
     slower: () => "Die versneller het nie die toets geslaag nie. Die CPU doen die berekeninge en antwoorde is stadiger.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("af");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Alles behalwe die laaste token is hergebruik. Die laaste een word altyd bereken.",
   never_seen: "Sover die bediener weet, is die res nog nooit bereken nie.",
   template_changed: "Die stelselprompt, die kletssjabloon of die tokeniseerder verskil van die vorige keer.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Afrikaans texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} bereken`,
   first: (tokens, total, from) => `${tokens} van ${total} tokens uit ${from}`,
   other: (tokens, from) => `${tokens} uit ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Die verduideliking kon nie gelaai word nie.",
   reusedAll: (until) => `Al ${until} tokens in die kasgeheue is hergebruik; die res is nuut.`,
   reused: (until, reusable) => `${until} van ${reusable} tokens in die kasgeheue is hergebruik.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Die bediener se loglêer sê hoekom.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Gevorderd",
   leftOut: "Weggelate boodskappe",
   diverges: (at) => `By token ${at} begin hierdie prompt verskil:`,

@@ -4,7 +4,7 @@ import type { LiveTexts, TierState } from "../en/live";
 const plural = pluralsOf("ar");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "متوقفة.",
   full: "ممتلئة: لا تقبل كتلًا أخرى حاليًا.",
   unused: "لا تستجيب كما ينبغي، ولا تُستخدم مؤقتًا.",

@@ -4,7 +4,7 @@ import { pluralsOf } from "../plurals";
 const plural = pluralsOf("ar");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "لا يُسمح لحسابك باستخدام هذا الخادم.",
   admin_scope_required: "هذا يتطلب صلاحيات المسؤول.",
   answer_not_cut: "هذه الإجابة ليست مقطوعة، ولا يمكن متابعتها.",
@@ -63,7 +63,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "جارٍ تنزيل النموذج",
   verify: "جارٍ التحقق من النموذج",
   convert: "جارٍ تحويل النموذج",

@@ -4,7 +4,7 @@ import type { Causes, ReceiptTexts } from "../en/receipt";
 const plural = pluralsOf("ar");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "أُعيد استخدام كل شيء عدا التوكن الأخير، فهو يُحسب دائمًا.",
   never_seen: "حسب ما يعرفه الخادم، لم يُحسب الباقي من قبل.",
   template_changed: "يختلف موجّه النظام أو قالب الدردشة أو المُرمِّز (tokenizer) عن المرة السابقة.",

@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Azerbaijani texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `İlk açardan əvvəlki ${count} söhbət heç bir açara aid deyil. Öz üzərinizə götürmək istəyirsiniz?`,
     unclaimed: "İlk açardan əvvəlki söhbətlər var. Administrator onları öz üzərinə götürə bilər.",

@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Azerbaijani texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Redaktə edilmiş cavab",
     note: "Növbəti mesaj sizin mətninizdən davam edir. Orijinal versiya kimi saxlanılır.",

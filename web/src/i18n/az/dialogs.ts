@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Azerbaijani texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Söhbəti bərpa edin və ya həmişəlik silin. Buradakı söhbətlər də yaddaşınızda yer tutur.",
     none: "Son silinmiş söhbət yoxdur.",

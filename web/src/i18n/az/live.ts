@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Söndürülüb.",
   full: "Doludur: hazırda daha blok qəbul etmir.",
   unused: "Düzgün cavab vermir və müvəqqəti istifadə olunmur.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Azerbaijani texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Bütün serverin saniyəbəsaniyə fəaliyyəti. Qrafiklər beş dəqiqəyə qədər olan müddəti göstərir.",
   oneMemory: "Cihaz yaddaşı da, CPU yaddaşı da burada kompüterin RAM-ının bir hissəsidir.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "indi",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, limitsiz`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Doluluq",
   hitRate: "Tapılma payı",
   hitRateNote: "Son bir dəqiqədə bu səviyyədə axtarılan prompt tokenlərindən tapılanların payı",

@@ -1,7 +1,8 @@
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 /** Azerbaijani texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Qovluqlar",
   tags: "Teqlər",
   inFolder: (name, count) => `${name}, ${count} söhbət`,

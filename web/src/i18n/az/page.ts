@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Hesabınızın bu serverdən istifadə icazəsi yoxdur.",
   admin_scope_required: "Bunun üçün administrator hüququ lazımdır.",
   answer_not_cut: "Bu cavab yarımçıq kəsilməyib, ona görə davam etdirilə bilməz.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Model endirilir",
   verify: "Model yoxlanılır",
   convert: "Model çevrilir",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Azerbaijani. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Siz",
   ebb: "Ebb",
   cancel: "Ləğv et",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Server əlçatan deyil, yenidən cəhd edilir…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Server dayandırılır. O qayıdanda Ebb davam edəcək.",
     recovering: "Modelin prosesləri yenidən başladılır. Bu vaxt sorğular gözləyir.",
     slower: () => "Sürətləndirici yoxlamadan keçmədi. Hesablamanı CPU aparır, ona görə cavablar daha uzun çəkir.",

@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Son tokendən başqa hər şey təkrar istifadə olundu. Son token həmişə hesablanır.",
   never_seen: "Serverin bildiyinə görə, qalan hissə heç vaxt hesablanmayıb.",
   template_changed: "Sistem promptu, söhbət şablonu və ya tokenizator əvvəlkindən fərqlidir.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Azerbaijani texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} hesablandı`,
   first: (tokens, total, from) => `${total} tokenin ${tokens} ədədi ${from}`,
   other: (tokens, from) => `${tokens} ədədi ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "İzahı yükləmək olmadı.",
   reusedAll: (until) => `Keşdəki ${until} tokenin hamısı təkrar istifadə olundu, qalanı yenidir.`,
   reused: (until, reusable) => `Keşdəki ${reusable} tokenin ${until} ədədi təkrar istifadə olundu.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Səbəbi server jurnalında yazılıb.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Əlavə",
   leftOut: "Daxil edilməyən mesajlar",
   diverges: (at) => `Bu prompt ${at} nömrəli tokendən etibarən fərqlidir:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("be");
 
 /** Belarusian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Аднавіце чат або выдаліце яго назаўсёды. Чаты тут займаюць месца ў вашым сховішчы.",
     none: "Нядаўна выдаленых чатаў няма.",

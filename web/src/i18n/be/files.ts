@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("be");
 
 /** Belarusian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Паведамленне занадта доўгае",
     text: (used, window) => `З гэтым паведамленнем у чаце было б токенаў: ${used}. Мадэль чытае менш за ${window}.`,

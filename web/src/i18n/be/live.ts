@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("be");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Выключана.",
   full: "Запоўнена: новыя блокі пакуль не прымаюцца.",
   unused: "Адказвае няправільна і пакуль не выкарыстоўваецца.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Belarusian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Што робіць увесь сервер, секунда за секундай. Графікі паказваюць да пяці хвілін.",
   oneMemory: "Памяць прылады і памяць CPU тут — абедзве часткі яго аператыўнай памяці.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "зараз",
   used: (used, capacity) => `${used} з ${capacity}`,
   usedOnly: (used) => `${used}, без ліміту`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Запаўненне",
   hitRate: "Доля пападанняў",
   hitRateNote: "Якая частка токенаў промптаў, што шукаліся на гэтым узроўні за апошнюю хвіліну, знайшлася",

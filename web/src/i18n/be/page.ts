@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("be");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Ваш уліковы запіс не мае доступу да гэтага сервера.",
   admin_scope_required: "Для гэтага патрэбны правы адміністратара.",
   answer_not_cut: "Гэты адказ не быў абрэзаны, працягнуць яго нельга.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Мадэль спампоўваецца",
   verify: "Мадэль правяраецца",
   convert: "Мадэль пераўтвараецца",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Belarusian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Вы",
   ebb: "Ebb",
   cancel: "Скасаваць",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Сервер недаступны, паўторная спроба…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Сервер спыняецца. Ebb працягне, калі ён вернецца.",
     recovering: "Працэсы мадэлі перазапускаюцца. Запыты пачакаюць.",
     slower: () => "Паскаральнік не прайшоў праверку. Вылічае CPU, таму адказы павольнейшыя.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("be");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Паўторна выкарыстана ўсё, апроч апошняга токена: ён вылічаецца заўсёды.",
   never_seen: "Наколькі вядома серверу, працяг яшчэ не вылічаўся.",
   template_changed: "Сістэмны промпт, шаблон чата або такенізатар адрозніваецца ад ранейшага.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Belarusian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `вылічана: ${tokens}`,
   first: (tokens, total, from) => `${tokens} з ${total} токенаў з ${from}`,
   other: (tokens, from) => `${tokens} з ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Не ўдалося загрузіць тлумачэнне.",
   reusedAll: (until) => `Усе токены з кэша (${until}) выкарыстаны паўторна, астатняе новае.`,
   reused: (until, reusable) => `З ${reusable} токенаў у кэшы выкарыстана ${until}.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Прычына ўказана ў журнале сервера.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Падрабязна",
   leftOut: "Прапушчаныя паведамленні",
   diverges: (at) => `З токена ${at} гэты промпт адрозніваецца:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("bg");
 
 /** Bulgarian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Възстановете чат или го изтрийте завинаги. Чатовете тук заемат място в хранилището Ви.",
     none: "Няма наскоро изтрити чатове.",

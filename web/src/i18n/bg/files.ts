@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("bg");
 
 /** Bulgarian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Съобщението е твърде дълго",
     text: (used, window) => `Със съобщението този чат би имал ${used} токена. Моделът чете по-малко от ${window}.`,

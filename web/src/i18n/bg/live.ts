@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("bg");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Изключено.",
   full: "Пълно: засега не се приемат нови блокове.",
   unused: "Отговаря неправилно и засега не се използва.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Bulgarian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Какво прави целият сървър, секунда по секунда. Графиките показват до пет минути.",
   oneMemory: "Тук паметта на устройството и паметта на CPU са части от неговата RAM памет.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "сега",
   used: (used, capacity) => `${used} от ${capacity}`,
   usedOnly: (used) => `${used}, без лимит`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Заетост",
   hitRate: "Дял на попаденията",
   hitRateNote: "Каква част от токените на промптове, търсени в това ниво през последната минута, е намерена",

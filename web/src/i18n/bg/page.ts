@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("bg");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Профилът Ви няма достъп до този сървър.",
   admin_scope_required: "За това са нужни администраторски права.",
   answer_not_cut: "Този отговор не е прекъснат и не може да бъде продължен.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Моделът се изтегля",
   verify: "Моделът се проверява",
   convert: "Моделът се преобразува",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Bulgarian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Вие",
   ebb: "Ebb",
   cancel: "Отказ",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Сървърът е недостъпен, нов опит…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Сървърът спира. Ebb ще продължи, когато той се върне.",
     recovering: "Процесите на модела се рестартират. Заявките ще изчакат.",
     slower: () => "Ускорителят не премина проверката. Изчислява CPU и отговорите са по-бавни.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("bg");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Използвано е повторно всичко освен последния токен: той винаги се изчислява.",
   never_seen: "Доколкото сървърът знае, продължението още не е изчислявано.",
   template_changed: "Системният промпт, шаблонът на чата или токенизаторът се различава от предишния.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Bulgarian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `изчислени: ${tokens}`,
   first: (tokens, total, from) => `${tokens} от ${total} токена от ${from}`,
   other: (tokens, from) => `${tokens} от ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Обяснението не може да бъде заредено.",
   reusedAll: (until) => `Всички токени от кеша (${until}) са използвани повторно; останалото е ново.`,
   reused: (until, reusable) => `Използвани са повторно ${until} от ${reusable} токена в кеша.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Причината е в журнала на сървъра.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Подробно",
   leftOut: "Пропуснати съобщения",
   diverges: (at) => `От токен ${at} този промпт се различава:`,

@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Bengali texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `প্রথম অ্যাক্সেস কী-র আগের ${count}টি চ্যাট কোনো কী-র অধীনে নেই। ${count === 1 ? "এটি" : "এগুলি"} নিজের করে নেবেন?`,
     unclaimed: "প্রথম অ্যাক্সেস কী-র আগের চ্যাট আছে। একজন অ্যাডমিন সেগুলি নিজের করে নিতে পারেন।",

@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Bengali texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "এডিট করা উত্তর",
     note: "পরের মেসেজ আপনার লেখা থেকে এগোবে। মূল উত্তরটি একটি সংস্করণ হিসেবে থাকে।",

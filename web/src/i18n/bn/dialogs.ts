@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Bengali texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "চ্যাট ফিরিয়ে আনুন বা চিরতরে মুছুন। এখানকার চ্যাট আপনার স্টোরেজে গোনা হয়।",
     none: "সম্প্রতি মোছা কোনো চ্যাট নেই।",

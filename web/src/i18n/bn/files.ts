@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Bengali texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "মেসেজটি খুব বড়",
     text: (used, window) => `এই মেসেজসহ চ্যাটে ${used}টি টোকেন হবে। মডেল ${window}টির কম পড়ে।`,

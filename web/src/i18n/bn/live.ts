@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "বন্ধ আছে।",
   full: "পূর্ণ: এখন আর ব্লক নেয় না।",
   unused: "ঠিকমতো সাড়া দিচ্ছে না, তাই আপাতত ব্যবহার করা হচ্ছে না।",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Bengali texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "পুরো সার্ভার প্রতি সেকেন্ডে কী করছে। চার্টে সর্বাধিক পাঁচ মিনিট দেখা যায়।",
   oneMemory: "এখানে ডিভাইস মেমরি ও CPU মেমরি দুটিই এই মেশিনের RAM-এর অংশ।",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "এখন",
   used: (used, capacity) => `${capacity}-এর মধ্যে ${used}`,
   usedOnly: (used) => `${used}, সীমা নেই`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "কতটা ভরা",
   hitRate: "হিট রেট",
   hitRateNote: "গত এক মিনিটে এই স্তরে খোঁজা প্রম্পট টোকেনের যত অংশ এখানে ছিল",

@@ -1,7 +1,8 @@
 import type { MarkdownTexts } from "../en/markdown";
+import type { PartialTexts } from "../fallback";
 
 /** Bengali texts for rendered answers. */
-export const texts: MarkdownTexts = {
+export const texts: PartialTexts<MarkdownTexts> = {
   code: (language) => `কোড, ${language}`,
   copyCode: "কোড কপি করুন",
   wrap: "লাইন ভাঁজ করুন",

@@ -1,7 +1,8 @@
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 /** Bengali texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "ফোল্ডার",
   tags: "ট্যাগ",
   inFolder: (name, count) => `${name}, ${count}টি চ্যাট`,

@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "আপনার অ্যাকাউন্টের এই সার্ভার ব্যবহার করার অনুমতি নেই।",
   admin_scope_required: "এর জন্য অ্যাডমিনের অধিকার লাগবে।",
   answer_not_cut: "এই উত্তরটি মাঝপথে কাটা পড়েনি, তাই এটি চালিয়ে যাওয়া যাবে না।",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "মডেল ডাউনলোড হচ্ছে",
   verify: "মডেল যাচাই করা হচ্ছে",
   convert: "মডেল রূপান্তর করা হচ্ছে",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Bengali. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "আপনি",
   ebb: "Ebb",
   cancel: "বাতিল করুন",
@@ -336,7 +337,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "সার্ভারে পৌঁছানো যাচ্ছে না, আবার চেষ্টা চলছে…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "সার্ভার বন্ধ হচ্ছে। ফিরে এলে Ebb কাজ চালিয়ে যাবে।",
     recovering: "মডেলের প্রসেস রিস্টার্ট হচ্ছে। ততক্ষণ অনুরোধগুলি অপেক্ষা করবে।",
     slower: () => "অ্যাক্সেলারেটর পরীক্ষায় উত্তীর্ণ হয়নি। গণনা CPU-তে হচ্ছে, তাই উত্তর ধীর।",

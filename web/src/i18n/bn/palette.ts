@@ -1,7 +1,8 @@
 import type { PaletteTexts } from "../en/palette";
+import type { PartialTexts } from "../fallback";
 
 /** Bengali texts for the palette. */
-export const texts: PaletteTexts = {
+export const texts: PartialTexts<PaletteTexts> = {
   field: "চ্যাট ও কমান্ড খুঁজুন",
   results: "ফলাফল",
   actions: "কমান্ড",

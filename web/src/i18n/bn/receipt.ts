@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "শেষ টোকেনটি ছাড়া সবই আবার ব্যবহার হয়েছে। শেষটি সবসময় গণনা করা হয়।",
   never_seen: "সার্ভার যতদূর জানে, বাকি অংশ আগে কখনও গণনা করা হয়নি।",
   template_changed: "সিস্টেম প্রম্পট, চ্যাট টেমপ্লেট বা টোকেনাইজার আগের বারের থেকে আলাদা।",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Bengali texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} গণনা করা হয়েছে`,
   first: (tokens, total, from) => `${total}টির মধ্যে ${tokens}টি টোকেন ${from} থেকে`,
   other: (tokens, from) => `${tokens}টি ${from} থেকে`,
@@ -41,7 +42,7 @@ export const texts: ReceiptTexts = {
   failed: "ব্যাখ্যা লোড করা যায়নি।",
   reusedAll: (until) => `ক্যাশের ${until}টি টোকেনের সবই আবার ব্যবহার হয়েছে; বাকিটা নতুন।`,
   reused: (until, reusable) => `ক্যাশের ${reusable}টির মধ্যে ${until}টি টোকেন আবার ব্যবহার হয়েছে।`,
-  cause: (_said, cause) => CAUSES[cause] ?? "কারণটি সার্ভারের লগে আছে।",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "উন্নত",
   leftOut: "বাদ পড়া মেসেজ",
   diverges: (at) => `${at} নম্বর টোকেনে এই প্রম্পট আলাদা হয়ে যায়:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ca");
 
 /** Catalan texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Restaura un xat o suprimeix-lo definitivament. Els xats d’aquí compten en el teu emmagatzematge.",
     none: "No hi ha cap xat suprimit recentment.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ca");
 
 /** Catalan texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "El missatge és massa llarg",
     text: (used, window) => `Amb el missatge, aquest xat tindria ${used} tokens. El model en llegeix menys de ${window}.`,

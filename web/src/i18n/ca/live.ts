@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ca");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Desactivat.",
   full: "Ple: ara mateix no accepta més blocs.",
   unused: "No respon correctament i ara mateix no es fa servir.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Catalan texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Què fa tot el servidor, segon a segon. Els gràfics mostren fins a cinc minuts.",
   oneMemory: "Aquí la memòria del dispositiu i la memòria de la CPU són totes dues part de la RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "ara",
   used: (used, capacity) => `${used} de ${capacity}`,
   usedOnly: (used) => `${used}, sense límit`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Ocupació",
   hitRate: "Taxa d’encerts",
   hitRateNote: "Dels tokens d’indicacions cercats en aquest nivell durant l’últim minut, la part que hi era",

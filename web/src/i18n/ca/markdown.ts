@@ -1,7 +1,8 @@
 import type { MarkdownTexts } from "../en/markdown";
+import type { PartialTexts } from "../fallback";
 
 /** Catalan texts for rendered answers. */
-export const texts: MarkdownTexts = {
+export const texts: PartialTexts<MarkdownTexts> = {
   code: (language) => `Codi, ${language}`,
   copyCode: "Copia el codi",
   wrap: "Ajusta les línies",

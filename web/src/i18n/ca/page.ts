@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ca");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "El teu compte no té accés a aquest servidor.",
   admin_scope_required: "Aquesta acció requereix permisos d’administrador.",
   answer_not_cut: "Aquesta resposta no es va tallar i no es pot continuar.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "S’està baixant el model",
   verify: "S’està verificant el model",
   convert: "S’està convertint el model",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Catalan. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Tu",
   ebb: "Ebb",
   cancel: "Cancel·la",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "No es pot accedir al servidor, s’està tornant a provar…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "El servidor s’està aturant. L’Ebb continuarà quan torni.",
     recovering: "Els processos del model s’estan reiniciant. Les peticions s’esperaran.",
     slower: () => "L’accelerador no ha passat la comprovació. La CPU fa els càlculs i les respostes són més lentes.",

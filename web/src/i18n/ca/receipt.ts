@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ca");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "S’ha reutilitzat tot menys l’últim token, que sempre es calcula.",
   never_seen: "Pel que sap el servidor, la resta no s’havia calculat mai.",
   template_changed: "La indicació del sistema, la plantilla de xat o el tokenitzador són diferents dels de la vegada anterior.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Catalan texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} calculats`,
   first: (tokens, total, from) => `${tokens} de ${total} tokens (${from})`,
   other: (tokens, from) => `${tokens} (${from})`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "No s’ha pogut carregar l’explicació.",
   reusedAll: (until) => `S’han reutilitzat tots els ${until} tokens de la memòria cau; la resta és nova.`,
   reused: (until, reusable) => `S’han reutilitzat ${until} de ${reusable} tokens de la memòria cau.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "El registre del servidor en diu el motiu.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Avançat",
   leftOut: "Missatges omesos",
   diverges: (at) => `Al token ${at}, aquesta indicació comença a ser diferent:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("cs");
 
 /** Czech texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Obnovte chat, nebo ho smažte trvale. Chaty zde se počítají do vašeho úložiště.",
     none: "Žádné nedávno smazané chaty.",

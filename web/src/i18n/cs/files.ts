@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("cs");
 
 /** Czech texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Zpráva je příliš dlouhá",
     text: (used, window) => `S touto zprávou by měl chat ${used} tokenů. Model čte méně než ${window}.`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("cs");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Vypnuto.",
   full: "Plno: další bloky se zatím nepřijímají.",
   unused: "Neodpovídá správně a dočasně se nepoužívá.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Czech texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Co dělá celý server, sekundu po sekundě. Grafy ukazují až pět minut.",
   oneMemory: "Paměť zařízení i paměť CPU jsou zde součástí jeho RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "teď",
   used: (used, capacity) => `${used} z ${capacity}`,
   usedOnly: (used) => `${used}, bez limitu`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Zaplnění",
   hitRate: "Úspěšnost",
   hitRateNote: "Jaká část tokenů promptů hledaných na této úrovni za poslední minutu se našla",

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("cs");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Váš účet nemá k tomuto serveru přístup.",
   admin_scope_required: "K tomu jsou potřeba práva správce.",
   answer_not_cut: "Tato odpověď nebyla zkrácena, nelze v ní pokračovat.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Stahuje se model",
   verify: "Ověřuje se model",
   convert: "Převádí se model",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Czech. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Vy",
   ebb: "Ebb",
   cancel: "Zrušit",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Server není dostupný, zkouší se znovu…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Server se zastavuje. Až se vrátí, bude Ebb pokračovat.",
     recovering: "Procesy modelu se restartují. Požadavky zatím počkají.",
     slower: () => "Akcelerátor neprošel kontrolou. Počítá CPU, takže odpovědi trvají déle.",

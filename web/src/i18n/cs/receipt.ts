@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("cs");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Využilo se vše kromě posledního tokenu. Ten se počítá vždy.",
   never_seen: "Pokud je serveru známo, zbytek ještě nikdy nebyl vypočten.",
   template_changed: "Systémový prompt, šablona chatu nebo tokenizér se od minule liší.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Czech texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `vypočteno: ${tokens}`,
   first: (tokens, total, from) => `${tokens} z ${total} tokenů z ${from}`,
   other: (tokens, from) => `${tokens} z ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Vysvětlení se nepodařilo načíst.",
   reusedAll: (until) => `Využily se všechny tokeny z mezipaměti (${until}), zbytek je nový.`,
   reused: (until, reusable) => `Využilo se ${until} z ${reusable} tokenů v mezipaměti.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Důvod najdete v protokolu serveru.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Pokročilé",
   leftOut: "Vynechané zprávy",
   diverges: (at) => `Od tokenu ${at} se tento prompt liší:`,

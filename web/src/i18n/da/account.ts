@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("da");
 
 /** Danish texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "Én chat fra før den første nøgle hører ikke til nogen nøgle. Vil du overtage den?", other: `${count} chats fra før den første nøgle hører ikke til nogen nøgle. Vil du overtage dem?` }),
     unclaimed: "Der er chats fra før den første nøgle. En administrator kan overtage dem.",

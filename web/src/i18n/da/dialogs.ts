@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("da");
 
 /** Danish texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Gendan en chat, eller slet den permanent. Chats her tæller med i din lagerplads.",
     none: "Ingen chats slettet for nylig.",

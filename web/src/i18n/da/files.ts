@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("da");
 
 /** Danish texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Beskeden er for lang",
     text: (used, window) => `Med beskeden ville chatten have ${used} tokens. Modellen læser færre end ${window}.`,

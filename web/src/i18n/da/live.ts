@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("da");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Slået fra.",
   full: "Fuldt: Tager ikke imod flere blokke lige nu.",
   unused: "Svarer ikke korrekt og bruges midlertidigt ikke.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Danish texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Hvad hele serveren laver, sekund for sekund. Diagrammerne viser op til fem minutter.",
   oneMemory: "Enhedshukommelse og CPU-hukommelse er her begge en del af dens RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "nu",
   used: (used, capacity) => `${used} af ${capacity}`,
   usedOnly: (used) => `${used}, ingen grænse`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Udnyttelse",
   hitRate: "Hitrate",
   hitRateNote: "Andel af de prompttokens, som blev slået op på dette niveau i det seneste minut, og som fandtes der",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("da");
 
 /** Danish texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Mapper",
   tags: "Tags",
   inFolder: (name, count) => plural(count, { one: `${name}, 1 chat`, other: `${name}, ${count} chats` }),

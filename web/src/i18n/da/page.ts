@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("da");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Din konto har ikke adgang til denne server.",
   admin_scope_required: "Det kræver administratorrettigheder.",
   answer_not_cut: "Svaret blev ikke afkortet og kan ikke fortsættes.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Modellen downloades",
   verify: "Modellen kontrolleres",
   convert: "Modellen konverteres",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Danish. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Du",
   ebb: "Ebb",
   cancel: "Annullér",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Ingen forbindelse til serveren, prøver igen…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Serveren stoppes. Ebb fortsætter, når den er tilbage.",
     recovering: "Modellens processer genstartes. Anmodninger må vente.",
     slower: () => "Acceleratoren bestod ikke kontrollen. CPU’en regner i stedet, og svar tager længere tid.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("da");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Alt undtagen det sidste token blev genbrugt. Det sidste beregnes altid.",
   never_seen: "Så vidt serveren ved, er resten aldrig blevet beregnet.",
   template_changed: "Systemprompten, chatskabelonen eller tokenizeren er en anden end sidste gang.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Danish texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} beregnet`,
   first: (tokens, total, from) => `${tokens} af ${total} tokens fra ${from}`,
   other: (tokens, from) => `${tokens} fra ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Forklaringen kunne ikke indlæses.",
   reusedAll: (until) => `Alle ${until} tokens i cachen blev genbrugt; resten er nyt.`,
   reused: (until, reusable) => `${until} af ${reusable} tokens i cachen blev genbrugt.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Årsagen står i serverens log.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Avanceret",
   leftOut: "Udeladte beskeder",
   diverges: (at) => `Ved token ${at} afviger denne prompt:`,

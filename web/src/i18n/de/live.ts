@@ -4,7 +4,7 @@ import type { LiveTexts, TierState } from "../en/live";
 const plural = pluralsOf("de");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "Aus.",
   full: "Voll: nimmt zurzeit keine weiteren Blöcke an.",
   unused: "Antwortet nicht richtig und wird vorübergehend nicht benutzt.",

@@ -4,7 +4,7 @@ import { pluralsOf } from "../plurals";
 const plural = pluralsOf("de");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "Dein Konto darf diesen Server nicht benutzen.",
   admin_scope_required: "Dafür sind Administratorrechte nötig.",
   answer_not_cut: "Diese Antwort wurde nicht abgeschnitten und kann nicht fortgesetzt werden.",
@@ -63,7 +63,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "Das Modell wird heruntergeladen",
   verify: "Das Modell wird geprüft",
   convert: "Das Modell wird umgewandelt",

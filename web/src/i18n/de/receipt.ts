@@ -4,7 +4,7 @@ import type { Causes, ReceiptTexts } from "../en/receipt";
 const plural = pluralsOf("de");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "Alles außer dem letzten Token wurde wiederverwendet. Das letzte wird immer berechnet.",
   never_seen: "Soweit der Server weiß, wurde der Rest noch nie berechnet.",
   template_changed: "Systemprompt, Chat-Vorlage oder Tokenizer sind anders als beim vorigen Mal.",

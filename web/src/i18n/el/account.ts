@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("el");
 
 /** Greek texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "Μία συνομιλία από την περίοδο πριν από το πρώτο κλειδί δεν ανήκει σε κανένα κλειδί. Θέλετε να την αναλάβετε;", other: `${count} συνομιλίες από την περίοδο πριν από το πρώτο κλειδί δεν ανήκουν σε κανένα κλειδί. Θέλετε να τις αναλάβετε;` }),
     unclaimed: "Υπάρχουν συνομιλίες πριν από το πρώτο κλειδί. Ένας διαχειριστής μπορεί να τις αναλάβει.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("el");
 
 /** Greek texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Επεξεργασμένη απάντηση",
     note: "Το επόμενο μήνυμα συνεχίζει από το δικό σας κείμενο. Το πρωτότυπο διατηρείται ως εκδοχή.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("el");
 
 /** Greek texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Επαναφέρετε μια συνομιλία ή διαγράψτε την οριστικά. Οι συνομιλίες εδώ υπολογίζονται στον αποθηκευτικό σας χώρο.",
     none: "Δεν υπάρχουν πρόσφατα διαγραμμένες συνομιλίες.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("el");
 
 /** Greek texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Το μήνυμα είναι πολύ μεγάλο",
     text: (used, window) => `Με το μήνυμα, αυτή η συνομιλία θα είχε ${used} token. Το μοντέλο διαβάζει λιγότερα από ${window}.`,

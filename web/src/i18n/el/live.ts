@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("el");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Ανενεργό.",
   full: "Πλήρες: προς το παρόν δεν δέχεται άλλα μπλοκ.",
   unused: "Δεν αποκρίνεται σωστά και προσωρινά δεν χρησιμοποιείται.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Greek texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Τι κάνει όλος ο διακομιστής, δευτερόλεπτο προς δευτερόλεπτο. Τα γραφήματα δείχνουν έως πέντε λεπτά.",
   oneMemory: "Εδώ η μνήμη συσκευής και η μνήμη CPU είναι και οι δύο μέρος της RAM του.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "τώρα",
   used: (used, capacity) => `${used} από ${capacity}`,
   usedOnly: (used) => `${used}, χωρίς όριο`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Πληρότητα",
   hitRate: "Ποσοστό επιτυχίας",
   hitRateNote: "Ποσοστό των token προτροπής που αναζητήθηκαν και βρέθηκαν σε αυτό το επίπεδο το τελευταίο λεπτό",

@@ -1,7 +1,8 @@
 import type { MarkdownTexts } from "../en/markdown";
+import type { PartialTexts } from "../fallback";
 
 /** Greek texts for rendered answers. */
-export const texts: MarkdownTexts = {
+export const texts: PartialTexts<MarkdownTexts> = {
   code: (language) => `Κώδικας, ${language}`,
   copyCode: "Αντιγραφή κώδικα",
   wrap: "Αναδίπλωση γραμμών",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("el");
 
 /** Greek texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Φάκελοι",
   tags: "Ετικέτες",
   inFolder: (name, count) => plural(count, { one: `${name}, 1 συνομιλία`, other: `${name}, ${count} συνομιλίες` }),

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("el");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Ο λογαριασμός σας δεν επιτρέπεται να χρησιμοποιεί αυτόν τον διακομιστή.",
   admin_scope_required: "Απαιτούνται δικαιώματα διαχειριστή.",
   answer_not_cut: "Αυτή η απάντηση δεν κόπηκε και δεν μπορεί να συνεχιστεί.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Λήψη του μοντέλου",
   verify: "Επαλήθευση του μοντέλου",
   convert: "Μετατροπή του μοντέλου",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Greek. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Εσείς",
   ebb: "Ebb",
   cancel: "Ακύρωση",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Ο διακομιστής δεν είναι προσβάσιμος, νέα προσπάθεια…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Ο διακομιστής σταματά. Το Ebb συνεχίζει μόλις επανέλθει.",
     recovering: "Οι διεργασίες του μοντέλου επανεκκινούνται. Τα αιτήματα θα περιμένουν.",
     slower: () => "Ο επιταχυντής δεν πέρασε τον έλεγχο. Τους υπολογισμούς κάνει η CPU και οι απαντήσεις αργούν περισσότερο.",

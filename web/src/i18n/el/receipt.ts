@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("el");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Επαναχρησιμοποιήθηκαν όλα εκτός από το τελευταίο token. Το τελευταίο υπολογίζεται πάντα.",
   never_seen: "Απ’ όσο γνωρίζει ο διακομιστής, τα υπόλοιπα δεν είχαν υπολογιστεί ποτέ.",
   template_changed: "Η προτροπή συστήματος, το πρότυπο συνομιλίας ή ο tokenizer διαφέρει από την προηγούμενη φορά.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Greek texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `υπολογίστηκαν ${tokens}`,
   first: (tokens, total, from) => `${tokens} από τα ${total} token από ${from}`,
   other: (tokens, from) => `${tokens} από ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Δεν ήταν δυνατή η φόρτωση της εξήγησης.",
   reusedAll: (until) => `Και τα ${until} token της κρυφής μνήμης επαναχρησιμοποιήθηκαν· τα υπόλοιπα είναι νέα.`,
   reused: (until, reusable) => `Επαναχρησιμοποιήθηκαν ${until} από τα ${reusable} token της κρυφής μνήμης.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Η αιτία αναφέρεται στο αρχείο καταγραφής του διακομιστή.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Για προχωρημένους",
   leftOut: "Μηνύματα που παραλείφθηκαν",
   diverges: (at) => `Στο token ${at} αυτή η προτροπή αποκλίνει:`,

@@ -4,7 +4,7 @@ import type { LiveTexts, TierState } from "../en/live";
 const plural = pluralsOf("es");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "Desactivado.",
   full: "Lleno: de momento no acepta más bloques.",
   unused: "No responde correctamente y de momento no se usa.",

@@ -4,7 +4,7 @@ import { pluralsOf } from "../plurals";
 const plural = pluralsOf("es");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "Tu cuenta no tiene acceso a este servidor.",
   admin_scope_required: "Esta acción requiere permisos de administrador.",
   answer_not_cut: "Esta respuesta no se cortó y no se puede continuar.",
@@ -63,7 +63,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "Descargando el modelo",
   verify: "Comprobando el modelo",
   convert: "Convirtiendo el modelo",

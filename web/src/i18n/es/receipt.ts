@@ -4,7 +4,7 @@ import type { Causes, ReceiptTexts } from "../en/receipt";
 const plural = pluralsOf("es");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "Se reutilizó todo menos el último token, que siempre se calcula.",
   never_seen: "Hasta donde sabe el servidor, el resto no se había calculado nunca.",
   template_changed: "El prompt del sistema, la plantilla de chat o el tokenizador es distinto del de la vez anterior.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("et");
 
 /** Estonian texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "Üks vestlus esimese võtme eelsest ajast ei kuulu ühegi võtme alla. Kas võtad selle üle?", other: `${count} vestlust esimese võtme eelsest ajast ei kuulu ühegi võtme alla. Kas võtad need üle?` }),
     unclaimed: "On vestlusi esimese võtme eelsest ajast. Administraator saab need üle võtta.",

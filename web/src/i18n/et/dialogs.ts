@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("et");
 
 /** Estonian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Taasta vestlus või kustuta see jäädavalt. Siinsed vestlused võtavad sinu salvestusruumi.",
     none: "Hiljuti kustutatud vestlusi pole.",

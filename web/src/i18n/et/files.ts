@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("et");
 
 /** Estonian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Sõnum on liiga pikk",
     text: (used, window) => `Koos sõnumiga oleks selles vestluses ${used} tokenit. Mudel loeb vähem kui ${window}.`,

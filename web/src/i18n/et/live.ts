@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("et");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Väljas.",
   full: "Täis: praegu rohkem plokke vastu ei võta.",
   unused: "Ei vasta korralikult ja pole ajutiselt kasutusel.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Estonian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Mida kogu server teeb, sekund sekundi järel. Graafikud näitavad kuni viit minutit.",
   oneMemory: "Nii seadme mälu kui ka CPU mälu on siin osa selle RAM-ist.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "praegu",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, piiranguta`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Täituvus",
   hitRate: "Tabamuste osakaal",
   hitRateNote: "Kui suur osa sellelt tasemelt viimase minuti jooksul otsitud viibatokenitest seal olemas oli",

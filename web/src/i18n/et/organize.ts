@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("et");
 
 /** Estonian texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Kaustad",
   tags: "Sildid",
   inFolder: (name, count) => plural(count, { one: `${name}, 1 vestlus`, other: `${name}, ${count} vestlust` }),

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("et");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Sinu kontol pole lubatud seda serverit kasutada.",
   admin_scope_required: "Selleks on vaja administraatori õigusi.",
   answer_not_cut: "See vastus ei jäänud pooleli ja seda ei saa jätkata.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Mudeli allalaadimine",
   verify: "Mudeli kontrollimine",
   convert: "Mudeli teisendamine",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Estonian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Sina",
   ebb: "Ebb",
   cancel: "Loobu",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Server pole kättesaadav, proovitakse uuesti…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Serverit peatatakse. Ebb jätkab, kui see on tagasi.",
     recovering: "Mudeli protsesse taaskäivitatakse. Päringud ootavad senikaua.",
     slower: () => "Kiirendi ei läbinud kontrolli. Arvutab CPU ja vastused võtavad kauem aega.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("et");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Taaskasutati kõike peale viimase tokeni. Viimane arvutatakse alati.",
   never_seen: "Serverile teadaolevalt pole ülejäänut kunagi arvutatud.",
   template_changed: "Süsteemiviip, vestluse mall või tokeniseerija erineb eelmisest korrast.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Estonian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} arvutatud`,
   first: (tokens, total, from) => `${total} tokenist ${tokens} ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Selgitust ei saanud laadida.",
   reusedAll: (until) => `Kõik vahemälus olnud tokenid (${until}) taaskasutati, ülejäänu on uus.`,
   reused: (until, reusable) => `Vahemälus olnud ${reusable} tokenist taaskasutati ${until}.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Põhjus on serveri logis.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Täpsemalt",
   leftOut: "Välja jäetud sõnumid",
   diverges: (at) => `Alates tokenist ${at} see viip erineb:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("eu");
 
 /** Basque texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Editatutako erantzuna",
     note: "Hurrengo mezuak zure testutik jarraitzen du. Jatorrizkoa bertsio gisa gordetzen da.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("eu");
 
 /** Basque texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Leheneratu txat bat, edo ezabatu betiko. Hemengo txatek zure biltegiratzean lekua hartzen dute.",
     none: "Ez dago duela gutxi ezabatutako txatik.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("eu");
 
 /** Basque texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Mezua luzeegia da",
     text: (used, window) => `Mezuarekin, txat honek ${used} token izango lituzke. Ereduak ${window} baino gutxiago irakurtzen ditu.`,

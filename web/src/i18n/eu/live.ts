@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("eu");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Desgaituta.",
   full: "Beteta: une honetan ez du bloke gehiago onartzen.",
   unused: "Ez du ondo erantzuten, eta une honetan ez da erabiltzen.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Basque texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Zerbitzari osoa zertan ari den, segundoz segundo. Grafikoek bost minutu erakusten dituzte gehienez.",
   oneMemory: "Hemen gailuaren memoria eta CPUaren memoria makinaren RAMaren zati dira biak.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "orain",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, mugarik gabe`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Okupazioa",
   hitRate: "Asmatze-tasa",
   hitRateNote: "Azken minutuan maila honetan bilatutako prompt-tokenetatik, bertan zegoen zatia",

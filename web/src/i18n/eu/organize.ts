@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("eu");
 
 /** Basque texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Karpetak",
   tags: "Etiketak",
   inFolder: (name, count) => plural(count, { one: `${name}, txat ${count}`, other: `${name}, ${count} txat` }),

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("eu");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Zure kontuak ez du zerbitzari hau erabiltzeko baimenik.",
   admin_scope_required: "Ekintza honek administratzaile-baimenak behar ditu.",
   answer_not_cut: "Erantzun hau ez da moztu, eta ezin da jarraitu.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Eredua deskargatzen",
   verify: "Eredua egiaztatzen",
   convert: "Eredua bihurtzen",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Basque. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Zu",
   ebb: "Ebb",
   cancel: "Utzi",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Ezin da zerbitzarira konektatu, berriro saiatzen…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Zerbitzaria gelditzen ari da. Itzultzen denean jarraituko du Ebb-ek.",
     recovering: "Ereduaren prozesuak berrabiarazten ari dira. Eskaerek itxarongo dute.",
     slower: () => "Azeleragailuak ez du egiaztapena gainditu. CPUak egiten ditu kalkuluak, eta erantzunak motelagoak dira.",

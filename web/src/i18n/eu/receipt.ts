@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("eu");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Dena berrerabili da, azken tokena izan ezik; hori beti kalkulatzen da.",
   never_seen: "Zerbitzariak dakienez, gainerakoa ez da inoiz kalkulatu.",
   template_changed: "Sistemaren prompta, txat-txantiloia edo tokenizatzailea ez dira aurreko aldiko berberak.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Basque texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} kalkulatuta`,
   first: (tokens, total, from) => `${tokens} / ${total} token ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Ezin izan da azalpena kargatu.",
   reusedAll: (until) => `Cacheko ${until} token guztiak berrerabili dira; gainerakoa berria da.`,
   reused: (until, reusable) => `Berrerabilitako cacheko tokenak: ${until} / ${reusable}.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Zerbitzariaren erregistroan dago arrazoia.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Aurreratua",
   leftOut: "Kanpoan utzitako mezuak",
   diverges: (at) => `${at}. tokenetik aurrera, prompt hau desberdina da:`,

@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Persian texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `${count} گفتگو که پیش از نخستین کلید ساخته شده به هیچ کلیدی تعلق ندارد. به شما منتقل شود؟`,
     unclaimed: "گفتگوهایی از پیش از نخستین کلید وجود دارد. یک مدیر می‌تواند آن‌ها را به خود منتقل کند.",

@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Persian texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "پاسخ ویرایش‌شده",
     note: "پیام بعدی از متن شما ادامه می‌یابد. متن اصلی به‌عنوان یک نسخه نگه داشته می‌شود.",

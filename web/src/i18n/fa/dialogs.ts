@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Persian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "گفتگو را بازیابی کنید یا برای همیشه حذف کنید. گفتگوهای اینجا جزو فضای ذخیره‌سازی شما حساب می‌شوند.",
     none: "گفتگویی اخیراً حذف نشده است.",

@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Persian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "پیام بیش از حد طولانی است",
     text: (used, window) => `این گفتگو با پیام ${used} توکن خواهد داشت. مدل کمتر از ${window} توکن می‌خواند.`,

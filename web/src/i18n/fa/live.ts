@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "خاموش.",
   full: "پر: فعلاً بلوک دیگری نمی‌پذیرد.",
   unused: "درست پاسخ نمی‌دهد و موقتاً استفاده نمی‌شود.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Persian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "آنچه کل سرور انجام می‌دهد، ثانیه به ثانیه. نمودارها حداکثر پنج دقیقه را نشان می‌دهند.",
   oneMemory: "در اینجا حافظهٔ دستگاه و حافظهٔ CPU هر دو بخشی از RAM همین رایانه‌اند.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "اکنون",
   used: (used, capacity) => `${used} از ${capacity}`,
   usedOnly: (used) => `${used}، بدون سقف`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "پرشدگی",
   hitRate: "نرخ برخورد",
   hitRateNote: "از توکن‌های پرامپت که در دقیقهٔ گذشته در این لایه جستجو شد، سهمی که پیدا شد",

@@ -1,7 +1,8 @@
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 /** Persian texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "پوشه‌ها",
   tags: "برچسب‌ها",
   inFolder: (name, count) => `${name}، ${count} گفتگو`,

@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "حساب شما اجازهٔ استفاده از این سرور را ندارد.",
   admin_scope_required: "این کار به دسترسی مدیر نیاز دارد.",
   answer_not_cut: "این پاسخ ناتمام نیست و نمی‌توان آن را ادامه داد.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "مدل در حال دانلود است",
   verify: "مدل در حال بررسی است",
   convert: "مدل در حال تبدیل است",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Persian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "شما",
   ebb: "Ebb",
   cancel: "لغو",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "سرور در دسترس نیست، در حال تلاش دوباره…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "سرور در حال توقف است و Ebb پس از بازگشت آن ادامه می‌دهد.",
     recovering: "پردازه‌های مدل دوباره راه‌اندازی می‌شوند و درخواست‌ها منتظر می‌مانند.",
     slower: () => "شتاب‌دهنده در بررسی موفق نبود. محاسبه با CPU انجام می‌شود و پاسخ‌ها بیشتر طول می‌کشد.",

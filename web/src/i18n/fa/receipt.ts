@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "همه‌چیز جز آخرین توکن دوباره استفاده شد. آخرین توکن همیشه محاسبه می‌شود.",
   never_seen: "تا جایی که سرور می‌داند، بقیه هرگز محاسبه نشده بود.",
   template_changed: "پرامپت سیستم، قالب گفتگو یا توکنایزر با دفعهٔ قبل فرق دارد.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Persian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} محاسبه شد`,
   first: (tokens, total, from) => `${tokens} از ${total} توکن از ${from}`,
   other: (tokens, from) => `${tokens} از ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "توضیح بارگذاری نشد.",
   reusedAll: (until) => `همهٔ ${until} توکن موجود در کش دوباره استفاده شد و بقیه جدید است.`,
   reused: (until, reusable) => `${until} از ${reusable} توکن موجود در کش دوباره استفاده شد.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "علت در لاگ سرور آمده است.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "پیشرفته",
   leftOut: "پیام‌های کنار گذاشته‌شده",
   diverges: (at) => `این پرامپت از توکن ${at} متفاوت می‌شود:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("fi");
 
 /** Finnish texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "Yksi keskustelu ensimmäistä avainta edeltävältä ajalta ei kuulu millekään avaimelle. Siirretäänkö se sinulle?", other: `${count} keskustelua ensimmäistä avainta edeltävältä ajalta ei kuulu millekään avaimelle. Siirretäänkö ne sinulle?` }),
     unclaimed: "Ensimmäistä avainta edeltäviä keskusteluja on olemassa. Ylläpitäjä voi ottaa ne itselleen.",

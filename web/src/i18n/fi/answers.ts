@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("fi");
 
 /** Finnish texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Muokattu vastaus",
     note: "Seuraava viesti jatkaa sinun tekstistäsi. Alkuperäinen säilyy versiona.",

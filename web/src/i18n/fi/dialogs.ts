@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("fi");
 
 /** Finnish texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Palauta keskustelu tai poista se pysyvästi. Täällä olevat keskustelut vievät tallennustilaasi.",
     none: "Ei äskettäin poistettuja keskusteluja.",

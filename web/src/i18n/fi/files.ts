@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("fi");
 
 /** Finnish texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Viesti on liian pitkä",
     text: (used, window) => `Viestin kanssa keskustelussa olisi ${used} tokenia. Malli lukee alle ${window}.`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("fi");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Ei käytössä.",
   full: "Täynnä: ei ota juuri nyt vastaan lohkoja.",
   unused: "Ei vastaa oikein, joten sitä ei tilapäisesti käytetä.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Finnish texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Mitä koko palvelin tekee, sekunti sekunnilta. Kaaviot näyttävät enintään viisi minuuttia.",
   oneMemory: "Laitteen muisti ja CPU-muisti ovat tässä molemmat osa sen RAM-muistia.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "nyt",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, ei rajaa`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Täyttöaste",
   hitRate: "Osumaprosentti",
   hitRateNote: "Osuus niistä kehotteiden tokeneista, jotka haettiin tältä tasolta viimeisen minuutin aikana ja löytyivät sieltä",

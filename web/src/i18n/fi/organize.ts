@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("fi");
 
 /** Finnish texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Kansiot",
   tags: "Tunnisteet",
   inFolder: (name, count) => plural(count, { one: `${name}, 1 keskustelu`, other: `${name}, ${count} keskustelua` }),

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("fi");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Tililläsi ei ole oikeutta käyttää tätä palvelinta.",
   admin_scope_required: "Tähän tarvitaan ylläpitäjän oikeudet.",
   answer_not_cut: "Vastaus ei ole katkennut, joten sitä ei voi jatkaa.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Mallia ladataan verkosta",
   verify: "Mallia tarkistetaan",
   convert: "Mallia muunnetaan",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Finnish. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Sinä",
   ebb: "Ebb",
   cancel: "Peruuta",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Palvelimeen ei saada yhteyttä, yritetään uudelleen…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Palvelinta pysäytetään. Ebb jatkaa, kun se on taas käynnissä.",
     recovering: "Mallin prosesseja käynnistetään uudelleen. Pyynnöt odottavat sen ajan.",
     slower: () => "Kiihdytin ei läpäissyt tarkistusta. Laskenta tehdään suorittimella, ja vastaukset kestävät kauemmin.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("fi");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Kaikki paitsi viimeinen tokeni käytettiin uudelleen. Viimeinen lasketaan aina.",
   never_seen: "Palvelimen tietojen mukaan loppuosaa ei ole koskaan laskettu.",
   template_changed: "Järjestelmäkehote, keskustelumalli tai tokenisoija on eri kuin viimeksi.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Finnish texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} laskettu`,
   first: (tokens, total, from) => `${tokens} / ${total} tokenia ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Selitystä ei voitu ladata.",
   reusedAll: (until) => `Kaikki ${until} välimuistin tokenia käytettiin uudelleen; loput ovat uusia.`,
   reused: (until, reusable) => `${until} / ${reusable} välimuistin tokenia käytettiin uudelleen.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Syy on palvelimen lokissa.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Lisätiedot",
   leftOut: "Pois jätetyt viestit",
   diverges: (at) => `Tokenin ${at} kohdalla tämä kehote poikkeaa:`,

@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Filipino texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `May ${count} chat na mas nauna sa unang key at hindi sakop ng anumang key. Kukunin mo ba?`,
     unclaimed: "May mga chat mula bago ang unang key. Maaaring kunin ng isang administrator ang mga ito.",

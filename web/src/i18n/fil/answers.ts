@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Filipino texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "In-edit na sagot",
     note: "Magpapatuloy mula sa text mo ang susunod na mensahe. Pananatilihin ang orihinal bilang isang bersyon.",

@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Filipino texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "I-restore ang chat, o permanenteng i-delete ito. Kasama pa rin sa storage mo ang mga chat dito.",
     none: "Walang kamakailang na-delete na chat.",

@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Filipino texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Masyadong mahaba ang mensahe",
     text: (used, window) => `Magkakaroon ng ${used} token ang chat na ito kasama ng mensahe. Wala pang ${window} ang nababasa ng model.`,

@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Naka-off.",
   full: "Puno: hindi muna tumatanggap ng dagdag na block.",
   unused: "Hindi tumutugon nang maayos at pansamantalang hindi ginagamit.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Filipino texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Ang ginagawa ng buong server, bawat segundo. Hanggang limang minuto ang ipinapakita ng mga chart.",
   oneMemory: "Dito, parehong bahagi ng RAM ng makina ang memory ng device at memory ng CPU.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "ngayon",
   used: (used, capacity) => `${used} sa ${capacity}`,
   usedOnly: (used) => `${used}, walang limitasyon`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Okupado",
   hitRate: "Hit rate",
   hitRateNote: "Sa mga token ng prompt na hinanap sa antas na ito sa nakaraang minuto, ang bahaging mayroon ito",

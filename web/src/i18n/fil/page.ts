@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Hindi pinapayagan ang account mo na gumamit ng server na ito.",
   admin_scope_required: "Kailangan nito ng pahintulot ng administrator.",
   answer_not_cut: "Hindi naputol ang sagot na ito, kaya hindi ito maipagpapatuloy.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Dina-download ang model",
   verify: "Sinusuri ang model",
   convert: "Kino-convert ang model",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Filipino. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Ikaw",
   ebb: "Ebb",
   cancel: "Kanselahin",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Hindi maabot ang server, sinusubukan ulit…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Humihinto ang server. Magpapatuloy si Ebb kapag bumalik na ito.",
     recovering: "Nire-restart ang mga proseso ng model. Maghihintay muna ang mga kahilingan.",
     slower: () => "Hindi pumasa sa pagsusuri ang accelerator. CPU ang nagko-compute, kaya mas mabagal ang mga sagot.",

@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Muling ginamit ang lahat maliban sa huling token. Laging kino-compute ang huli.",
   never_seen: "Sa pagkakaalam ng server, hindi pa kailanman na-compute ang natitira.",
   template_changed: "Iba na sa dati ang system prompt, chat template o tokenizer.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Filipino texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} ang na-compute`,
   first: (tokens, total, from) => `${tokens} sa ${total} token mula sa ${from}`,
   other: (tokens, from) => `${tokens} mula sa ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "Hindi ma-load ang paliwanag.",
   reusedAll: (until) => `Muling ginamit ang lahat ng ${until} naka-cache na token; bago ang natitira.`,
   reused: (until, reusable) => `Muling ginamit ang ${until} sa ${reusable} naka-cache na token.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Nasa log ng server ang dahilan.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Advanced",
   leftOut: "Mga hindi isinamang mensahe",
   diverges: (at) => `Sa token ${at} nag-iiba ang prompt na ito:`,

@@ -4,7 +4,7 @@ import type { LiveTexts, TierState } from "../en/live";
 const plural = pluralsOf("fr");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "Désactivé.",
   full: "Plein : n’accepte plus de blocs pour l’instant.",
   unused: "Ne répond pas correctement et n’est pas utilisé pour l’instant.",

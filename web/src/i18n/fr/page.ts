@@ -4,7 +4,7 @@ import { pluralsOf } from "../plurals";
 const plural = pluralsOf("fr");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "Votre compte n’a pas accès à ce serveur.",
   admin_scope_required: "Cette action est réservée aux administrateurs.",
   answer_not_cut: "Cette réponse n’a pas été coupée et ne peut pas être poursuivie.",
@@ -63,7 +63,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "Téléchargement du modèle",
   verify: "Vérification du modèle",
   convert: "Conversion du modèle",

@@ -4,7 +4,7 @@ import type { Causes, ReceiptTexts } from "../en/receipt";
 const plural = pluralsOf("fr");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "Tout a été réutilisé sauf le dernier token, qui est toujours calculé.",
   never_seen: "Pour autant que le serveur le sache, la suite n’avait jamais été calculée.",
   template_changed: "Le prompt système, le gabarit de conversation ou le tokeniseur diffère de celui de la fois précédente.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("gl");
 
 /** Galician texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Restaura un chat ou elimínao definitivamente. Os chats de aquí contan no teu almacenamento.",
     none: "Non hai chats eliminados recentemente.",

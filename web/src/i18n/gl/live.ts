@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("gl");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Desactivado.",
   full: "Cheo: agora mesmo non acepta máis bloques.",
   unused: "Non responde correctamente e agora mesmo non se usa.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Galician texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "O que está facendo todo o servidor, segundo a segundo. As gráficas mostran ata cinco minutos.",
   oneMemory: "Aquí a memoria do dispositivo e a memoria da CPU forman parte da súa RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "agora",
   used: (used, capacity) => `${used} de ${capacity}`,
   usedOnly: (used) => `${used}, sen límite`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Ocupación",
   hitRate: "Taxa de acertos",
   hitRateNote: "Dos tokens de prompts buscados neste nivel no último minuto, a parte que se atopou",

@@ -1,7 +1,8 @@
 import type { MarkdownTexts } from "../en/markdown";
+import type { PartialTexts } from "../fallback";
 
 /** Galician texts for rendered answers. */
-export const texts: MarkdownTexts = {
+export const texts: PartialTexts<MarkdownTexts> = {
   code: (language) => `Código, ${language}`,
   copyCode: "Copiar o código",
   wrap: "Axustar as liñas",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("gl");
 
 /** Galician texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Cartafoles",
   tags: "Etiquetas",
   inFolder: (name, count) => plural(count, { one: `${name}, ${count} chat`, other: `${name}, ${count} chats` }),

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("gl");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "A túa conta non ten acceso a este servidor.",
   admin_scope_required: "Esta acción require permisos de administrador.",
   answer_not_cut: "Esta resposta non quedou cortada e non se pode continuar.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Descargando o modelo",
   verify: "Verificando o modelo",
   convert: "Convertendo o modelo",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Galician. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Ti",
   ebb: "Ebb",
   cancel: "Cancelar",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Non se pode acceder ao servidor, tentándoo de novo…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "O servidor estase detendo. Ebb continuará cando volva.",
     recovering: "Os procesos do modelo estanse reiniciando. As solicitudes agardarán.",
     slower: () => "O acelerador non superou a comprobación. A CPU fai os cálculos e as respostas son máis lentas.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("gl");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Reutilizouse todo agás o último token, que sempre se calcula.",
   never_seen: "Polo que sabe o servidor, o resto non se calculara nunca.",
   template_changed: "O prompt do sistema, o formato de chat ou o tokenizador son diferentes dos da vez anterior.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Galician texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} calculados`,
   first: (tokens, total, from) => `${tokens} de ${total} tokens desde ${from}`,
   other: (tokens, from) => `${tokens} desde ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Non se puido cargar a explicación.",
   reusedAll: (until) => `Reutilizáronse todos os ${until} tokens en caché; o resto é novo.`,
   reused: (until, reusable) => `Reutilizáronse ${until} de ${reusable} tokens en caché.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "O rexistro do servidor indica o motivo.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Avanzado",
   leftOut: "Mensaxes omitidas",
   diverges: (at) => `No token ${at}, este prompt comeza a ser diferente:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("he");
 
 /** Hebrew texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "התשובה הערוכה",
     note: "ההודעה הבאה תמשיך מהטקסט שלך. המקור נשמר כגרסה.",

@@ -1,5 +1,6 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("he");
 
@@ -7,7 +8,7 @@ const plural = pluralsOf("he");
 const chats = (count: number): string => plural(count, { one: "צ׳אט אחד", two: "שני צ׳אטים", other: `${count} צ׳אטים` });
 
 /** Hebrew texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "אפשר לשחזר צ׳אט או למחוק אותו לצמיתות. הצ׳אטים כאן נספרים בשטח האחסון שלך.",
     none: "אין צ׳אטים שנמחקו לאחרונה.",

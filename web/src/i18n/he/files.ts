@@ -1,5 +1,6 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("he");
 
@@ -8,7 +9,7 @@ const first = (messages: number): string =>
   plural(messages, { one: "ההודעה הראשונה", two: "שתי ההודעות הראשונות", other: `${messages} ההודעות הראשונות` });
 
 /** Hebrew texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "ההודעה ארוכה מדי",
     text: (used, window) => `עם ההודעה יהיו בצ׳אט הזה ${used} טוקנים. המודל קורא פחות מ-${window}.`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("he");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "כבויה.",
   full: "מלאה: לא מקבלת כרגע בלוקים נוספים.",
   unused: "לא מגיבה כראוי, וכרגע לא בשימוש.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Hebrew texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "מה כל השרת עושה, שנייה אחר שנייה. התרשימים מציגים עד חמש דקות.",
   oneMemory: "כאן זיכרון ההתקן וזיכרון ה-CPU הם שניהם חלק מה-RAM של המחשב.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "עכשיו",
   used: (used, capacity) => `${used} מתוך ${capacity}`,
   usedOnly: (used) => `${used}, ללא מגבלה`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "תפוסה",
   hitRate: "שיעור פגיעות במטמון",
   hitRateNote: "מתוך טוקני ההנחיות שחיפשו בשכבה הזו בדקה האחרונה, החלק שנמצא בה",

@@ -1,5 +1,6 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("he");
 
@@ -7,7 +8,7 @@ const plural = pluralsOf("he");
 const chats = (count: number): string => plural(count, { one: "צ׳אט אחד", two: "שני צ׳אטים", other: `${count} צ׳אטים` });
 
 /** Hebrew texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "תיקיות",
   tags: "תגיות",
   inFolder: (name, count) => `${name}, ${chats(count)}`,

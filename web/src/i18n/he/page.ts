@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("he");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "החשבון שלך אינו מורשה להשתמש בשרת הזה.",
   admin_scope_required: "לשם כך נדרשות הרשאות ניהול.",
   answer_not_cut: "התשובה הזו לא נקטעה ואי אפשר להמשיך אותה.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "מתבצעת הורדה של המודל",
   verify: "המודל נבדק",
   convert: "המודל מומר",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Hebrew. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "את/ה",
   ebb: "Ebb",
   cancel: "ביטול",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "השרת לא זמין, מנסים שוב…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "השרת נעצר. Ebb ימשיך כשהוא יחזור.",
     recovering: "תהליכי המודל מופעלים מחדש. הבקשות ימתינו.",
     slower: () => "המאיץ לא עבר את הבדיקה. החישוב נעשה ב-CPU והתשובות איטיות יותר.",

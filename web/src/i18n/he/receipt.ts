@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("he");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "נעשה שימוש חוזר בכול חוץ מהטוקן האחרון. הטוקן האחרון תמיד מחושב.",
   never_seen: "למיטב ידיעת השרת, השאר עוד לא חושב.",
   template_changed: "הנחיית המערכת, תבנית הצ׳אט או ה-tokenizer שונים מהפעם הקודמת.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Hebrew texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `חושבו ${tokens}`,
   first: (tokens, total, from) => `${tokens} מתוך ${total} טוקנים ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "לא ניתן לטעון את ההסבר.",
   reusedAll: (until) => `נעשה שימוש חוזר בכל ${until} הטוקנים שבמטמון. השאר חדש.`,
   reused: (until, reusable) => `נעשה שימוש חוזר ב-${until} מתוך ${reusable} הטוקנים שבמטמון.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "הסיבה מופיעה ביומן השרת.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "מתקדם",
   leftOut: "הודעות שהושמטו",
   diverges: (at) => `מהטוקן ${at} ההנחיה הזו שונה:`,

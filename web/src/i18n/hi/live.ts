@@ -1,7 +1,7 @@
 import type { LiveTexts, TierState } from "../en/live";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "बंद है।",
   full: "भर गया है: अभी और ब्लॉक नहीं लेता।",
   unused: "ठीक से जवाब नहीं दे रहा, इसलिए फ़िलहाल इस्तेमाल में नहीं है।",

@@ -4,7 +4,7 @@ import { pluralsOf } from "../plurals";
 const plural = pluralsOf("hi");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "आपके खाते को यह सर्वर इस्तेमाल करने की अनुमति नहीं है।",
   admin_scope_required: "इसके लिए एडमिन के अधिकार चाहिए।",
   answer_not_cut: "यह जवाब बीच में नहीं कटा था, इसलिए इसे आगे नहीं बढ़ाया जा सकता।",
@@ -63,7 +63,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "मॉडल डाउनलोड हो रहा है",
   verify: "मॉडल की जाँच हो रही है",
   convert: "मॉडल बदला जा रहा है",

@@ -4,7 +4,7 @@ import type { Causes, ReceiptTexts } from "../en/receipt";
 const plural = pluralsOf("hi");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "आख़िरी टोकन को छोड़कर सब कुछ दोबारा इस्तेमाल हुआ। आख़िरी की गणना हमेशा होती है।",
   never_seen: "जहाँ तक सर्वर को पता है, बाकी की गणना पहले कभी नहीं हुई।",
   template_changed: "सिस्टम प्रॉम्प्ट, चैट टेम्प्लेट या टोकनाइज़र पिछली बार से अलग है।",

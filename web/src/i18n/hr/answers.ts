@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("hr");
 
 /** Croatian texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Uređeni odgovor",
     note: "Sljedeća se poruka nadovezuje na vaš tekst. Izvornik se čuva kao verzija.",

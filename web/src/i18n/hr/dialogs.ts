@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("hr");
 
 /** Croatian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Vratite razgovor ili ga trajno izbrišite. Razgovori ovdje zauzimaju vašu pohranu.",
     none: "Nema nedavno izbrisanih razgovora.",

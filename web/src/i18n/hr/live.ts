@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("hr");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Isključeno.",
   full: "Puno: novi se blokovi zasad ne prihvaćaju.",
   unused: "Ne odgovara ispravno i privremeno se ne upotrebljava.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Croatian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Što radi cijeli poslužitelj, sekundu po sekundu. Grafikoni prikazuju do pet minuta.",
   oneMemory: "Memorija uređaja i memorija CPU-a ovdje su dio njegova RAM-a.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "sada",
   used: (used, capacity) => `${used} od ${capacity}`,
   usedOnly: (used) => `${used}, bez ograničenja`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Zauzetost",
   hitRate: "Udio pogodaka",
   hitRateNote: "Koliki je dio tokena promptova traženih na ovoj razini u posljednjoj minuti pronađen",

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("hr");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Vaš račun nema pristup ovom poslužitelju.",
   admin_scope_required: "Za to su potrebna administratorska prava.",
   answer_not_cut: "Ovaj odgovor nije skraćen pa se ne može nastaviti.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Model se preuzima",
   verify: "Model se provjerava",
   convert: "Model se pretvara",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Croatian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Vi",
   ebb: "Ebb",
   cancel: "Odustani",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Poslužitelj nije dostupan, novi pokušaj u tijeku…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Poslužitelj se zaustavlja. Ebb će nastaviti kad se vrati.",
     recovering: "Procesi modela ponovno se pokreću. Zahtjevi će pričekati.",
     slower: () => "Akcelerator nije prošao provjeru. Računa CPU pa su odgovori sporiji.",

@@ -1,7 +1,8 @@
 import type { PaletteTexts } from "../en/palette";
+import type { PartialTexts } from "../fallback";
 
 /** Croatian texts for the palette. */
-export const texts: PaletteTexts = {
+export const texts: PartialTexts<PaletteTexts> = {
   field: "Pretraži razgovore i naredbe",
   results: "Rezultati",
   actions: "Naredbe",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("hr");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Iskorišteno je sve osim zadnjeg tokena. On se uvijek izračunava.",
   never_seen: "Koliko je poslužitelju poznato, ostatak još nikad nije izračunat.",
   template_changed: "Sistemski prompt, predložak razgovora ili tokenizator razlikuje se od prethodnog.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Croatian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `izračunato: ${tokens}`,
   first: (tokens, total, from) => `${tokens} od ${total} tokena iz ${from}`,
   other: (tokens, from) => `${tokens} iz ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Objašnjenje nije bilo moguće učitati.",
   reusedAll: (until) => `Iskorišteni su svi tokeni iz predmemorije (${until}), ostatak je nov.`,
   reused: (until, reusable) => `Iskorišteno je ${until} od ${reusable} tokena iz predmemorije.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Razlog je u zapisniku poslužitelja.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Napredno",
   leftOut: "Izostavljene poruke",
   diverges: (at) => `Od tokena ${at} ovaj se prompt razlikuje:`,

@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Hungarian texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `${count} csevegés még az első kulcs előttről való, és egyik kulcshoz sem tartozik. Átveszed?`,
     unclaimed: "Vannak csevegések az első kulcs előtti időből. Egy rendszergazda átveheti őket.",

@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Hungarian texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Szerkesztett válasz",
     note: "A következő üzenet a te szövegedből folytatódik. Az eredeti egy változatként megmarad.",

@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Hungarian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Állíts vissza egy csevegést, vagy töröld véglegesen. Az itt lévő csevegések is beleszámítanak a tárhelyedbe.",
     none: "Nincsenek nemrég törölt csevegések.",

@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Hungarian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Az üzenet túl hosszú",
     text: (used, window) => `Az üzenettel együtt ez a csevegés ${used} token lenne. A modell ${window} tokennél kevesebbet olvas.`,

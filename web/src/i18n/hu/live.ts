@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Kikapcsolva.",
   full: "Megtelt: most nem fogad több blokkot.",
   unused: "Nem válaszol megfelelően, ezért átmenetileg nem használjuk.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Hungarian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Amit a teljes kiszolgáló csinál, másodpercről másodpercre. A diagramok legfeljebb öt percet mutatnak.",
   oneMemory: "Az eszközmemória és a CPU-memória itt egyaránt a gép RAM-jának része.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "most",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, korlát nélkül`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Kihasználtság",
   hitRate: "Találati arány",
   hitRateNote: "Az elmúlt percben ezen a szinten keresett prompttokenek közül a megtaláltak aránya",

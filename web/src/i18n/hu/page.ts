@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "A fiókoddal nem használhatod ezt a kiszolgálót.",
   admin_scope_required: "Ehhez rendszergazdai jog szükséges.",
   answer_not_cut: "Ez a válasz nem szakadt meg, ezért nem folytatható.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Modell letöltése",
   verify: "Modell ellenőrzése",
   convert: "Modell átalakítása",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Hungarian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Te",
   ebb: "Ebb",
   cancel: "Mégse",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "A kiszolgáló nem érhető el, újrapróbálkozás…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "A kiszolgáló leáll. Az Ebb folytatja, amint visszatér.",
     recovering: "A modell folyamatai újraindulnak. A kérések addig várnak.",
     slower: () => "A gyorsító nem felelt meg az ellenőrzésen. A CPU számol, ezért a válaszok tovább tartanak.",

@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Az utolsó token kivételével mindent újra felhasználtunk. Az utolsót mindig ki kell számítani.",
   never_seen: "A kiszolgáló tudomása szerint a többit még sosem számították ki.",
   template_changed: "A rendszerprompt, a csevegéssablon vagy a tokenizáló eltér az előzőtől.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Hungarian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} kiszámítva`,
   first: (tokens, total, from) => `${total} tokenből ${tokens} ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "A magyarázatot nem sikerült betölteni.",
   reusedAll: (until) => `A gyorsítótárazott ${until} token mindegyikét újra felhasználtuk, a többi új.`,
   reused: (until, reusable) => `${reusable} gyorsítótárazott tokenből ${until} tokent használtunk fel újra.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Az ok a kiszolgáló naplójában található.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Speciális",
   leftOut: "Kihagyott üzenetek",
   diverges: (at) => `A prompt a(z) ${at}. tokennél eltér:`,

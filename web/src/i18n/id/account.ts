@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Indonesian texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `${count} obrolan dari sebelum kunci pertama dibuat bukan milik kunci mana pun. Ambil alih?`,
     unclaimed: "Ada obrolan dari sebelum kunci pertama. Administrator dapat mengambil alihnya.",

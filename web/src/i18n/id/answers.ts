@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Indonesian texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Jawaban yang diedit",
     note: "Pesan berikutnya melanjutkan dari teks Anda. Aslinya tetap disimpan sebagai versi.",

@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Indonesian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Pulihkan obrolan, atau hapus permanen. Obrolan di sini tetap terhitung dalam penyimpanan Anda.",
     none: "Tidak ada obrolan yang baru dihapus.",

@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Indonesian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Pesan terlalu panjang",
     text: (used, window) => `Dengan pesan ini, obrolan akan berisi ${used} token. Model hanya membaca kurang dari ${window}.`,

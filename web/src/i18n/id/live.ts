@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Nonaktif.",
   full: "Penuh: saat ini tidak menerima blok lagi.",
   unused: "Tidak merespons dengan benar dan untuk sementara tidak dipakai.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Indonesian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Aktivitas seluruh server, detik demi detik. Grafik menampilkan hingga lima menit.",
   oneMemory: "Di sini memori perangkat dan memori CPU sama-sama bagian dari RAM mesin ini.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "sekarang",
   used: (used, capacity) => `${used} dari ${capacity}`,
   usedOnly: (used) => `${used}, tanpa batas`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Keterisian",
   hitRate: "Rasio hit",
   hitRateNote: "Persentase token prompt yang ditemukan dari semua yang dicari di tingkat ini selama satu menit terakhir",

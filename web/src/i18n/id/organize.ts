@@ -1,7 +1,8 @@
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 /** Indonesian texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Folder",
   tags: "Tag",
   inFolder: (name, count) => `${name}, ${count} obrolan`,

@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Akun Anda tidak diizinkan menggunakan server ini.",
   admin_scope_required: "Tindakan ini memerlukan hak administrator.",
   answer_not_cut: "Jawaban ini tidak terpotong, jadi tidak bisa dilanjutkan.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Model sedang diunduh",
   verify: "Model sedang diperiksa",
   convert: "Model sedang dikonversi",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Indonesian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Anda",
   ebb: "Ebb",
   cancel: "Batal",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Server tidak bisa dijangkau, mencoba lagi…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Server sedang berhenti. Ebb akan lanjut setelah server kembali.",
     recovering: "Proses model sedang dimulai ulang. Permintaan akan menunggu.",
     slower: () => "Akselerator tidak lolos pemeriksaan. CPU yang menghitung, jadi jawaban lebih lambat.",

@@ -1,7 +1,8 @@
 import type { PaletteTexts } from "../en/palette";
+import type { PartialTexts } from "../fallback";
 
 /** Indonesian texts for the palette. */
-export const texts: PaletteTexts = {
+export const texts: PartialTexts<PaletteTexts> = {
   field: "Cari obrolan dan perintah",
   results: "Hasil",
   actions: "Perintah",

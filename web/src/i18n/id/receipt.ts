@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Semuanya dipakai ulang kecuali token terakhir. Token terakhir selalu dihitung.",
   never_seen: "Sejauh yang diketahui server, sisanya belum pernah dihitung.",
   template_changed: "Prompt sistem, templat obrolan, atau tokenizer berbeda dari sebelumnya.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Indonesian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} dihitung`,
   first: (tokens, total, from) => `${tokens} dari ${total} token berasal dari ${from}`,
   other: (tokens, from) => `${tokens} dari ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "Penjelasan tidak bisa dimuat.",
   reusedAll: (until) => `Semua ${until} token di cache dipakai ulang; sisanya baru.`,
   reused: (until, reusable) => `${until} dari ${reusable} token di cache dipakai ulang.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Lihat log server untuk penyebabnya.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Lanjutan",
   leftOut: "Pesan yang tidak disertakan",
   diverges: (at) => `Mulai token ${at}, prompt ini berbeda:`,

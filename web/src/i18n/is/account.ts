@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("is");
 
 /** Icelandic texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: `${count} spjall frá því fyrir fyrsta lykilinn tilheyrir engum lykli. Viltu taka við því?`, other: `${count} spjöll frá því fyrir fyrsta lykilinn tilheyra engum lykli. Viltu taka við þeim?` }),
     unclaimed: "Til eru spjöll frá því fyrir fyrsta lykilinn. Stjórnandi getur tekið við þeim.",

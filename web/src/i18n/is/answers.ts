@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("is");
 
 /** Icelandic texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Breytt svar",
     note: "Næstu skilaboð halda áfram út frá textanum þínum. Upprunalega svarið er geymt sem útgáfa.",

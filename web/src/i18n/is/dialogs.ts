@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("is");
 
 /** Icelandic texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Endurheimtu spjall eða eyddu því endanlega. Spjöll hér teljast með í geymsluplássinu þínu.",
     none: "Engum spjöllum hefur verið eytt nýlega.",

@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Icelandic texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Skilaboðin eru of löng",
     text: (used, window) => `Með skilaboðunum yrði fjöldi tóka í spjallinu ${used}. Líkanið les færri en ${window}.`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("is");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Slökkt.",
   full: "Fullt: tekur ekki við fleiri blokkum í bili.",
   unused: "Svarar ekki rétt og er tímabundið ekki notað.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Icelandic texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Það sem allur þjónninn er að gera, sekúndu fyrir sekúndu. Línuritin sýna allt að fimm mínútur.",
   oneMemory: "Minni tækis og CPU-minni eru hér bæði hluti af vinnsluminni vélarinnar.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "núna",
   used: (used, capacity) => `${used} af ${capacity}`,
   usedOnly: (used) => `${used}, engin takmörk`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Nýting",
   hitRate: "Hittihlutfall",
   hitRateNote: "Hlutfall þeirra kvaðningartóka sem leitað var að í þessu þrepi síðustu mínútu og fundust þar",

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("is");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Aðgangurinn þinn hefur ekki leyfi til að nota þennan þjón.",
   admin_scope_required: "Þetta krefst stjórnandaréttinda.",
   answer_not_cut: "Svarið endaði ekki í miðju kafi og því er ekki hægt að halda því áfram.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Sæki líkanið",
   verify: "Staðfesti líkanið",
   convert: "Umbreyti líkaninu",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Icelandic. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Þú",
   ebb: "Ebb",
   cancel: "Hætta við",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Næ ekki sambandi við þjóninn, reyni aftur…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Verið er að stöðva þjóninn. Ebb heldur áfram þegar hann er kominn aftur.",
     recovering: "Verið er að endurræsa ferli líkansins. Beiðnir bíða á meðan.",
     slower: () => "Hraðallinn stóðst ekki prófið. CPU sér um útreikninga og svör taka lengri tíma.",

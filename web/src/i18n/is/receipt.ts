@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("is");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Allt nema síðasti tókinn var endurnýtt. Hann er alltaf reiknaður.",
   never_seen: "Eftir því sem þjónninn best veit hefur afgangurinn aldrei verið reiknaður.",
   template_changed: "Kerfiskvaðningin, spjallsniðmátið eða tókunin er önnur en síðast.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Icelandic texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `reiknað: ${tokens}`,
   first: (tokens, total, from) => `${tokens} af ${total} tókum úr ${from}`,
   other: (tokens, from) => `${tokens} úr ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Ekki var hægt að sækja skýringuna.",
   reusedAll: (until) => `Allt í skyndiminni var endurnýtt (fjöldi tóka: ${until}); afgangurinn er nýr.`,
   reused: (until, reusable) => `${until} af ${reusable} tókum í skyndiminni voru endurnýttir.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Ástæðan er í annál þjónsins.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Ítarlegt",
   leftOut: "Skilaboð sem var sleppt",
   diverges: (at) => `Við tóka ${at} víkur þessi kvaðning frá:`,

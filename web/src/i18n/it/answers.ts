@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Italian texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Risposta modificata",
     note: "Il prossimo messaggio parte dal tuo testo. L’originale resta come versione.",

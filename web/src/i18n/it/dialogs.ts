@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("it");
 
 /** Italian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Ripristina una chat o eliminala definitivamente. Le chat qui occupano ancora il tuo spazio.",
     none: "Nessuna chat eliminata di recente.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("it");
 
 /** Italian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Il messaggio è troppo lungo",
     text: (used, window) => `Con il messaggio, questa chat avrebbe ${used} token. Il modello ne legge meno di ${window}.`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("it");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Disattivato.",
   full: "Pieno: al momento non accetta altri blocchi.",
   unused: "Non risponde correttamente e al momento non viene usato.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Italian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Che cosa fa l’intero server, secondo per secondo. I grafici mostrano fino a cinque minuti.",
   oneMemory: "Qui la memoria del dispositivo e la memoria della CPU fanno entrambe parte della sua RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "ora",
   used: (used, capacity) => `${used} su ${capacity}`,
   usedOnly: (used) => `${used}, senza limite`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Occupazione",
   hitRate: "Percentuale di successo",
   hitRateNote: "Dei token di prompt cercati in questo livello nell’ultimo minuto, la parte trovata",

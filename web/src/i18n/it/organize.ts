@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("it");
 
 /** Italian texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Cartelle",
   tags: "Etichette",
   inFolder: (name, count) => `${name}, ${count} chat`,

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("it");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Il tuo account non ha accesso a questo server.",
   admin_scope_required: "Questa azione richiede i permessi di amministratore.",
   answer_not_cut: "Questa risposta non è stata troncata e non può essere continuata.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Download del modello",
   verify: "Verifica del modello",
   convert: "Conversione del modello",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Italian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Tu",
   ebb: "Ebb",
   cancel: "Annulla",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Server non raggiungibile, nuovo tentativo…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Il server si sta arrestando. Ebb continuerà al suo ritorno.",
     recovering: "I processi del modello si stanno riavviando. Le richieste attenderanno.",
     slower: () => "L’acceleratore non ha superato la verifica. I calcoli sono eseguiti dalla CPU e le risposte sono più lente.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("it");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Tutto è stato riutilizzato tranne l’ultimo token, che viene sempre calcolato.",
   never_seen: "Per quanto ne sa il server, il resto non era mai stato calcolato.",
   template_changed: "Il prompt di sistema, il template di chat o il tokenizzatore è diverso da quello della volta precedente.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Italian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} calcolati`,
   first: (tokens, total, from) => `${tokens} token su ${total} (${from})`,
   other: (tokens, from) => `${tokens} (${from})`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Non è stato possibile caricare la spiegazione.",
   reusedAll: (until) => `Tutti i ${until} token in cache sono stati riutilizzati; il resto è nuovo.`,
   reused: (until, reusable) => `Sono stati riutilizzati ${until} token in cache su ${reusable}.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Il log del server ne indica il motivo.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Avanzate",
   leftOut: "Messaggi esclusi",
   diverges: (at) => `Dal token ${at} questo prompt è diverso:`,

@@ -1,7 +1,7 @@
 import type { LiveTexts, TierState } from "../en/live";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "オフです。",
   full: "満杯のため、現在は新しいブロックを受け入れていません。",
   unused: "正常に応答しないため、現在は使用していません。",

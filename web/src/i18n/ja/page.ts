@@ -1,7 +1,7 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "このアカウントではこのサーバーを利用できません。",
   admin_scope_required: "この操作には管理者権限が必要です。",
   answer_not_cut: "この回答は途中で切れていないため、続きを生成できません。",
@@ -60,7 +60,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "モデルをダウンロードしています",
   verify: "モデルを検証しています",
   convert: "モデルを変換しています",

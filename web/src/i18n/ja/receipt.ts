@@ -1,7 +1,7 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "最後のトークン以外はすべて再利用されました。最後のトークンは常に計算されます。",
   never_seen: "サーバーが把握するかぎり、続きの部分はこれまで計算されていません。",
   template_changed: "システムプロンプト、チャットテンプレート、またはトークナイザーが前回と異なります。",

@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Georgian texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `პირველ გასაღებამდე შექმნილი ${count} ჩატი არც ერთ გასაღებს არ ეკუთვნის. გადმოვიტანოთ თქვენზე?`,
     unclaimed: "არის პირველ გასაღებამდე შექმნილი ჩატები. ადმინისტრატორს შეუძლია მათი თავისზე გადმოტანა.",

@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Georgian texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "რედაქტირებული პასუხი",
     note: "შემდეგი შეტყობინება თქვენი ტექსტიდან გაგრძელდება. ორიგინალი ვერსიად შეინახება.",

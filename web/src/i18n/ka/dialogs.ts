@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Georgian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "აღადგინეთ ჩატი ან სამუდამოდ წაშალეთ. აქაური ჩატები თქვენს საცავში ადგილს იკავებს.",
     none: "ახლახან წაშლილი ჩატები არ არის.",

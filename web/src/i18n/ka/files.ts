@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Georgian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "შეტყობინება ზედმეტად გრძელია",
     text: (used, window) => `ამ შეტყობინებით ჩატს ${used} ტოკენი ექნება. მოდელი ${window}-ზე ნაკლებს კითხულობს.`,

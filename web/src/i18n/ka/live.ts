@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "გამორთულია.",
   full: "სავსეა: ახლა მეტ ბლოკს არ იღებს.",
   unused: "გამართულად არ პასუხობს და დროებით არ გამოიყენება.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Georgian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "რას აკეთებს მთელი სერვერი ყოველ წამს. დიაგრამები მაქსიმუმ ბოლო ხუთ წუთს აჩვენებს.",
   oneMemory: "აქ მოწყობილობის მეხსიერებაც და CPU მეხსიერებაც მისი RAM-ის ნაწილია.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "ახლა",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, ლიმიტის გარეშე`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "შევსება",
   hitRate: "ქეშში მოხვედრა",
   hitRateNote: "ბოლო წუთში ამ დონეზე მოძებნილი პრომპტის ტოკენებიდან იმათი წილი, რომლებიც აქ აღმოჩნდა",

@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "თქვენს ანგარიშს ამ სერვერით სარგებლობის უფლება არ აქვს.",
   admin_scope_required: "ამისთვის ადმინისტრატორის უფლებებია საჭირო.",
   answer_not_cut: "ეს პასუხი არ შეწყვეტილა და ვერ გაგრძელდება.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "მიმდინარეობს მოდელის ჩამოტვირთვა",
   verify: "მოდელი მოწმდება",
   convert: "მიმდინარეობს მოდელის გარდაქმნა",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Georgian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "თქვენ",
   ebb: "Ebb",
   cancel: "გაუქმება",
@@ -336,7 +337,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "სერვერთან კავშირი არ არის, ხელახლა ცდის…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "სერვერი ჩერდება. დაბრუნების შემდეგ Ebb გააგრძელებს.",
     recovering: "მიმდინარეობს მოდელის პროცესების გადატვირთვა. მოთხოვნები დაიცდის.",
     slower: () => "ამაჩქარებელმა შემოწმება ვერ გაიარა. ითვლის CPU, ამიტომ პასუხები უფრო ნელია.",

@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "ბოლო ტოკენის გარდა ყველაფერი ხელახლა გამოყენებულია. ბოლო ყოველთვის გამოითვლება.",
   never_seen: "რამდენადაც სერვერმა იცის, დანარჩენი აქამდე არ გამოთვლილა.",
   template_changed: "სისტემური პრომპტი, ჩატის შაბლონი ან ტოკენიზატორი წინა ჯერისგან განსხვავდება.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Georgian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `გამოითვალა ${tokens}`,
   first: (tokens, total, from) => `${total} ტოკენიდან ${tokens} ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -41,7 +42,7 @@ export const texts: ReceiptTexts = {
   failed: "განმარტება ვერ ჩაიტვირთა.",
   reusedAll: (until) => `ქეშის ყველა ტოკენი (${until}) ხელახლა გამოყენებულია; დანარჩენი ახალია.`,
   reused: (until, reusable) => `ქეშის ${reusable} ტოკენიდან ხელახლა გამოყენებულია ${until}.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "მიზეზი სერვერის ჟურნალშია.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "დამატებით",
   leftOut: "გამოტოვებული შეტყობინებები",
   diverges: (at) => `ეს პრომპტი განსხვავდება ტოკენიდან ${at}:`,

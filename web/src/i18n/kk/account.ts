@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Kazakh texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `Бірінші кілтке дейінгі ${count} чат ешбір кілтке тиесілі емес. Өзіңізге аласыз ба?`,
     unclaimed: "Бірінші кілтке дейінгі чаттар бар. Әкімші оларды өзіне ала алады.",

@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Kazakh texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Өңделген жауап",
     note: "Келесі хабар сіздің мәтініңізден жалғасады. Түпнұсқа нұсқа ретінде сақталады.",

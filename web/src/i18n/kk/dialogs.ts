@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Kazakh texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Чатты қалпына келтіріңіз немесе біржола жойыңыз. Мұндағы чаттар қоймаңыздан орын алады.",
     none: "Жуырда жойылған чат жоқ.",

@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Kazakh texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Хабар тым ұзын",
     text: (used, window) => `Осы хабармен чат ${used} токенге жетеді. Модель ${window} токеннен аз оқи алады.`,

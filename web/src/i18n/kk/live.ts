@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Өшірулі.",
   full: "Толған: әзірге жаңа блок қабылдамайды.",
   unused: "Дұрыс жауап бермейді, уақытша қолданылмайды.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Kazakh texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Бүкіл сервердің секунд сайынғы жұмысы. Диаграммалар бес минутқа дейінгі уақытты көрсетеді.",
   oneMemory: "Мұнда құрылғы жады да, CPU жады да компьютердің жедел жадының бөлігі.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "қазір",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, шектеусіз`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Толуы",
   hitRate: "Табылу үлесі",
   hitRateNote: "Соңғы минутта осы деңгейден ізделген промпт токендерінің табылған үлесі",

@@ -1,7 +1,8 @@
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 /** Kazakh texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Қалталар",
   tags: "Тегтер",
   inFolder: (name, count) => `${name}, ${count} чат`,

@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Тіркелгіңізге бұл серверді пайдалануға рұқсат жоқ.",
   admin_scope_required: "Бұл үшін әкімші құқықтары қажет.",
   answer_not_cut: "Бұл жауап үзілмеген, сондықтан оны жалғастыру мүмкін емес.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Модель жүктеп алынуда",
   verify: "Модель тексерілуде",
   convert: "Модель түрлендірілуде",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Kazakh. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Сіз",
   ebb: "Ebb",
   cancel: "Бас тарту",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Сервер қолжетімсіз, қайталап көрілуде…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Сервер тоқтап жатыр; ол қайта қосылғанда Ebb жалғасады.",
     recovering: "Модель процестері қайта іске қосылуда; сұраулар күтеді.",
     slower: () => "Үдеткіш тексеруден өтпеді. Есептеу CPU-де жүріп жатыр, жауаптар ұзағырақ болады.",

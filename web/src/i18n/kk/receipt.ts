@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Соңғы токеннен басқасының бәрі қайта пайдаланылды. Соңғысы әрқашан есептеледі.",
   never_seen: "Сервер білетіндей, қалғаны бұрын ешқашан есептелмеген.",
   template_changed: "Жүйелік промпт, чат үлгісі немесе токенизатор алдыңғы реттегіден өзгеше.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Kazakh texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} есептелді`,
   first: (tokens, total, from) => `${total} токеннің ${tokens} токені ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "Түсіндірме жүктелмеді.",
   reusedAll: (until) => `Кэштегі ${until} токеннің бәрі қайта пайдаланылды; қалғаны жаңа.`,
   reused: (until, reusable) => `Кэштегі ${reusable} токеннің ${until} токені қайта пайдаланылды.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Себебі сервер журналында көрсетілген.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Қосымша",
   leftOut: "Қосылмаған хабарлар",
   diverges: (at) => `${at}-токеннен бастап бұл промпт өзгеше:`,

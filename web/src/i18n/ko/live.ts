@@ -1,7 +1,7 @@
 import type { LiveTexts, TierState } from "../en/live";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "꺼져 있습니다.",
   full: "가득 차서 지금은 블록을 더 받지 않습니다.",
   unused: "제대로 응답하지 않아 지금은 사용하지 않습니다.",

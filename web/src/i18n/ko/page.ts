@@ -1,7 +1,7 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "이 계정은 이 서버를 사용할 수 없습니다.",
   admin_scope_required: "관리자 권한이 필요한 작업입니다.",
   answer_not_cut: "이 답변은 중간에 잘리지 않아 이어서 생성할 수 없습니다.",
@@ -60,7 +60,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "모델을 다운로드하는 중",
   verify: "모델을 확인하는 중",
   convert: "모델을 변환하는 중",

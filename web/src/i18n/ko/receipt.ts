@@ -1,7 +1,7 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "마지막 토큰을 제외하고 모두 재사용했습니다. 마지막 토큰은 항상 계산합니다.",
   never_seen: "서버가 아는 한, 이어지는 내용은 계산된 적이 없습니다.",
   template_changed: "시스템 프롬프트, 채팅 템플릿 또는 토크나이저가 이전과 다릅니다.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lt");
 
 /** Lithuanian texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Pakeistas atsakymas",
     note: "Kita žinutė pratęs jūsų tekstą. Originalas lieka kaip versija.",

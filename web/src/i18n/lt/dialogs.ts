@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lt");
 
 /** Lithuanian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Atkurkite pokalbį arba ištrinkite jį visam laikui. Čia esantys pokalbiai užima jūsų saugyklą.",
     none: "Neseniai ištrintų pokalbių nėra.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lt");
 
 /** Lithuanian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Žinutė per ilga",
     text: (used, window) => `Su šia žinute pokalbyje būtų ${used} žetonų. Modelis skaito mažiau nei ${window}.`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lt");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Išjungta.",
   full: "Pilna: naujų blokų kol kas nepriima.",
   unused: "Atsako netinkamai ir laikinai nenaudojama.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Lithuanian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Ką veikia visas serveris, sekundė po sekundės. Diagramos rodo iki penkių minučių.",
   oneMemory: "Įrenginio atmintis ir CPU atmintis čia yra jo RAM dalys.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "dabar",
   used: (used, capacity) => `${used} iš ${capacity}`,
   usedOnly: (used) => `${used}, be ribos`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Užimtumas",
   hitRate: "Pataikymo dalis",
   hitRateNote: "Kokia dalis raginimų žetonų, ieškotų šiame lygyje per pastarąją minutę, rasta",

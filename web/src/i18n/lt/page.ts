@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lt");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Jūsų paskyra neturi prieigos prie šio serverio.",
   admin_scope_required: "Tam reikia administratoriaus teisių.",
   answer_not_cut: "Šis atsakymas nebuvo nutrauktas, todėl jo tęsti negalima.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Atsisiunčiamas modelis",
   verify: "Tikrinamas modelis",
   convert: "Konvertuojamas modelis",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Lithuanian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Jūs",
   ebb: "Ebb",
   cancel: "Atšaukti",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Serveris nepasiekiamas, bandoma dar kartą…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Serveris stabdomas. Jam grįžus Ebb tęs darbą.",
     recovering: "Modelio procesai paleidžiami iš naujo. Užklausos palauks.",
     slower: () => "Spartintuvas nepraėjo patikros. Skaičiuoja CPU, todėl atsakymai lėtesni.",

@@ -1,7 +1,8 @@
 import type { PaletteTexts } from "../en/palette";
+import type { PartialTexts } from "../fallback";
 
 /** Lithuanian texts for the palette. */
-export const texts: PaletteTexts = {
+export const texts: PartialTexts<PaletteTexts> = {
   field: "Ieškoti pokalbių ir komandų",
   results: "Rezultatai",
   actions: "Komandos",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lt");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Panaudota viskas, išskyrus paskutinį žetoną. Jis visada skaičiuojamas.",
   never_seen: "Kiek serveriui žinoma, likusi dalis dar niekada nebuvo skaičiuota.",
   template_changed: "Sistemos raginimas, pokalbio šablonas arba žetonų skaidytuvas skiriasi nuo ankstesnio.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Lithuanian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `apskaičiuota: ${tokens}`,
   first: (tokens, total, from) => `${tokens} iš ${total} žetonų – iš ${from}`,
   other: (tokens, from) => `${tokens} iš ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Paaiškinimo įkelti nepavyko.",
   reusedAll: (until) => `Panaudoti visi podėlio žetonai (${until}), likusi dalis nauja.`,
   reused: (until, reusable) => `Panaudota ${until} iš ${reusable} podėlio žetonų.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Priežastis nurodyta serverio žurnale.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Išsamiau",
   leftOut: "Praleistos žinutės",
   diverges: (at) => `Nuo žetono ${at} šis raginimas skiriasi:`,

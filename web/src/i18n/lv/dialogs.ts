@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lv");
 
 /** Latvian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Atjaunojiet tērzēšanu vai izdzēsiet to neatgriezeniski. Šeit esošās tērzēšanas aizņem vietu jūsu krātuvē.",
     none: "Nav nesen izdzēstu tērzēšanu.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lv");
 
 /** Latvian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Ziņa ir pārāk gara",
     text: (used, window) => `Ar šo ziņu tērzēšanā būtu ${used} tokenu. Modelis lasa mazāk nekā ${window}.`,

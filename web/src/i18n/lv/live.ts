@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lv");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Izslēgts.",
   full: "Pilns: jauni bloki pagaidām netiek pieņemti.",
   unused: "Atbild nepareizi un pagaidām netiek izmantots.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Latvian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Ko dara viss serveris, sekundi pa sekundei. Diagrammas rāda līdz piecām minūtēm.",
   oneMemory: "Ierīces atmiņa un CPU atmiņa šeit abas ir daļa no tā RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "tagad",
   used: (used, capacity) => `${used} no ${capacity}`,
   usedOnly: (used) => `${used}, bez limita`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Aizpildījums",
   hitRate: "Trāpījumu īpatsvars",
   hitRateNote: "Cik liela daļa no šajā līmenī pēdējā minūtē meklētajiem uzvedņu tokeniem tika atrasta",

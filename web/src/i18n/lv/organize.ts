@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lv");
 
 /** Latvian texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Mapes",
   tags: "Birkas",
   inFolder: (name, count) => plural(count, { zero: `${name}, ${count} tērzēšanu`, one: `${name}, ${count} tērzēšana`, other: `${name}, ${count} tērzēšanas` }),

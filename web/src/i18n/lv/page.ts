@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lv");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Jūsu kontam nav piekļuves šim serverim.",
   admin_scope_required: "Šim nolūkam ir vajadzīgas administratora tiesības.",
   answer_not_cut: "Šī atbilde nav aprauta, tāpēc to nevar turpināt.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Modelis tiek lejupielādēts",
   verify: "Modelis tiek pārbaudīts",
   convert: "Modelis tiek pārveidots",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Latvian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Jūs",
   ebb: "Ebb",
   cancel: "Atcelt",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Serveris nav sasniedzams, mēģina vēlreiz…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Serveris apstājas. Ebb turpinās, kad tas atgriezīsies.",
     recovering: "Modeļa procesi tiek restartēti. Pieprasījumi pagaidīs.",
     slower: () => "Paātrinātājs neizturēja pārbaudi. Aprēķina CPU, tāpēc atbildes ir lēnākas.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("lv");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Atkārtoti izmantots viss, izņemot pēdējo tokenu: tas vienmēr tiek aprēķināts.",
   never_seen: "Cik serverim zināms, turpinājums vēl nav aprēķināts.",
   template_changed: "Sistēmas uzvedne, tērzēšanas veidne vai tokenizators atšķiras no iepriekšējā.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Latvian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `aprēķināts: ${tokens}`,
   first: (tokens, total, from) => `${tokens} no ${total} tokeniem no ${from}`,
   other: (tokens, from) => `${tokens} no ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Paskaidrojumu neizdevās ielādēt.",
   reusedAll: (until) => `Visi kešatmiņas tokeni (${until}) ir izmantoti atkārtoti; pārējais ir jauns.`,
   reused: (until, reusable) => `Atkārtoti izmantoti ${until} no ${reusable} kešatmiņas tokeniem.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Iemesls ir norādīts servera žurnālā.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Papildus",
   leftOut: "Izlaistās ziņas",
   diverges: (at) => `No ${at}. tokena šī uzvedne atšķiras:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mk");
 
 /** Macedonian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Вратете разговор или избришете го трајно. Разговорите тука зафаќаат место во вашето складиште.",
     none: "Нема неодамна избришани разговори.",

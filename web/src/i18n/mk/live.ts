@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mk");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Исклучено.",
   full: "Полно: засега не се примаат нови блокови.",
   unused: "Одговара неправилно и засега не се користи.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Macedonian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Што прави целиот сервер, секунда по секунда. Графиконите прикажуваат до пет минути.",
   oneMemory: "Меморијата на уредот и меморијата на CPU тука се дел од нејзиниот RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "сега",
   used: (used, capacity) => `${used} од ${capacity}`,
   usedOnly: (used) => `${used}, без ограничување`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Пополнетост",
   hitRate: "Удел на погодоци",
   hitRateNote: "Колкав дел од токените на промптови барани на ова ниво во последната минута е пронајден",

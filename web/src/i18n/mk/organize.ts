@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mk");
 
 /** Macedonian texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Папки",
   tags: "Ознаки",
   inFolder: (name, count) => plural(count, { one: `${name}, ${count} разговор`, other: `${name}, ${count} разговори` }),

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mk");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Вашата сметка нема пристап до овој сервер.",
   admin_scope_required: "За ова се потребни администраторски права.",
   answer_not_cut: "Овој одговор не е прекинат и не може да се продолжи.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Моделот се презема",
   verify: "Моделот се проверува",
   convert: "Моделот се претвора",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Macedonian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Вие",
   ebb: "Ebb",
   cancel: "Откажи",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Серверот е недостапен, нов обид…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Серверот запира. Ebb ќе продолжи кога тој ќе се врати.",
     recovering: "Процесите на моделот се рестартираат. Барањата ќе почекаат.",
     slower: () => "Забрзувачот не ја помина проверката. Пресметува CPU, па одговорите се побавни.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mk");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Повторно е искористено сѐ освен последниот токен: тој секогаш се пресметува.",
   never_seen: "Колку што му е познато на серверот, продолжението сѐ уште не е пресметувано.",
   template_changed: "Системскиот промпт, шаблонот на разговорот или токенизаторот се разликува од претходниот.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Macedonian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `пресметано: ${tokens}`,
   first: (tokens, total, from) => `${tokens} од ${total} токени од ${from}`,
   other: (tokens, from) => `${tokens} од ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Објаснувањето не можеше да се вчита.",
   reusedAll: (until) => `Сите токени од кешот (${until}) се искористени повторно; останатото е ново.`,
   reused: (until, reusable) => `Повторно се искористени ${until} од ${reusable} токени во кешот.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Причината е во дневникот на серверот.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Напредно",
   leftOut: "Изоставени пораки",
   diverges: (at) => `Од токенот ${at} овој промпт се разликува:`,

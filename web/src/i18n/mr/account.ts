@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mr");
 
 /** Marathi texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "पहिल्या ॲक्सेस कीच्या आधीचे एक चॅट कोणत्याही कीचे नाही. ते तुमच्याकडे घ्यायचे?", other: `पहिल्या ॲक्सेस कीच्या आधीची ${count} चॅट कोणत्याही कीची नाहीत. ती तुमच्याकडे घ्यायची?` }),
     unclaimed: "पहिल्या ॲक्सेस कीच्या आधीचे चॅट आहेत. ॲडमिन ते स्वतःकडे घेऊ शकतात.",

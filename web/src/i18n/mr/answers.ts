@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Marathi texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "संपादित उत्तर",
     note: "पुढील मेसेज तुमच्या मजकुरापासून पुढे जातो. मूळ उत्तर एक आवृत्ती म्हणून ठेवले जाते.",

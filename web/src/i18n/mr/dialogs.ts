@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mr");
 
 /** Marathi texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "चॅट रिस्टोअर करा किंवा कायमचे हटवा. येथील चॅट तुमच्या स्टोरेजमध्ये मोजली जातात.",
     none: "अलीकडे हटवलेली चॅट नाहीत.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mr");
 
 /** Marathi texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "मेसेज खूप मोठा आहे",
     text: (used, window) => `या मेसेजसह चॅटमध्ये ${used} टोकन होतील. मॉडेल ${window} पेक्षा कमी वाचते.`,

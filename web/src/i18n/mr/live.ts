@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mr");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "बंद आहे.",
   full: "भरले आहे: सध्या आणखी ब्लॉक घेत नाही.",
   unused: "नीट प्रतिसाद देत नाही, त्यामुळे तात्पुरते वापरात नाही.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Marathi texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "संपूर्ण सर्व्हर प्रत्येक सेकंदाला काय करत आहे. चार्ट जास्तीत जास्त पाच मिनिटे दाखवतात.",
   oneMemory: "इथे डिव्हाइस मेमरी आणि CPU मेमरी दोन्ही या मशीनच्या RAM चा भाग आहेत.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "आता",
   used: (used, capacity) => `${capacity} पैकी ${used}`,
   usedOnly: (used) => `${used}, मर्यादा नाही`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "किती भरले",
   hitRate: "हिट दर",
   hitRateNote: "मागील मिनिटात या स्तरात शोधलेल्या प्रॉम्प्ट टोकनपैकी येथे सापडलेल्यांचा वाटा",

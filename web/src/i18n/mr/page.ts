@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mr");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "तुमच्या खात्याला हा सर्व्हर वापरण्याची परवानगी नाही.",
   admin_scope_required: "यासाठी ॲडमिनचे अधिकार लागतात.",
   answer_not_cut: "हे उत्तर मध्येच तुटलेले नाही, त्यामुळे ते पुढे सुरू ठेवता येत नाही.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "मॉडेल डाउनलोड होत आहे",
   verify: "मॉडेल पडताळले जात आहे",
   convert: "मॉडेल रूपांतरित होत आहे",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Marathi. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "तुम्ही",
   ebb: "Ebb",
   cancel: "रद्द करा",
@@ -339,7 +340,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "सर्व्हरशी संपर्क होत नाही, पुन्हा प्रयत्न सुरू आहे…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "सर्व्हर बंद होत आहे. तो परत आल्यावर Ebb पुढे सुरू होईल.",
     recovering: "मॉडेलच्या प्रोसेस रीस्टार्ट होत आहेत. तोपर्यंत विनंत्या थांबतील.",
     slower: () => "ॲक्सेलरेटर तपासणीत अयशस्वी झाला. गणना CPU वर होत आहे, त्यामुळे उत्तरे हळू येतील.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("mr");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "शेवटचे टोकन वगळता सर्व काही पुन्हा वापरले. शेवटच्या टोकनची गणना नेहमी केली जाते.",
   never_seen: "सर्व्हरच्या माहितीनुसार, बाकीच्या भागाची गणना यापूर्वी कधीही झालेली नाही.",
   template_changed: "सिस्टम प्रॉम्प्ट, चॅट टेम्पलेट किंवा टोकनायझर मागील वेळेपेक्षा वेगळा आहे.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Marathi texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens}ची गणना`,
   first: (tokens, total, from) => `${total} पैकी ${tokens} टोकन ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -44,7 +45,7 @@ export const texts: ReceiptTexts = {
   failed: "स्पष्टीकरण लोड करता आले नाही.",
   reusedAll: (until) => `कॅशेमधील सर्व ${until} टोकन पुन्हा वापरली; बाकीचे नवीन आहे.`,
   reused: (until, reusable) => `कॅशेमधील ${reusable} पैकी ${until} टोकन पुन्हा वापरली.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "कारण सर्व्हरच्या लॉगमध्ये आहे.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "प्रगत",
   leftOut: "वगळलेले मेसेज",
   diverges: (at) => `टोकन ${at} ला हा प्रॉम्प्ट वेगळा होतो:`,

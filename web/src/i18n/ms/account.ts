@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Malay texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `${count} sembang dari sebelum kunci pertama bukan milik mana-mana kunci. Ambil alih?`,
     unclaimed: "Terdapat sembang dari sebelum kunci pertama. Pentadbir boleh mengambil alihnya.",

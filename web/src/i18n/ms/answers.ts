@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Malay texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Jawapan yang diedit",
     note: "Mesej seterusnya bersambung daripada teks anda. Yang asal disimpan sebagai versi.",

@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Malay texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Pulihkan sembang, atau padamkannya secara kekal. Sembang di sini masih dikira dalam storan anda.",
     none: "Tiada sembang yang baru dipadamkan.",

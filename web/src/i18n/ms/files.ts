@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Malay texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Mesej terlalu panjang",
     text: (used, window) => `Dengan mesej ini, sembang akan mempunyai ${used} token. Model membaca kurang daripada ${window}.`,

@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Dimatikan.",
   full: "Penuh: tidak menerima blok lagi buat masa ini.",
   unused: "Tidak memberi respons dengan betul dan tidak digunakan buat sementara.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Malay texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Aktiviti seluruh pelayan, saat demi saat. Carta menunjukkan sehingga lima minit.",
   oneMemory: "Di sini memori peranti dan memori CPU kedua-duanya sebahagian daripada RAM mesin ini.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "sekarang",
   used: (used, capacity) => `${used} daripada ${capacity}`,
   usedOnly: (used) => `${used}, tiada had`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Ruang digunakan",
   hitRate: "Kadar kena",
   hitRateNote: "Daripada token gesaan yang dicari dalam peringkat ini sepanjang minit lepas, bahagian yang ditemui",

@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Akaun anda tidak dibenarkan menggunakan pelayan ini.",
   admin_scope_required: "Tindakan ini memerlukan hak pentadbir.",
   answer_not_cut: "Jawapan ini tidak terpotong, jadi tidak boleh disambung.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Model sedang dimuat turun",
   verify: "Model sedang disemak",
   convert: "Model sedang ditukar",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Malay. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Anda",
   ebb: "Ebb",
   cancel: "Batal",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Pelayan tidak dapat dicapai, sedang mencuba lagi…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Pelayan sedang berhenti. Ebb akan bersambung apabila pelayan kembali.",
     recovering: "Proses model sedang dimulakan semula. Permintaan akan menunggu.",
     slower: () => "Pemecut tidak lulus semakan. CPU yang mengira, jadi jawapan lebih perlahan.",

@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Semuanya digunakan semula kecuali token terakhir. Token terakhir sentiasa dikira.",
   never_seen: "Setahu pelayan, bakinya belum pernah dikira.",
   template_changed: "Gesaan sistem, templat sembang atau tokenizer berbeza daripada sebelumnya.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Malay texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} dikira`,
   first: (tokens, total, from) => `${tokens} daripada ${total} token datang dari ${from}`,
   other: (tokens, from) => `${tokens} daripada ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "Penjelasan tidak dapat dimuatkan.",
   reusedAll: (until) => `Kesemua ${until} token dalam cache digunakan semula; bakinya baharu.`,
   reused: (until, reusable) => `${until} daripada ${reusable} token dalam cache digunakan semula.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Lihat log pelayan untuk sebabnya.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Lanjutan",
   leftOut: "Mesej yang tidak disertakan",
   diverges: (at) => `Pada token ${at}, gesaan ini mula berbeza:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nb");
 
 /** Norwegian Bokmål texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "Én chat fra før den første nøkkelen hører ikke til noen nøkkel. Vil du overta den?", other: `${count} chatter fra før den første nøkkelen hører ikke til noen nøkkel. Vil du overta dem?` }),
     unclaimed: "Det finnes chatter fra før den første nøkkelen. En administrator kan overta dem.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nb");
 
 /** Norwegian Bokmål texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Redigert svar",
     note: "Den neste meldingen fortsetter fra teksten din. Originalen beholdes som en versjon.",

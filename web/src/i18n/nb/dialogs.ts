@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nb");
 
 /** Norwegian Bokmål texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Gjenopprett en chat, eller slett den permanent. Chatter her teller med i lagringsplassen din.",
     none: "Ingen nylig slettede chatter.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nb");
 
 /** Norwegian Bokmål texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Meldingen er for lang",
     text: (used, window) => `Med meldingen ville chatten hatt ${used} tokens. Modellen leser færre enn ${window}.`,

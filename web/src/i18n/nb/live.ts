@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nb");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Slått av.",
   full: "Fullt: Tar ikke imot flere blokker akkurat nå.",
   unused: "Svarer ikke som det skal og brukes midlertidig ikke.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Norwegian Bokmål texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Hva hele serveren gjør, sekund for sekund. Diagrammene viser opptil fem minutter.",
   oneMemory: "Enhetsminne og CPU-minne er her begge en del av maskinens RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "nå",
   used: (used, capacity) => `${used} av ${capacity}`,
   usedOnly: (used) => `${used}, ingen grense`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Utnyttelse",
   hitRate: "Treffrate",
   hitRateNote: "Andelen av tokens i ledetekster som ble slått opp i nivået det siste minuttet, og som fantes der",

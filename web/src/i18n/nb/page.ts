@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nb");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Kontoen din har ikke tilgang til denne serveren.",
   admin_scope_required: "Dette krever administratorrettigheter.",
   answer_not_cut: "Svaret ble ikke kuttet og kan ikke fortsettes.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Modellen lastes ned",
   verify: "Modellen kontrolleres",
   convert: "Modellen konverteres",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Norwegian Bokmål. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Du",
   ebb: "Ebb",
   cancel: "Avbryt",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Får ikke kontakt med serveren, prøver igjen…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Serveren stoppes. Ebb fortsetter når den er tilbake.",
     recovering: "Prosessene til modellen startes på nytt. Forespørsler må vente.",
     slower: () => "Akseleratoren besto ikke kontrollen. CPU-en regner i stedet, og svar tar lengre tid.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nb");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Alt unntatt det siste tokenet ble brukt på nytt. Det siste beregnes alltid.",
   never_seen: "Så vidt serveren vet, er resten aldri blitt beregnet.",
   template_changed: "Systemledeteksten, chatmalen eller tokenizeren er en annen enn forrige gang.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Norwegian Bokmål texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} beregnet`,
   first: (tokens, total, from) => `${tokens} av ${total} tokens fra ${from}`,
   other: (tokens, from) => `${tokens} fra ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Forklaringen kunne ikke lastes inn.",
   reusedAll: (until) => `Alle ${until} bufrede tokens ble brukt på nytt; resten er nytt.`,
   reused: (until, reusable) => `${until} av ${reusable} bufrede tokens ble brukt på nytt.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Årsaken står i loggen til serveren.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Avansert",
   leftOut: "Utelatte meldinger",
   diverges: (at) => `Ved token ${at} avviker denne ledeteksten:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nl");
 
 /** Dutch texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "Eén chat van vóór de eerste sleutel hoort bij geen enkele sleutel. Overnemen?", other: `${count} chats van vóór de eerste sleutel horen bij geen enkele sleutel. Overnemen?` }),
     unclaimed: "Er zijn chats van vóór de eerste sleutel. Een beheerder kan ze overnemen.",

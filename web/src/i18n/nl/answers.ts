@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nl");
 
 /** Dutch texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Bewerkt antwoord",
     note: "Het volgende bericht gaat verder op jouw tekst. Het origineel blijft als versie bewaard.",

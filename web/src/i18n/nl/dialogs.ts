@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nl");
 
 /** Dutch texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Herstel een chat of verwijder die definitief. Chats die hier staan, tellen mee voor je opslag.",
     none: "Geen recent verwijderde chats.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nl");
 
 /** Dutch texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Het bericht is te lang",
     text: (used, window) => `Met dit bericht zou de chat ${used} tokens hebben. Het model leest er minder dan ${window}.`,

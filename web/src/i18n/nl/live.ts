@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nl");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Uit.",
   full: "Vol: neemt nu geen blokken meer aan.",
   unused: "Reageert niet goed en wordt tijdelijk niet gebruikt.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Dutch texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Wat de hele server doet, seconde voor seconde. De grafieken tonen maximaal vijf minuten.",
   oneMemory: "Apparaatgeheugen en CPU-geheugen zijn hier allebei deel van het RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "nu",
   used: (used, capacity) => `${used} van ${capacity}`,
   usedOnly: (used) => `${used}, geen limiet`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Bezetting",
   hitRate: "Hitrate",
   hitRateNote: "Aandeel van de prompttokens die de afgelopen minuut in deze laag zijn gezocht en ook gevonden",

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nl");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Je account mag deze server niet gebruiken.",
   admin_scope_required: "Hiervoor heb je beheerdersrechten nodig.",
   answer_not_cut: "Dit antwoord is niet afgekapt en kan niet worden voortgezet.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Het model wordt gedownload",
   verify: "Het model wordt gecontroleerd",
   convert: "Het model wordt omgezet",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Dutch. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Jij",
   ebb: "Ebb",
   cancel: "Annuleren",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Server niet bereikbaar, nieuwe poging…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "De server wordt gestopt. Ebb gaat verder zodra die terug is.",
     recovering: "De processen van het model worden opnieuw gestart. Verzoeken wachten zolang.",
     slower: () => "De accelerator is niet door de controle gekomen. De CPU rekent nu, waardoor antwoorden langer duren.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("nl");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Alles behalve het laatste token is hergebruikt. Het laatste wordt altijd berekend.",
   never_seen: "Voor zover de server weet, is de rest nog nooit berekend.",
   template_changed: "De systeemprompt, de chattemplate of de tokenizer is anders dan de vorige keer.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Dutch texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} berekend`,
   first: (tokens, total, from) => `${tokens} van ${total} tokens uit ${from}`,
   other: (tokens, from) => `${tokens} uit ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "De uitleg kon niet worden geladen.",
   reusedAll: (until) => `Alle ${until} tokens in de cache zijn hergebruikt; de rest is nieuw.`,
   reused: (until, reusable) => `${until} van ${reusable} tokens in de cache zijn hergebruikt.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "De reden staat in het logboek van de server.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Geavanceerd",
   leftOut: "Weggelaten berichten",
   diverges: (at) => `Vanaf token ${at} wijkt deze prompt af:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pl");
 
 /** Polish texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Zmieniona odpowiedź",
     note: "Następna wiadomość nawiąże do twojego tekstu. Oryginał pozostanie jako wersja.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pl");
 
 /** Polish texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Przywróć czat lub usuń go trwale. Znajdujące się tu czaty wliczają się do twojego limitu miejsca.",
     none: "Brak ostatnio usuniętych czatów.",

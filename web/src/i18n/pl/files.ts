@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pl");
 
 /** Polish texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Wiadomość jest za długa",
     text: (used, window) => `Z tą wiadomością czat miałby ${used} tokenów. Model czyta mniej niż ${window}.`,

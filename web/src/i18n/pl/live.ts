@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pl");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Wyłączony.",
   full: "Pełny: na razie nie przyjmuje kolejnych bloków.",
   unused: "Nie odpowiada prawidłowo i jest tymczasowo nieużywany.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Polish texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Co robi cały serwer, sekunda po sekundzie. Wykresy pokazują do pięciu minut.",
   oneMemory: "Pamięć urządzenia i pamięć CPU to tutaj części jej pamięci RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "teraz",
   used: (used, capacity) => `${used} z ${capacity}`,
   usedOnly: (used) => `${used}, bez limitu`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Zajętość",
   hitRate: "Współczynnik trafień",
   hitRateNote: "Jaką część tokenów promptów szukanych na tym poziomie w ostatniej minucie znaleziono",

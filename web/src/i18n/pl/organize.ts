@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pl");
 
 /** Polish texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Foldery",
   tags: "Tagi",
   inFolder: (name, count) => plural(count, { one: `${name}, 1 czat`, few: `${name}, ${count} czaty`, other: `${name}, ${count} czatów` }),

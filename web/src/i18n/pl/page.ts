@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pl");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Twoje konto nie ma dostępu do tego serwera.",
   admin_scope_required: "Potrzebne są do tego uprawnienia administratora.",
   answer_not_cut: "Ta odpowiedź nie została ucięta, więc nie można jej kontynuować.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Pobieranie modelu",
   verify: "Weryfikowanie modelu",
   convert: "Konwertowanie modelu",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Polish. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Ty",
   ebb: "Ebb",
   cancel: "Anuluj",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Serwer nieosiągalny, trwa ponowna próba…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Serwer jest zatrzymywany. Ebb wznowi pracę, gdy serwer wróci.",
     recovering: "Procesy modelu są uruchamiane ponownie. Żądania poczekają.",
     slower: () => "Akcelerator nie przeszedł testu. Obliczenia wykonuje CPU, więc odpowiedzi są wolniejsze.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pl");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Wykorzystano wszystko oprócz ostatniego tokena. Ostatni jest zawsze obliczany.",
   never_seen: "O ile serwer wie, reszty jeszcze nigdy nie obliczono.",
   template_changed: "Prompt systemowy, szablon czatu lub tokenizer różni się od poprzedniego.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Polish texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `obliczono ${tokens}`,
   first: (tokens, total, from) => `${tokens} z ${total} tokenów z ${from}`,
   other: (tokens, from) => `${tokens} z ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Nie udało się wczytać wyjaśnienia.",
   reusedAll: (until) => `Wykorzystano wszystkie tokeny z pamięci podręcznej (${until}), reszta jest nowa.`,
   reused: (until, reusable) => `Wykorzystano ${until} z ${reusable} tokenów z pamięci podręcznej.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Przyczynę podaje dziennik serwera.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Zaawansowane",
   leftOut: "Pominięte wiadomości",
   diverges: (at) => `Od tokena ${at} ten prompt się różni:`,

@@ -4,7 +4,7 @@ import type { LiveTexts, TierState } from "../en/live";
 const plural = pluralsOf("pt-BR");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "Desativado.",
   full: "Cheio: não aceita mais blocos no momento.",
   unused: "Não responde corretamente e não é usado no momento.",

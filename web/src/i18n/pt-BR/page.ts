@@ -4,7 +4,7 @@ import { pluralsOf } from "../plurals";
 const plural = pluralsOf("pt-BR");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "Sua conta não tem acesso a este servidor.",
   admin_scope_required: "Esta ação exige permissões de administrador.",
   answer_not_cut: "Esta resposta não foi cortada e não pode ser continuada.",
@@ -63,7 +63,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "Baixando o modelo",
   verify: "Verificando o modelo",
   convert: "Convertendo o modelo",

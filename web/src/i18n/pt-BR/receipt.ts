@@ -4,7 +4,7 @@ import type { Causes, ReceiptTexts } from "../en/receipt";
 const plural = pluralsOf("pt-BR");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "Tudo foi reutilizado, menos o último token, que é sempre calculado.",
   never_seen: "Até onde o servidor sabe, o resto nunca tinha sido calculado.",
   template_changed: "O prompt do sistema, o template de chat ou o tokenizador é diferente do da vez anterior.",

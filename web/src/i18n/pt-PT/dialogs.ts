@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pt-PT");
 
 /** European Portuguese texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Restaure uma conversa ou elimine-a definitivamente. As conversas aqui contam para o seu armazenamento.",
     none: "Nenhuma conversa eliminada recentemente.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pt-PT");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Desativado.",
   full: "Cheio: de momento, não aceita mais blocos.",
   unused: "Não responde corretamente e, de momento, não é utilizado.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** European Portuguese texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "O que todo o servidor está a fazer, segundo a segundo. Os gráficos mostram até cinco minutos.",
   oneMemory: "Aqui, a memória do dispositivo e a memória da CPU fazem ambas parte da RAM da máquina.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "agora",
   used: (used, capacity) => `${used} de ${capacity}`,
   usedOnly: (used) => `${used}, sem limite`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Ocupação",
   hitRate: "Taxa de acerto",
   hitRateNote: "Dos tokens de prompts procurados neste nível no último minuto, a parte que ele tinha",

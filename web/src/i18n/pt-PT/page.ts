@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pt-PT");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "A sua conta não tem acesso a este servidor.",
   admin_scope_required: "Esta ação requer permissões de administrador.",
   answer_not_cut: "Esta resposta não foi cortada e não pode ser continuada.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "A transferir o modelo",
   verify: "A verificar o modelo",
   convert: "A converter o modelo",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in European Portuguese. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Você",
   ebb: "Ebb",
   cancel: "Cancelar",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Servidor inacessível, a tentar novamente…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "O servidor está a parar. O Ebb continua quando ele voltar.",
     recovering: "Os processos do modelo estão a reiniciar. Os pedidos vão esperar.",
     slower: () => "O acelerador não passou na verificação. A CPU faz os cálculos e as respostas são mais lentas.",

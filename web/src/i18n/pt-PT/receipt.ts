@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("pt-PT");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Tudo foi reutilizado, exceto o último token, que é sempre calculado.",
   never_seen: "Tanto quanto o servidor sabe, o resto nunca tinha sido calculado.",
   template_changed: "O prompt de sistema, o template de chat ou o tokenizador é diferente do da vez anterior.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** European Portuguese texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} calculados`,
   first: (tokens, total, from) => `${tokens} de ${total} tokens (${from})`,
   other: (tokens, from) => `${tokens} (${from})`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Não foi possível carregar a explicação.",
   reusedAll: (until) => `Todos os ${until} tokens em cache foram reutilizados; o resto é novo.`,
   reused: (until, reusable) => `Foram reutilizados ${until} de ${reusable} tokens em cache.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "O registo do servidor indica o motivo.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Avançado",
   leftOut: "Mensagens deixadas de fora",
   diverges: (at) => `A partir do token ${at}, este prompt é diferente:`,

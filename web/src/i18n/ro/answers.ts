@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ro");
 
 /** Romanian texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Răspuns editat",
     note: "Următorul mesaj continuă de la textul tău. Originalul se păstrează ca versiune.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ro");
 
 /** Romanian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Restaurează un chat sau șterge-l definitiv. Chaturile de aici ocupă din spațiul tău de stocare.",
     none: "Niciun chat șters recent.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ro");
 
 /** Romanian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Mesajul este prea lung",
     text: (used, window) => `Cu acest mesaj, numărul de tokenuri din chat ar fi ${used}. Modelul citește mai puțin de ${window}.`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ro");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Dezactivat.",
   full: "Plin: momentan nu mai acceptă blocuri.",
   unused: "Nu răspunde corect și momentan nu este folosit.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Romanian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Ce face întregul server, secundă cu secundă. Graficele arată cel mult cinci minute.",
   oneMemory: "Aici, memoria dispozitivului și memoria CPU fac ambele parte din memoria RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "acum",
   used: (used, capacity) => `${used} din ${capacity}`,
   usedOnly: (used) => `${used}, fără limită`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Ocupare",
   hitRate: "Rata de succes",
   hitRateNote: "Dintre tokenurile de prompt căutate în acest nivel în ultimul minut, partea care a fost găsită",

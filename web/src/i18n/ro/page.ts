@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ro");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Contul tău nu are acces la acest server.",
   admin_scope_required: "Această acțiune necesită drepturi de administrator.",
   answer_not_cut: "Acest răspuns nu a fost trunchiat și nu poate fi continuat.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Se descarcă modelul",
   verify: "Se verifică modelul",
   convert: "Se convertește modelul",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Romanian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Tu",
   ebb: "Ebb",
   cancel: "Anulează",
@@ -348,7 +349,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Serverul nu poate fi contactat, se reîncearcă…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Serverul se oprește. Ebb continuă când revine.",
     recovering: "Procesele modelului repornesc. Cererile vor aștepta.",
     slower: () => "Acceleratorul nu a trecut verificarea. CPU-ul face calculele, iar răspunsurile sunt mai lente.",

@@ -1,7 +1,8 @@
 import type { PaletteTexts } from "../en/palette";
+import type { PartialTexts } from "../fallback";
 
 /** Romanian texts for the palette. */
-export const texts: PaletteTexts = {
+export const texts: PartialTexts<PaletteTexts> = {
   field: "Caută chaturi și comenzi",
   results: "Rezultate",
   actions: "Comenzi",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ro");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Totul a fost reutilizat, în afară de ultimul token, care se calculează întotdeauna.",
   never_seen: "Din câte știe serverul, restul nu a mai fost calculat.",
   template_changed: "Promptul de sistem, șablonul de chat sau tokenizatorul diferă față de ultima dată.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Romanian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `calculat: ${tokens}`,
   first: (tokens, total, from) => `tokenuri: ${tokens} din ${total}, din ${from}`,
   other: (tokens, from) => `${tokens} din ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Explicația nu a putut fi încărcată.",
   reusedAll: (until) => `Toate tokenurile din cache (${until}) au fost reutilizate; restul este nou.`,
   reused: (until, reusable) => `Tokenuri reutilizate din cache: ${until} din ${reusable}.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Motivul este în jurnalul serverului.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Avansat",
   leftOut: "Mesaje omise",
   diverges: (at) => `De la tokenul ${at}, acest prompt diferă:`,

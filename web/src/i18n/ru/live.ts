@@ -4,7 +4,7 @@ import type { LiveTexts, TierState } from "../en/live";
 const plural = pluralsOf("ru");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "Выключено.",
   full: "Заполнено: новые блоки пока не принимаются.",
   unused: "Отвечает неправильно и пока не используется.",

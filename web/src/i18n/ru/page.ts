@@ -4,7 +4,7 @@ import { pluralsOf } from "../plurals";
 const plural = pluralsOf("ru");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "У вашей учётной записи нет доступа к этому серверу.",
   admin_scope_required: "Для этого нужны права администратора.",
   answer_not_cut: "Этот ответ не был обрезан, продолжить его нельзя.",
@@ -63,7 +63,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "Модель скачивается",
   verify: "Модель проверяется",
   convert: "Модель преобразуется",

@@ -4,7 +4,7 @@ import type { Causes, ReceiptTexts } from "../en/receipt";
 const plural = pluralsOf("ru");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "Использовано повторно всё, кроме последнего токена: он вычисляется всегда.",
   never_seen: "Насколько известно серверу, продолжение ещё не вычислялось.",
   template_changed: "Системный промпт, шаблон чата или токенизатор отличается от прежнего.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sk");
 
 /** Slovak texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Upravená odpoveď",
     note: "Ďalšia správa nadviaže na váš text. Pôvodná odpoveď zostane ako verzia.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sk");
 
 /** Slovak texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Obnovte chat alebo ho odstráňte natrvalo. Chaty tu sa počítajú do vášho úložiska.",
     none: "Žiadne nedávno odstránené chaty.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sk");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Vypnuté.",
   full: "Plné: ďalšie bloky sa zatiaľ neprijímajú.",
   unused: "Neodpovedá správne a dočasne sa nepoužíva.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Slovak texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Čo robí celý server, sekundu po sekunde. Grafy ukazujú až päť minút.",
   oneMemory: "Pamäť zariadenia aj pamäť CPU sú tu súčasťou jeho RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "teraz",
   used: (used, capacity) => `${used} z ${capacity}`,
   usedOnly: (used) => `${used}, bez limitu`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Zaplnenie",
   hitRate: "Úspešnosť",
   hitRateNote: "Aká časť tokenov promptov hľadaných na tejto úrovni za poslednú minútu sa našla",

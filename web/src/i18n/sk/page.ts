@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sk");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Váš účet nemá prístup k tomuto serveru.",
   admin_scope_required: "Na to sú potrebné práva správcu.",
   answer_not_cut: "Táto odpoveď nebola skrátená, nedá sa v nej pokračovať.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Sťahuje sa model",
   verify: "Overuje sa model",
   convert: "Konvertuje sa model",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Slovak. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Vy",
   ebb: "Ebb",
   cancel: "Zrušiť",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Server nie je dostupný, skúša sa znova…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Server sa zastavuje. Keď sa vráti, Ebb bude pokračovať.",
     recovering: "Procesy modelu sa reštartujú. Požiadavky zatiaľ počkajú.",
     slower: () => "Akcelerátor neprešiel kontrolou. Počíta CPU, takže odpovede trvajú dlhšie.",

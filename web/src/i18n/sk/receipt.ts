@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sk");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Využilo sa všetko okrem posledného tokenu. Ten sa počíta vždy.",
   never_seen: "Pokiaľ server vie, zvyšok ešte nikdy nebol vypočítaný.",
   template_changed: "Systémový prompt, šablóna chatu alebo tokenizér sa od minula líši.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Slovak texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `vypočítané: ${tokens}`,
   first: (tokens, total, from) => `${tokens} z ${total} tokenov z ${from}`,
   other: (tokens, from) => `${tokens} z ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Vysvetlenie sa nepodarilo načítať.",
   reusedAll: (until) => `Využili sa všetky tokeny z vyrovnávacej pamäte (${until}), zvyšok je nový.`,
   reused: (until, reusable) => `Využilo sa ${until} z ${reusable} tokenov vo vyrovnávacej pamäti.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Dôvod nájdete v denníku servera.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Pokročilé",
   leftOut: "Vynechané správy",
   diverges: (at) => `Od tokenu ${at} sa tento prompt líši:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sl");
 
 /** Slovenian texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Urejeni odgovor",
     note: "Naslednje sporočilo se naveže na vaše besedilo. Izvirnik se ohrani kot različica.",

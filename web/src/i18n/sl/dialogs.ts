@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sl");
 
 /** Slovenian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Obnovite klepet ali ga trajno izbrišite. Klepeti tukaj zasedajo vašo shrambo.",
     none: "Ni nedavno izbrisanih klepetov.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sl");
 
 /** Slovenian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Sporočilo je predolgo",
     text: (used, window) => `S tem sporočilom bi klepet imel ${used} žetonov. Model jih prebere manj kot ${window}.`,

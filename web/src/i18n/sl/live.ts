@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sl");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Izklopljeno.",
   full: "Polno: novi bloki se trenutno ne sprejemajo.",
   unused: "Se ne odziva pravilno in začasno ni v uporabi.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Slovenian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Kaj počne celoten strežnik, sekundo za sekundo. Grafi prikazujejo do pet minut.",
   oneMemory: "Pomnilnik naprave in pomnilnik CPU sta tu oba del njegovega RAM-a.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "zdaj",
   used: (used, capacity) => `${used} od ${capacity}`,
   usedOnly: (used) => `${used}, brez omejitve`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Zasedenost",
   hitRate: "Delež zadetkov",
   hitRateNote: "Kolikšen del žetonov pozivov, iskanih na tej ravni v zadnji minuti, je bil najden",

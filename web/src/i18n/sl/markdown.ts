@@ -1,7 +1,8 @@
 import type { MarkdownTexts } from "../en/markdown";
+import type { PartialTexts } from "../fallback";
 
 /** Slovenian texts for rendered answers. */
-export const texts: MarkdownTexts = {
+export const texts: PartialTexts<MarkdownTexts> = {
   code: (language) => `Koda, ${language}`,
   copyCode: "Kopiraj kodo",
   wrap: "Prelomi vrstice",

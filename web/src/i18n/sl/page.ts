@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sl");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Vaš račun nima dostopa do tega strežnika.",
   admin_scope_required: "Za to potrebujete skrbniške pravice.",
   answer_not_cut: "Ta odgovor ni bil prekinjen, zato ga ni mogoče nadaljevati.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Model se prenaša",
   verify: "Model se preverja",
   convert: "Model se pretvarja",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Slovenian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Vi",
   ebb: "Ebb",
   cancel: "Prekliči",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Strežnik ni dosegljiv, poskušanje znova…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Strežnik se ustavlja. Ebb bo nadaljeval, ko se vrne.",
     recovering: "Procesi modela se znova zaganjajo. Zahteve bodo počakale.",
     slower: () => "Pospeševalnik ni prestal preverjanja. Računa CPU, zato so odgovori počasnejši.",

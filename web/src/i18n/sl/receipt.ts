@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sl");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Znova je bilo uporabljeno vse razen zadnjega žetona. Ta se vedno izračuna.",
   never_seen: "Kolikor strežnik ve, preostanek še nikoli ni bil izračunan.",
   template_changed: "Sistemski poziv, predloga klepeta ali tokenizator se razlikuje od prejšnjega.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Slovenian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `izračunano: ${tokens}`,
   first: (tokens, total, from) => `${tokens} od ${total} žetonov iz ${from}`,
   other: (tokens, from) => `${tokens} iz ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Razlage ni bilo mogoče naložiti.",
   reusedAll: (until) => `Uporabljeni so bili vsi žetoni iz predpomnilnika (${until}), preostanek je nov.`,
   reused: (until, reusable) => `Uporabljenih je bilo ${until} od ${reusable} žetonov v predpomnilniku.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Razlog je v dnevniku strežnika.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Napredno",
   leftOut: "Izpuščena sporočila",
   diverges: (at) => `Od žetona ${at} se ta poziv razlikuje:`,

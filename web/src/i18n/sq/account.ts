@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sq");
 
 /** Albanian texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "Një bisedë nga koha para çelësit të parë nuk i përket asnjë çelësi. Do ta marrësh?", other: `${count} biseda nga koha para çelësit të parë nuk i përkasin asnjë çelësi. Do t’i marrësh?` }),
     unclaimed: "Ka biseda nga koha para çelësit të parë. Një administrator mund t’i marrë përsipër.",

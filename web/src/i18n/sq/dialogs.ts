@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sq");
 
 /** Albanian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Rikthe një bisedë ose fshije përgjithmonë. Bisedat këtu zënë vend në hapësirën tënde.",
     none: "Nuk ka biseda të fshira së fundi.",

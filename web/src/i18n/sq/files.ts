@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sq");
 
 /** Albanian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Mesazhi është shumë i gjatë",
     text: (used, window) => `Me këtë mesazh, biseda do të kishte ${used} tokenë. Modeli lexon më pak se ${window}.`,

@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Joaktiv.",
   full: "Plot: për momentin nuk pranon më blloqe.",
   unused: "Nuk përgjigjet siç duhet dhe përkohësisht nuk përdoret.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Albanian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Çfarë po bën i gjithë serveri, sekondë pas sekonde. Grafikët tregojnë deri në pesë minuta.",
   oneMemory: "Këtu memoria e pajisjes dhe memoria CPU janë që të dyja pjesë e RAM-it të saj.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "tani",
   used: (used, capacity) => `${used} nga ${capacity}`,
   usedOnly: (used) => `${used}, pa kufi`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Zënia",
   hitRate: "Shkalla e gjetjes",
   hitRateNote: "Pjesa e tokenëve të promptit të kërkuar në këtë nivel gjatë minutës së fundit që u gjetën aty",

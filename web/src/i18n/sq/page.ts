@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sq");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Llogaria jote nuk lejohet ta përdorë këtë server.",
   admin_scope_required: "Për këtë duhen të drejta administratori.",
   answer_not_cut: "Kjo përgjigje nuk u ndërpre dhe nuk mund të vazhdohet.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Po shkarkohet modeli",
   verify: "Po verifikohet modeli",
   convert: "Po konvertohet modeli",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Albanian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Ti",
   ebb: "Ebb",
   cancel: "Anulo",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Serveri nuk arrihet, po provohet përsëri…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Serveri po ndalet. Ebb vazhdon kur ai të kthehet.",
     recovering: "Proceset e modelit po rinisen. Kërkesat do të presin.",
     slower: () => "Përshpejtuesi nuk e kaloi kontrollin. Llogaritjet i bën CPU-ja dhe përgjigjet zgjasin më shumë.",

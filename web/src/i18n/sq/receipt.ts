@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sq");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "U ripërdor gjithçka përveç tokenit të fundit. I fundit llogaritet gjithmonë.",
   never_seen: "Me sa di serveri, pjesa tjetër nuk ishte llogaritur kurrë.",
   template_changed: "Prompti i sistemit, shablloni i bisedës ose tokenizuesi është ndryshe nga hera e mëparshme.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Albanian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `llogaritur: ${tokens}`,
   first: (tokens, total, from) => `${tokens} nga ${total} tokenë vijnë nga ${from}`,
   other: (tokens, from) => `${tokens} nga ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Shpjegimi nuk mund të ngarkohej.",
   reusedAll: (until) => `U ripërdorën të gjithë ${until} tokenët nga memoria cache; pjesa tjetër është e re.`,
   reused: (until, reusable) => `U ripërdorën ${until} nga ${reusable} tokenët në memorien cache.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Arsyeja gjendet në regjistrin e serverit.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Të avancuara",
   leftOut: "Mesazhe të lëna jashtë",
   diverges: (at) => `Te tokeni ${at} ky prompt ndryshon:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sr");
 
 /** Serbian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Вратите ћаскање или га трајно избришите. Ћаскања овде заузимају ваше складиште.",
     none: "Нема недавно избрисаних ћаскања.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sr");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Искључено.",
   full: "Пуно: засад се не примају нови блокови.",
   unused: "Реагује неисправно и засад се не користи.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Serbian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Шта ради цео сервер, из секунде у секунду. Графикони приказују до пет минута.",
   oneMemory: "Меморија уређаја и CPU меморија овде су део његовог RAM-а.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "сада",
   used: (used, capacity) => `${used} од ${capacity}`,
   usedOnly: (used) => `${used}, без ограничења`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Попуњеност",
   hitRate: "Удео погодака",
   hitRateNote: "Колики део токена промптова тражених на овом нивоу у последњем минуту је пронађен",

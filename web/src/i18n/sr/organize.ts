@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sr");
 
 /** Serbian texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Фасцикле",
   tags: "Ознаке",
   inFolder: (name, count) => plural(count, { one: `${name}, ${count} ћаскање`, few: `${name}, ${count} ћаскања`, other: `${name}, ${count} ћаскања` }),

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sr");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Ваш налог нема приступ овом серверу.",
   admin_scope_required: "За ово су потребна администраторска права.",
   answer_not_cut: "Овај одговор није прекинут и не може да се настави.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Модел се преузима",
   verify: "Модел се проверава",
   convert: "Модел се претвара",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Serbian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Ви",
   ebb: "Ebb",
   cancel: "Откажи",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Сервер није доступан, покушавам поново…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Сервер се зауставља. Ebb наставља када се он врати.",
     recovering: "Процеси модела се поново покрећу. Захтеви ће сачекати.",
     slower: () => "Акцелератор није прошао проверу. Рачуна CPU, па су одговори спорији.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sr");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Поново је употребљено све осим последњег токена: он се увек израчунава.",
   never_seen: "Колико је серверу познато, наставак још није израчунаван.",
   template_changed: "Системски промпт, шаблон ћаскања или токенизатор се разликује од ранијег.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Serbian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `израчунато: ${tokens}`,
   first: (tokens, total, from) => `${tokens} од ${total} токена из ${from}`,
   other: (tokens, from) => `${tokens} из ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Објашњење није учитано.",
   reusedAll: (until) => `Сви токени из кеша (${until}) су поново употребљени; остало је ново.`,
   reused: (until, reusable) => `Од ${reusable} токена у кешу поново је употребљено ${until}.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Разлог је у дневнику сервера.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Напредно",
   leftOut: "Изостављене поруке",
   diverges: (at) => `Од токена ${at} овај промпт се разликује:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sv");
 
 /** Swedish texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "En chatt från tiden före den första nyckeln hör inte till någon nyckel. Vill du ta över den?", other: `${count} chattar från tiden före den första nyckeln hör inte till någon nyckel. Vill du ta över dem?` }),
     unclaimed: "Det finns chattar från tiden före den första nyckeln. En administratör kan ta över dem.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sv");
 
 /** Swedish texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Meddelandet är för långt",
     text: (used, window) => `Med meddelandet skulle chatten ha ${used} tokens. Modellen läser färre än ${window}.`,

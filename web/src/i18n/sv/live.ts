@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sv");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Av.",
   full: "Full: tar inte emot fler block just nu.",
   unused: "Svarar inte som den ska och används tillfälligt inte.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Swedish texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Vad hela servern gör, sekund för sekund. Diagrammen visar upp till fem minuter.",
   oneMemory: "Enhetsminne och CPU-minne är här båda en del av datorns RAM.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "nu",
   used: (used, capacity) => `${used} av ${capacity}`,
   usedOnly: (used) => `${used}, ingen gräns`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Beläggning",
   hitRate: "Träffgrad",
   hitRateNote: "Andel av de prompttokens som söktes i nivån under den senaste minuten och som fanns där",

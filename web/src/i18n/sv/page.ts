@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sv");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Ditt konto får inte använda den här servern.",
   admin_scope_required: "Det här kräver administratörsbehörighet.",
   answer_not_cut: "Svaret avbröts inte av gränsen och kan inte fortsättas.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Modellen laddas ner",
   verify: "Modellen kontrolleras",
   convert: "Modellen konverteras",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Swedish. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Du",
   ebb: "Ebb",
   cancel: "Avbryt",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Servern kan inte nås, försöker igen…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Servern stoppas. Ebb fortsätter när den är tillbaka.",
     recovering: "Modellens processer startas om. Förfrågningar får vänta.",
     slower: () => "Acceleratorn klarade inte kontrollen. CPU:n används i stället, och svaren tar längre tid.",

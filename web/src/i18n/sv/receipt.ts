@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sv");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Allt utom den sista tokenen återanvändes. Den sista beräknas alltid.",
   never_seen: "Såvitt servern vet har resten aldrig beräknats.",
   template_changed: "Systemprompten, chattmallen eller tokeniseraren är en annan än förra gången.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Swedish texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} beräknat`,
   first: (tokens, total, from) => `${tokens} av ${total} tokens från ${from}`,
   other: (tokens, from) => `${tokens} från ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Förklaringen kunde inte läsas in.",
   reusedAll: (until) => `Alla ${until} tokens i cachen återanvändes; resten är nytt.`,
   reused: (until, reusable) => `${until} av ${reusable} tokens i cachen återanvändes.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Orsaken finns i serverns logg.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Avancerat",
   leftOut: "Utelämnade meddelanden",
   diverges: (at) => `Vid token ${at} skiljer sig den här prompten:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sw");
 
 /** Swahili texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "Gumzo moja la kabla ya ufunguo wa kwanza halina mwenyewe. Ungependa kulichukua?", other: `Magumzo ${count} ya kabla ya ufunguo wa kwanza hayana mwenyewe. Ungependa kuyachukua?` }),
     unclaimed: "Kuna magumzo ya kabla ya ufunguo wa kwanza. Msimamizi anaweza kuyachukua.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sw");
 
 /** Swahili texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Jibu lililobadilishwa",
     note: "Ujumbe unaofuata utaendelea kutoka kwenye maandishi yako. La awali linahifadhiwa kama toleo.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sw");
 
 /** Swahili texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Rejesha gumzo, au ulifute kabisa. Magumzo yaliyo hapa huhesabiwa katika hifadhi yako.",
     none: "Hakuna magumzo yaliyofutwa hivi karibuni.",

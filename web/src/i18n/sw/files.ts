@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sw");
 
 /** Swahili texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Ujumbe ni mrefu mno",
     text: (used, window) => `Gumzo hili litakuwa na tokeni ${used} pamoja na ujumbe huu. Modeli husoma chini ya ${window}.`,

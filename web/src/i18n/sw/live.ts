@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sw");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Limezimwa.",
   full: "Limejaa: halipokei bloku zaidi kwa sasa.",
   unused: "Halijibu ipasavyo na halitumiki kwa muda.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Swahili texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Shughuli za seva nzima, sekunde kwa sekunde. Chati huonyesha hadi dakika tano.",
   oneMemory: "Hapa memori ya kifaa na memori ya CPU zote ni sehemu ya RAM ya mashine hii.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "sasa",
   used: (used, capacity) => `${used} kati ya ${capacity}`,
   usedOnly: (used) => `${used}, hakuna kikomo`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Nafasi iliyotumika",
   hitRate: "Kiwango cha kupatikana",
   hitRateNote: "Kati ya tokeni za vidokezo zilizotafutwa katika tabaka hili katika dakika iliyopita, sehemu iliyopatikana",

@@ -1,7 +1,8 @@
 import type { MarkdownTexts } from "../en/markdown";
+import type { PartialTexts } from "../fallback";
 
 /** Swahili texts for rendered answers. */
-export const texts: MarkdownTexts = {
+export const texts: PartialTexts<MarkdownTexts> = {
   code: (language) => `Msimbo, ${language}`,
   copyCode: "Nakili msimbo",
   wrap: "Kunja mistari",

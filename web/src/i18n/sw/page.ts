@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sw");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Akaunti yako hairuhusiwi kutumia seva hii.",
   admin_scope_required: "Hatua hii inahitaji ruhusa za msimamizi.",
   answer_not_cut: "Jibu hili halikukatwa, kwa hivyo haliwezi kuendelezwa.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Modeli inapakuliwa",
   verify: "Modeli inakaguliwa",
   convert: "Modeli inageuzwa",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Swahili. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Wewe",
   ebb: "Ebb",
   cancel: "Ghairi",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Seva haipatikani, inajaribu tena…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Seva inasimama. Ebb itaendelea seva itakaporudi.",
     recovering: "Michakato ya modeli inaanzishwa upya. Maombi yatasubiri.",
     slower: () => "Kichapuzi hakikufaulu ukaguzi. CPU ndiyo inayokokotoa, kwa hivyo majibu ni ya polepole.",

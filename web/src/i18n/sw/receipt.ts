@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("sw");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Tokeni zote zimetumika tena isipokuwa ya mwisho. Ya mwisho hukokotolewa kila mara.",
   never_seen: "Kwa kadiri seva inavyojua, sehemu iliyobaki haijawahi kukokotolewa.",
   template_changed: "Kidokezo cha mfumo, kiolezo cha gumzo au kigawanya tokeni ni tofauti na cha awali.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Swahili texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} zimekokotolewa`,
   first: (tokens, total, from) => `tokeni ${tokens} kati ya ${total} kutoka ${from}`,
   other: (tokens, from) => `${tokens} kutoka ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Maelezo hayakuweza kupakiwa.",
   reusedAll: (until) => `Tokeni zote ${until} za akiba zimetumika tena; zilizobaki ni mpya.`,
   reused: (until, reusable) => `Tokeni ${until} kati ya ${reusable} za akiba zimetumika tena.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Angalia rekodi za seva ili ujue sababu.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Kwa kina",
   leftOut: "Ujumbe ulioachwa",
   diverges: (at) => `Kidokezo hiki kinatofautiana kuanzia tokeni ya ${at}:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ta");
 
 /** Tamil texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => plural(count, { one: "முதல் அணுகல் விசைக்கு முந்தைய ஒரு சாட் எந்த விசைக்கும் சொந்தமில்லை. அதை உங்களுடையதாக்கவா?", other: `முதல் அணுகல் விசைக்கு முந்தைய ${count} சாட்கள் எந்த விசைக்கும் சொந்தமில்லை. அவற்றை உங்களுடையதாக்கவா?` }),
     unclaimed: "முதல் அணுகல் விசைக்கு முந்தைய சாட்கள் உள்ளன. ஒரு நிர்வாகி அவற்றைத் தன்னுடையதாக்கலாம்.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ta");
 
 /** Tamil texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "திருத்திய பதில்",
     note: "அடுத்த மெசேஜ் உங்கள் உரையிலிருந்து தொடரும். அசல் ஒரு பதிப்பாக இருக்கும்.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ta");
 
 /** Tamil texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "சாட்டை மீட்டெடுக்கலாம் அல்லது நிரந்தரமாக நீக்கலாம். இங்குள்ள சாட்கள் உங்கள் சேமிப்பகத்தில் சேரும்.",
     none: "சமீபத்தில் நீக்கிய சாட்கள் இல்லை.",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ta");
 
 /** Tamil texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "மெசேஜ் மிக நீளமாக உள்ளது",
     text: (used, window) => `இந்த மெசேஜுடன் சாட்டில் ${used} டோக்கன்கள் இருக்கும். மாடல் ${window}-க்கும் குறைவாகவே படிக்கும்.`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ta");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "முடக்கத்தில் உள்ளது.",
   full: "நிரம்பியது: இப்போது மேலும் பிளாக்குகளை ஏற்காது.",
   unused: "சரியாகப் பதிலளிக்கவில்லை, எனவே தற்காலிகமாகப் பயன்பாட்டில் இல்லை.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Tamil texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "முழுச் சர்வரும் ஒவ்வொரு விநாடியும் என்ன செய்கிறது எனப் பார்க்கலாம். விளக்கப்படங்கள் அதிகபட்சம் ஐந்து நிமிடங்களைக் காட்டும்.",
   oneMemory: "இங்கு சாதன நினைவகமும் CPU நினைவகமும் கணினியின் RAM-இன் பகுதிகளே.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "இப்போது",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, வரம்பில்லை`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "நிரம்பிய அளவு",
   hitRate: "ஹிட் விகிதம்",
   hitRateNote: "கடந்த ஒரு நிமிடத்தில் இந்த அடுக்கில் தேடிய ப்ராம்ப்ட் டோக்கன்களில் இங்கிருந்தவற்றின் பங்கு",

@@ -1,7 +1,8 @@
 import type { MarkdownTexts } from "../en/markdown";
+import type { PartialTexts } from "../fallback";
 
 /** Tamil texts for rendered answers. */
-export const texts: MarkdownTexts = {
+export const texts: PartialTexts<MarkdownTexts> = {
   code: (language) => `குறியீடு, ${language}`,
   copyCode: "குறியீட்டை நகலெடு",
   wrap: "வரிகளை மடி",

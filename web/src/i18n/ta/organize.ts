@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ta");
 
 /** Tamil texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "கோப்புறைகள்",
   tags: "குறிச்சொற்கள்",
   inFolder: (name, count) => plural(count, { one: `${name}, 1 சாட்`, other: `${name}, ${count} சாட்கள்` }),

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ta");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "இந்தச் சர்வரைப் பயன்படுத்த உங்கள் கணக்கிற்கு அனுமதி இல்லை.",
   admin_scope_required: "இதற்கு நிர்வாகி உரிமை தேவை.",
   answer_not_cut: "இந்தப் பதில் பாதியில் நிற்கவில்லை, எனவே தொடர முடியாது.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "மாடல் பதிவிறக்கப்படுகிறது",
   verify: "மாடல் சரிபார்க்கப்படுகிறது",
   convert: "மாடல் மாற்றப்படுகிறது",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Tamil. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "நீங்கள்",
   ebb: "Ebb",
   cancel: "ரத்துசெய்",
@@ -339,7 +340,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "சர்வரை அணுக முடியவில்லை, மீண்டும் முயல்கிறது…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "சர்வர் நிறுத்தப்படுகிறது. அது திரும்பியதும் Ebb தொடரும்.",
     recovering: "மாடலின் செயல்முறைகள் மறுதொடக்கம் செய்யப்படுகின்றன. அதுவரை கோரிக்கைகள் காத்திருக்கும்.",
     slower: () => "ஆக்சிலரேட்டர் சோதனையில் தேறவில்லை. CPU கணக்கிடுவதால் பதில்கள் மெதுவாக வரும்.",

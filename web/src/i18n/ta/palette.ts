@@ -1,7 +1,8 @@
 import type { PaletteTexts } from "../en/palette";
+import type { PartialTexts } from "../fallback";
 
 /** Tamil texts for the palette. */
-export const texts: PaletteTexts = {
+export const texts: PartialTexts<PaletteTexts> = {
   field: "சாட்களையும் கட்டளைகளையும் தேடு",
   results: "முடிவுகள்",
   actions: "கட்டளைகள்",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ta");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "கடைசி டோக்கனைத் தவிர அனைத்தும் மீண்டும் பயன்படுத்தப்பட்டன. கடைசியானது எப்போதும் கணக்கிடப்படும்.",
   never_seen: "சர்வருக்குத் தெரிந்தவரை, மீதி இதற்குமுன் கணக்கிடப்பட்டதில்லை.",
   template_changed: "சிஸ்டம் ப்ராம்ப்ட், சாட் டெம்ப்ளேட் அல்லது டோக்கனைசர் முந்தைய முறையிலிருந்து மாறியுள்ளது.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Tamil texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `கணக்கீடு: ${tokens}`,
   first: (tokens, total, from) => `${total} டோக்கன்களில் ${tokens} ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -44,7 +45,7 @@ export const texts: ReceiptTexts = {
   failed: "விளக்கத்தை ஏற்ற முடியவில்லை.",
   reusedAll: (until) => `கேச்சிலிருந்த ${until} டோக்கன்களும் மீண்டும் பயன்படுத்தப்பட்டன; மீதி புதியவை.`,
   reused: (until, reusable) => `கேச்சிலிருந்த ${reusable} டோக்கன்களில் ${until} மீண்டும் பயன்படுத்தப்பட்டன.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "காரணம் சர்வரின் பதிவில் உள்ளது.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "மேம்பட்டவை",
   leftOut: "விடுபட்ட மெசேஜ்கள்",
   diverges: (at) => `டோக்கன் ${at}-இல் இந்த ப்ராம்ப்ட் வேறுபடுகிறது:`,

@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Thai texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `แชท ${count} รายการที่สร้างก่อนมีคีย์แรกยังไม่เป็นของคีย์ใด ต้องการรับเป็นของคุณไหม?`,
     unclaimed: "มีแชทที่สร้างก่อนมีคีย์แรก ผู้ดูแลระบบรับแชทเหล่านี้ได้",

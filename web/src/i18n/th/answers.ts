@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Thai texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "คำตอบที่แก้ไข",
     note: "ข้อความถัดไปจะต่อจากข้อความของคุณ ต้นฉบับจะเก็บไว้เป็นเวอร์ชันหนึ่ง",

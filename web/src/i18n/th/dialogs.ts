@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Thai texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "กู้คืนแชทหรือลบถาวร แชทที่นี่ยังนับรวมในพื้นที่จัดเก็บของคุณ",
     none: "ไม่มีแชทที่เพิ่งลบ",

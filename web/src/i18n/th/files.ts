@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Thai texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "ข้อความยาวเกินไป",
     text: (used, window) => `เมื่อรวมข้อความนี้ แชทจะมี ${used} โทเค็น แต่โมเดลอ่านได้น้อยกว่า ${window}`,

@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "ปิดอยู่",
   full: "เต็ม: ขณะนี้ไม่รับบล็อกเพิ่ม",
   unused: "ตอบสนองไม่ถูกต้อง จึงหยุดใช้ชั่วคราว",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Thai texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "การทำงานของทั้งเซิร์ฟเวอร์แบบวินาทีต่อวินาที แผนภูมิแสดงได้สูงสุดห้านาที",
   oneMemory: "ที่นี่หน่วยความจำอุปกรณ์และหน่วยความจำ CPU เป็นส่วนหนึ่งของ RAM ของเครื่องทั้งคู่",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "ตอนนี้",
   used: (used, capacity) => `${used} จาก ${capacity}`,
   usedOnly: (used) => `${used} ไม่จำกัด`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "การใช้พื้นที่",
   hitRate: "อัตราการพบ",
   hitRateNote: "สัดส่วนของโทเค็นพรอมต์ที่พบ จากที่ค้นหาในชั้นนี้ในนาทีที่ผ่านมา",

@@ -1,7 +1,8 @@
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 /** Thai texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "โฟลเดอร์",
   tags: "แท็ก",
   inFolder: (name, count) => `${name} แชท ${count} รายการ`,

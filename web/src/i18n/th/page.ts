@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "บัญชีของคุณไม่ได้รับอนุญาตให้ใช้เซิร์ฟเวอร์นี้",
   admin_scope_required: "การดำเนินการนี้ต้องใช้สิทธิ์ผู้ดูแลระบบ",
   answer_not_cut: "คำตอบนี้ไม่ได้ถูกตัดกลางคัน จึงเขียนต่อไม่ได้",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "กำลังดาวน์โหลดโมเดล",
   verify: "กำลังตรวจสอบโมเดล",
   convert: "กำลังแปลงโมเดล",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Thai. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "คุณ",
   ebb: "Ebb",
   cancel: "ยกเลิก",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "ติดต่อเซิร์ฟเวอร์ไม่ได้ กำลังลองใหม่…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "เซิร์ฟเวอร์กำลังหยุด Ebb จะทำงานต่อเมื่อเซิร์ฟเวอร์กลับมา",
     recovering: "กำลังรีสตาร์ทกระบวนการของโมเดล คำขอจะรอไปก่อน",
     slower: () => "ตัวเร่งความเร็วไม่ผ่านการตรวจสอบ CPU จึงคำนวณแทนและคำตอบจะช้าลง",

@@ -1,7 +1,8 @@
 import type { PaletteTexts } from "../en/palette";
+import type { PartialTexts } from "../fallback";
 
 /** Thai texts for the palette. */
-export const texts: PaletteTexts = {
+export const texts: PartialTexts<PaletteTexts> = {
   field: "ค้นหาแชทและคำสั่ง",
   results: "ผลการค้นหา",
   actions: "คำสั่ง",

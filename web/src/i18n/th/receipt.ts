@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "ใช้ซ้ำทั้งหมดยกเว้นโทเค็นสุดท้าย ซึ่งต้องคำนวณเสมอ",
   never_seen: "เท่าที่เซิร์ฟเวอร์ทราบ ส่วนที่เหลือไม่เคยถูกคำนวณ",
   template_changed: "พรอมต์ระบบ เทมเพลตแชท หรือตัวแบ่งโทเค็นต่างจากครั้งก่อน",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Thai texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `คำนวณ ${tokens}`,
   first: (tokens, total, from) => `${tokens} จาก ${total} โทเค็นมาจาก ${from}`,
   other: (tokens, from) => `${tokens} จาก ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "โหลดคำอธิบายไม่สำเร็จ",
   reusedAll: (until) => `ใช้โทเค็นในแคชซ้ำทั้ง ${until} โทเค็น ส่วนที่เหลือเป็นของใหม่`,
   reused: (until, reusable) => `ใช้โทเค็นในแคชซ้ำ ${until} จาก ${reusable} โทเค็น`,
-  cause: (_said, cause) => CAUSES[cause] ?? "ดูสาเหตุได้ในบันทึกของเซิร์ฟเวอร์",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "ขั้นสูง",
   leftOut: "ข้อความที่ไม่รวม",
   diverges: (at) => `พรอมต์นี้ต่างออกไปตั้งแต่โทเค็นที่ ${at}:`,

@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Turkish texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `İlk anahtardan önceki ${count} sohbet hiçbir anahtara ait değil. Devralmak ister misiniz?`,
     unclaimed: "İlk anahtardan önceki sohbetler var. Bir yönetici bunları devralabilir.",

@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Turkish texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Düzenlenen yanıt",
     note: "Sonraki mesaj sizin metninizden devam eder. Özgün yanıt bir sürüm olarak saklanır.",

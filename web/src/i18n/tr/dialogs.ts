@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Turkish texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Bir sohbeti geri yükleyin veya kalıcı olarak silin. Buradaki sohbetler de depolama alanınızdan yer kaplar.",
     none: "Son silinen sohbet yok.",

@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Turkish texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Mesaj çok uzun",
     text: (used, window) => `Bu mesajla sohbet ${used} token olur. Modelin okuyabildiği miktar ${window} tokenden azdır.`,

@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Kapalı.",
   full: "Dolu: Şu anda başka blok almıyor.",
   unused: "Düzgün yanıt vermiyor ve geçici olarak kullanılmıyor.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Turkish texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Tüm sunucunun saniye saniye ne yaptığı. Grafikler en fazla beş dakikayı gösterir.",
   oneMemory: "Burada aygıt belleği de CPU belleği de makinenin RAM’inin parçasıdır.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "şimdi",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, sınırsız`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Doluluk",
   hitRate: "İsabet oranı",
   hitRateNote: "Son bir dakikada bu katmanda aranan istem tokenlerinden bulunanların oranı",

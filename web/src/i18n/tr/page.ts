@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Hesabınızın bu sunucuyu kullanma izni yok.",
   admin_scope_required: "Bunun için yönetici yetkisi gerekir.",
   answer_not_cut: "Bu yanıt yarıda kesilmedi, bu yüzden devam ettirilemez.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Model indiriliyor",
   verify: "Model doğrulanıyor",
   convert: "Model dönüştürülüyor",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Turkish. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Siz",
   ebb: "Ebb",
   cancel: "İptal",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Sunucuya ulaşılamıyor, yeniden deneniyor…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Sunucu durduruluyor. Geri döndüğünde Ebb devam eder.",
     recovering: "Modelin süreçleri yeniden başlatılıyor. Bu sırada istekler bekler.",
     slower: () => "Hızlandırıcı denetimi geçemedi. Hesaplamayı CPU yapıyor, bu yüzden yanıtlar daha uzun sürüyor.",

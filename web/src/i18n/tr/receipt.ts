@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Son token dışında her şey yeniden kullanıldı. Son token her zaman hesaplanır.",
   never_seen: "Sunucunun bildiği kadarıyla geri kalanı daha önce hiç hesaplanmadı.",
   template_changed: "Sistem istemi, sohbet şablonu veya tokenizer bir öncekinden farklı.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Turkish texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} hesaplandı`,
   first: (tokens, total, from) => `${total} tokenin ${tokens} tanesi ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "Açıklama yüklenemedi.",
   reusedAll: (until) => `Önbellekteki ${until} tokenin tümü yeniden kullanıldı, geri kalanı yeni.`,
   reused: (until, reusable) => `Önbellekteki ${reusable} tokenin ${until} tanesi yeniden kullanıldı.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Nedeni sunucu günlüğünde yazıyor.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Gelişmiş",
   leftOut: "Dışarıda bırakılan mesajlar",
   diverges: (at) => `Bu istem ${at}. tokenden itibaren farklı:`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("uk");
 
 /** Ukrainian texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Відновіть чат або видаліть його назавжди. Чати тут займають місце у вашому сховищі.",
     none: "Нещодавно видалених чатів немає.",

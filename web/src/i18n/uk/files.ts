@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("uk");
 
 /** Ukrainian texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Повідомлення надто довге",
     text: (used, window) => `Із цим повідомленням у чаті було б токенів: ${used}. Модель читає менше ніж ${window}.`,

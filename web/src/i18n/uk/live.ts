@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("uk");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Вимкнено.",
   full: "Заповнено: нові блоки поки не приймаються.",
   unused: "Відповідає неправильно й поки не використовується.",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Ukrainian texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Що робить увесь сервер, секунда за секундою. Графіки показують до п’яти хвилин.",
   oneMemory: "Пам’ять пристрою і пам’ять CPU тут — частини його оперативної пам’яті.",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "зараз",
   used: (used, capacity) => `${used} із ${capacity}`,
   usedOnly: (used) => `${used}, без ліміту`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Заповнення",
   hitRate: "Частка влучань",
   hitRateNote: "Яка частина токенів промптів, що їх шукали на цьому рівні за останню хвилину, знайшлася",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("uk");
 
 /** Ukrainian texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "Папки",
   tags: "Мітки",
   inFolder: (name, count) => plural(count, { one: `${name}, ${count} чат`, few: `${name}, ${count} чати`, other: `${name}, ${count} чатів` }),

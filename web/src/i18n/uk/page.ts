@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("uk");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Ваш обліковий запис не має доступу до цього сервера.",
   admin_scope_required: "Для цього потрібні права адміністратора.",
   answer_not_cut: "Цю відповідь не було обрізано, тож продовжити її не можна.",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Модель завантажується з мережі",
   verify: "Модель перевіряється",
   convert: "Модель перетворюється",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Ukrainian. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Ви",
   ebb: "Ebb",
   cancel: "Скасувати",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Сервер недоступний, повторна спроба…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Сервер зупиняється. Ebb продовжить, коли він повернеться.",
     recovering: "Процеси моделі перезапускаються. Запити зачекають.",
     slower: () => "Прискорювач не пройшов перевірки. Обчислює CPU, тому відповіді повільніші.",

@@ -1,7 +1,8 @@
 import type { PaletteTexts } from "../en/palette";
+import type { PartialTexts } from "../fallback";
 
 /** Ukrainian texts for the palette. */
-export const texts: PaletteTexts = {
+export const texts: PartialTexts<PaletteTexts> = {
   field: "Пошук чатів і команд",
   results: "Результати",
   actions: "Команди",

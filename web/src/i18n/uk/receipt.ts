@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("uk");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Повторно використано все, крім останнього токена: він обчислюється завжди.",
   never_seen: "Наскільки відомо серверу, продовження ще не обчислювалося.",
   template_changed: "Системний промпт, шаблон чату або токенізатор відрізняється від попереднього.",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Ukrainian texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `обчислено: ${tokens}`,
   first: (tokens, total, from) => `${tokens} із ${total} токенів з ${from}`,
   other: (tokens, from) => `${tokens} з ${from}`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "Не вдалося завантажити пояснення.",
   reusedAll: (until) => `Усі токени з кешу (${until}) використано повторно, решта нова.`,
   reused: (until, reusable) => `Із ${reusable} токенів у кеші використано ${until}.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Причину вказано в журналі сервера.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Докладно",
   leftOut: "Пропущені повідомлення",
   diverges: (at) => `Від токена ${at} цей промпт відрізняється:`,

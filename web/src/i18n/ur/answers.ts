@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ur");
 
 /** Urdu texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "ترمیم شدہ جواب",
     note: "اگلا پیغام آپ کے متن سے آگے چلے گا۔ اصل متن ایک ورژن کے طور پر محفوظ رہتا ہے۔",

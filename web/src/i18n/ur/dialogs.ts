@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ur");
 
 /** Urdu texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "چیٹ بحال کریں یا ہمیشہ کے لیے حذف کریں۔ یہاں کی چیٹس آپ کے اسٹوریج میں شمار ہوتی ہیں۔",
     none: "حال ہی میں کوئی چیٹ حذف نہیں ہوئی۔",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ur");
 
 /** Urdu texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "پیغام بہت لمبا ہے",
     text: (used, window) => `پیغام سمیت اس چیٹ میں ${used} ٹوکنز ہوں گے۔ ماڈل ${window} سے کم پڑھتا ہے۔`,

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ur");
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "بند۔",
   full: "بھرا ہوا: فی الحال مزید بلاک قبول نہیں کرتا۔",
   unused: "درست جواب نہیں دے رہا، فی الحال استعمال نہیں ہو رہا۔",
@@ -14,7 +15,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Urdu texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "پورا سرور کیا کر رہا ہے، لمحہ بہ لمحہ۔ چارٹس پانچ منٹ تک کا احوال دکھاتے ہیں۔",
   oneMemory: "یہاں ڈیوائس میموری اور CPU میموری دونوں اسی مشین کی RAM کا حصہ ہیں۔",
   states: {
@@ -41,7 +42,7 @@ export const texts: LiveTexts = {
   now: "ابھی",
   used: (used, capacity) => `${capacity} میں سے ${used}`,
   usedOnly: (used) => `${used}، کوئی حد نہیں`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "استعمال شدہ گنجائش",
   hitRate: "ہٹ ریٹ",
   hitRateNote: "پچھلے ایک منٹ میں اس درجے میں تلاش کیے گئے پرامپٹ ٹوکنز کا وہ حصہ جو یہاں موجود تھا",

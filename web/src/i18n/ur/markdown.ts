@@ -1,7 +1,8 @@
 import type { MarkdownTexts } from "../en/markdown";
+import type { PartialTexts } from "../fallback";
 
 /** Urdu texts for rendered answers. */
-export const texts: MarkdownTexts = {
+export const texts: PartialTexts<MarkdownTexts> = {
   code: (language) => `کوڈ، ${language}`,
   copyCode: "کوڈ کاپی کریں",
   wrap: "سطریں موڑیں",

@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { OrganizeTexts } from "../en/organize";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ur");
 
 /** Urdu texts for folders, tags and the selection of chats. */
-export const texts: OrganizeTexts = {
+export const texts: PartialTexts<OrganizeTexts> = {
   folders: "فولڈرز",
   tags: "ٹیگز",
   inFolder: (name, count) => plural(count, { one: `${name}، 1 چیٹ`, other: `${name}، ${count} چیٹس` }),

@@ -1,10 +1,11 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 import { pluralsOf } from "../plurals";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ur");
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "آپ کے اکاؤنٹ کو یہ سرور استعمال کرنے کی اجازت نہیں۔",
   admin_scope_required: "اس کے لیے ایڈمن کے اختیارات درکار ہیں۔",
   answer_not_cut: "یہ جواب ادھورا نہیں ہے، اسے جاری نہیں رکھا جا سکتا۔",
@@ -63,7 +64,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "ماڈل ڈاؤن لوڈ ہو رہا ہے",
   verify: "ماڈل کی جانچ ہو رہی ہے",
   convert: "ماڈل تبدیل کیا جا رہا ہے",
@@ -73,7 +74,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Urdu. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "آپ",
   ebb: "Ebb",
   cancel: "منسوخ کریں",
@@ -343,7 +344,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "سرور تک رسائی نہیں، دوبارہ کوشش ہو رہی ہے…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "سرور رک رہا ہے؛ اس کے واپس آنے پر Ebb جاری رہے گا۔",
     recovering: "ماڈل کے پروسیس دوبارہ شروع ہو رہے ہیں؛ درخواستیں انتظار کریں گی۔",
     slower: () => "ایکسلریٹر اپنی جانچ میں کامیاب نہیں ہوا۔ اب CPU کام کر رہا ہے اور جوابات میں زیادہ وقت لگتا ہے۔",

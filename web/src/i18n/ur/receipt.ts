@@ -1,10 +1,11 @@
 import { pluralsOf } from "../plurals";
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 const plural = pluralsOf("ur");
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "آخری ٹوکن کے سوا سب کچھ دوبارہ استعمال ہوا۔ آخری ٹوکن کا حساب ہمیشہ کیا جاتا ہے۔",
   never_seen: "سرور کے علم کے مطابق باقی حصے کا حساب پہلے کبھی نہیں ہوا۔",
   template_changed: "سسٹم پرامپٹ، چیٹ ٹیمپلیٹ یا ٹوکنائزر پچھلی بار سے مختلف ہے۔",
@@ -21,7 +22,7 @@ const CAUSES: Causes = {
 };
 
 /** Urdu texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} کا حساب کیا گیا`,
   first: (tokens, total, from) => `${total} میں سے ${tokens} ٹوکنز، ${from} سے`,
   other: (tokens, from) => `${tokens}، ${from} سے`,
@@ -49,7 +50,7 @@ export const texts: ReceiptTexts = {
   failed: "وضاحت لوڈ نہیں ہو سکی۔",
   reusedAll: (until) => `کیش کے تمام ${until} ٹوکنز دوبارہ استعمال ہوئے؛ باقی نیا ہے۔`,
   reused: (until, reusable) => `کیش کے ${reusable} میں سے ${until} ٹوکنز دوبارہ استعمال ہوئے۔`,
-  cause: (_said, cause) => CAUSES[cause] ?? "وجہ سرور کے لاگ میں ہے۔",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "ایڈوانسڈ",
   leftOut: "چھوڑے گئے پیغامات",
   diverges: (at) => `ٹوکن ${at} سے یہ پرامپٹ مختلف ہے:`,

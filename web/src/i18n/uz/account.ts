@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Uzbek texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `Birinchi kalitdan oldingi ${count} ta chat hech qaysi kalitga tegishli emas. Oʻzingizga olasizmi?`,
     unclaimed: "Birinchi kalitdan oldingi chatlar bor. Administrator ularni oʻziga olishi mumkin.",

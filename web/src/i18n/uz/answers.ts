@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Uzbek texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Tahrirlangan javob",
     note: "Keyingi xabar sizning matningizdan davom etadi. Asl javob versiya sifatida saqlanadi.",

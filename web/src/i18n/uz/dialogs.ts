@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Uzbek texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Chatni tiklang yoki butunlay oʻchiring. Bu yerdagi chatlar saqlash joyingizga qoʻshib hisoblanadi.",
     none: "Yaqinda oʻchirilgan chat yoʻq.",

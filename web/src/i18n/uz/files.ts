@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Uzbek texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Xabar juda uzun",
     text: (used, window) => `Bu xabar bilan chat ${used} tokenga yetadi. Model ${window} tokendan kamini oʻqiydi.`,

@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Oʻchirilgan.",
   full: "Toʻlgan: hozircha yangi blok qabul qilmaydi.",
   unused: "Toʻgʻri javob bermayapti va vaqtincha ishlatilmayapti.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Uzbek texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Butun serverning soniyama-soniya ishi. Diagrammalar besh daqiqagacha boʻlgan vaqtni koʻrsatadi.",
   oneMemory: "Bu yerda qurilma xotirasi ham, CPU xotirasi ham kompyuter operativ xotirasining bir qismidir.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "hozir",
   used: (used, capacity) => `${used} / ${capacity}`,
   usedOnly: (used) => `${used}, cheklovsiz`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Bandlik",
   hitRate: "Topilish ulushi",
   hitRateNote: "Oxirgi daqiqada shu darajadan qidirilgan prompt tokenlarining topilgan ulushi",

@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Hisobingizga bu serverdan foydalanishga ruxsat yoʻq.",
   admin_scope_required: "Buning uchun administrator huquqlari kerak.",
   answer_not_cut: "Bu javob uzilmagan, uni davom ettirib boʻlmaydi.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Model yuklab olinmoqda",
   verify: "Model tekshirilmoqda",
   convert: "Model konvertatsiya qilinmoqda",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Uzbek. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Siz",
   ebb: "Ebb",
   cancel: "Bekor qilish",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Serverga ulanib boʻlmayapti, qayta urinilmoqda…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Server toʻxtamoqda; u qaytgach, Ebb davom etadi.",
     recovering: "Model jarayonlari qayta ishga tushirilmoqda; soʻrovlar kutib turadi.",
     slower: () => "Tezlatkich tekshiruvdan oʻtmadi. Hisoblash CPUʼda bajarilmoqda, javoblar sekinroq keladi.",

@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Oxirgi tokendan boshqa hammasi qayta ishlatildi. Oxirgisi har doim hisoblanadi.",
   never_seen: "Server bilishicha, qolgani hech qachon hisoblanmagan.",
   template_changed: "Tizim prompti, chat andozasi yoki tokenizator oldingisidan farq qiladi.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Uzbek texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `${tokens} hisoblandi`,
   first: (tokens, total, from) => `${total} tokendan ${tokens} tasi ${from}`,
   other: (tokens, from) => `${tokens} ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "Tushuntirish yuklanmadi.",
   reusedAll: (until) => `Keshdagi ${until} tokenning hammasi qayta ishlatildi; qolgani yangi.`,
   reused: (until, reusable) => `Keshdagi ${reusable} tokendan ${until} tasi qayta ishlatildi.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Sababi server jurnalida yozilgan.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Qoʻshimcha",
   leftOut: "Qoʻshilmagan xabarlar",
   diverges: (at) => `${at}-tokendan boshlab bu prompt farq qiladi:`,

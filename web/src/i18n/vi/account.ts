@@ -1,7 +1,8 @@
 import type { AccountTexts } from "../en/account";
+import type { PartialTexts } from "../fallback";
 
 /** Vietnamese texts for logins, accounts, administration and unknown addresses. */
-export const texts: AccountTexts = {
+export const texts: PartialTexts<AccountTexts> = {
   former: {
     offer: (count) => `${count} đoạn chat có từ trước khi tạo khóa đầu tiên chưa thuộc về khóa nào. Nhận về tài khoản của bạn?`,
     unclaimed: "Có đoạn chat từ trước khi tạo khóa đầu tiên. Quản trị viên có thể nhận chúng.",

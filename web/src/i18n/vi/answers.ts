@@ -1,7 +1,8 @@
 import type { AnswerTexts } from "../en/answers";
+import type { PartialTexts } from "../fallback";
 
 /** Vietnamese texts for the answer tools. */
-export const texts: AnswerTexts = {
+export const texts: PartialTexts<AnswerTexts> = {
   edit: {
     field: "Câu trả lời đã chỉnh sửa",
     note: "Tin nhắn tiếp theo sẽ nối tiếp nội dung của bạn. Bản gốc được giữ lại dưới dạng một phiên bản.",

@@ -1,7 +1,8 @@
 import type { DialogTexts } from "../en/dialogs";
+import type { PartialTexts } from "../fallback";
 
 /** Vietnamese texts for the dialogs. */
-export const texts: DialogTexts = {
+export const texts: PartialTexts<DialogTexts> = {
   deleted: {
     note: "Khôi phục một đoạn chat hoặc xóa vĩnh viễn. Các đoạn chat ở đây vẫn tính vào dung lượng của bạn.",
     none: "Không có đoạn chat nào bị xóa gần đây.",

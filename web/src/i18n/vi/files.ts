@@ -1,7 +1,8 @@
 import type { FileTexts } from "../en/files";
+import type { PartialTexts } from "../fallback";
 
 /** Vietnamese texts for messages and files that are too long or cannot be read: the problem, and the remedy. */
-export const texts: FileTexts = {
+export const texts: PartialTexts<FileTexts> = {
   tooLong: {
     title: "Tin nhắn quá dài",
     text: (used, window) => `Nếu thêm tin nhắn này, đoạn chat sẽ có ${used} token. Mô hình chỉ đọc dưới ${window} token.`,

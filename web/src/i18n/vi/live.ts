@@ -1,7 +1,8 @@
 import type { LiveTexts, TierState } from "../en/live";
+import type { PartialTexts } from "../fallback";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Partial<Record<TierState, string>> = {
   off: "Đang tắt.",
   full: "Đã đầy: hiện không nhận thêm khối.",
   unused: "Không phản hồi đúng nên tạm thời không được dùng.",
@@ -11,7 +12,7 @@ const STATES: Record<TierState, string> = {
 };
 
 /** Vietnamese texts for the view of live numbers. */
-export const texts: LiveTexts = {
+export const texts: PartialTexts<LiveTexts> = {
   lead: "Hoạt động của toàn bộ máy chủ, theo từng giây. Biểu đồ hiển thị tối đa năm phút.",
   oneMemory: "Ở đây, bộ nhớ thiết bị và bộ nhớ CPU đều thuộc RAM của máy này.",
   states: {
@@ -38,7 +39,7 @@ export const texts: LiveTexts = {
   now: "bây giờ",
   used: (used, capacity) => `${used} trên ${capacity}`,
   usedOnly: (used) => `${used}, không giới hạn`,
-  state: (_said, state) => STATES[state],
+  state: (said, state) => STATES[state] ?? said,
   occupancy: "Mức chiếm dụng",
   hitRate: "Tỷ lệ trúng",
   hitRateNote: "Trong số token của prompt được tìm ở tầng này trong phút vừa qua, tỷ lệ token có sẵn",

@@ -1,7 +1,8 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
+import type { PartialTexts } from "../fallback";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Partial<Refusals> = {
   account_refused: "Tài khoản của bạn không được phép dùng máy chủ này.",
   admin_scope_required: "Việc này cần quyền quản trị viên.",
   answer_not_cut: "Câu trả lời này không bị cắt ngang nên không thể viết tiếp.",
@@ -60,7 +61,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Partial<Record<StartStep, string>> = {
   download: "Đang tải mô hình xuống",
   verify: "Đang kiểm tra mô hình",
   convert: "Đang chuyển đổi mô hình",
@@ -70,7 +71,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Texts of the page in Vietnamese. */
-export const texts: Catalogue = {
+export const texts: PartialTexts<Catalogue> = {
   you: "Bạn",
   ebb: "Ebb",
   cancel: "Hủy",
@@ -340,7 +341,7 @@ export const texts: Catalogue = {
 
   server: {
     unreachable: "Không kết nối được với máy chủ, đang thử lại…",
-    loading: (_said, step, figure) => (figure ? `${STEPS[step]} (${figure})` : STEPS[step]),
+    loading: (said, step, figure) => (STEPS[step] && figure ? `${STEPS[step]} (${figure})` : (STEPS[step] ?? said)),
     stopping: "Máy chủ đang dừng. Ebb sẽ tiếp tục khi máy chủ hoạt động trở lại.",
     recovering: "Các tiến trình của mô hình đang khởi động lại. Các yêu cầu sẽ phải chờ.",
     slower: () => "Bộ tăng tốc không vượt qua bước kiểm tra. CPU đang tính thay nên câu trả lời sẽ chậm hơn.",

@@ -1,7 +1,8 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
+import type { PartialTexts } from "../fallback";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Partial<Causes> = {
   complete: "Mọi token đều được dùng lại, trừ token cuối cùng. Token cuối luôn được tính.",
   never_seen: "Theo những gì máy chủ biết, phần còn lại chưa từng được tính.",
   template_changed: "Prompt hệ thống, mẫu chat hoặc bộ tách token khác với lần trước.",
@@ -18,7 +19,7 @@ const CAUSES: Causes = {
 };
 
 /** Vietnamese texts for the details of a receipt. */
-export const texts: ReceiptTexts = {
+export const texts: PartialTexts<ReceiptTexts> = {
   computed: (tokens) => `đã tính ${tokens}`,
   first: (tokens, total, from) => `${tokens} trên ${total} token từ ${from}`,
   other: (tokens, from) => `${tokens} từ ${from}`,
@@ -46,7 +47,7 @@ export const texts: ReceiptTexts = {
   failed: "Không tải được phần giải thích.",
   reusedAll: (until) => `Cả ${until} token đã lưu đệm đều được dùng lại, phần còn lại là mới.`,
   reused: (until, reusable) => `Đã dùng lại ${until} trên ${reusable} token đã lưu đệm.`,
-  cause: (_said, cause) => CAUSES[cause] ?? "Xem nhật ký máy chủ để biết lý do.",
+  cause: (said, cause) => CAUSES[cause] ?? said,
   advanced: "Nâng cao",
   leftOut: "Tin nhắn bị bỏ qua",
   diverges: (at) => `Từ token ${at}, prompt này khác đi:`,

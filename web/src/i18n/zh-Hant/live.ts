@@ -1,7 +1,7 @@
 import type { LiveTexts, TierState } from "../en/live";
 
 /** States of a tier. */
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "未啟用。",
   full: "已滿，暫時不再接收區塊。",
   unused: "沒有正常回應，暫不使用。",

@@ -1,7 +1,7 @@
 import type { Catalogue, Refusals, StartStep } from "../en/page";
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "你的帳號無權使用此伺服器。",
   admin_scope_required: "此操作需要管理員權限。",
   answer_not_cut: "此回答沒有被截斷，無法繼續。",
@@ -60,7 +60,7 @@ const REFUSALS: Refusals = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "正在下載模型",
   verify: "正在驗證模型",
   convert: "正在轉換模型",

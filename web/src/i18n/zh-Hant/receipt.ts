@@ -1,7 +1,7 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
 
 /** Reasons for which no more was reused. */
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "除最後一個 token 外全部重複使用，最後一個一律需要計算。",
   never_seen: "就伺服器所知，後面的內容從未計算過。",
   template_changed: "系統提示詞、對話範本或分詞器與上一輪不同。",

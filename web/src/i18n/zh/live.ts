@@ -1,6 +1,6 @@
 import type { LiveTexts, TierState } from "../en/live";
 
-const STATES: Record<TierState, string> = {
+export const STATES: Record<TierState, string> = {
   off: "未启用。",
   full: "已满，暂时不再接收块。",
   unused: "没有正常响应，暂不使用。",

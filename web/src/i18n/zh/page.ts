@@ -292,7 +292,7 @@ export const texts: Catalogue = {
 };
 
 /** Steps of a start. */
-const STEPS: Record<StartStep, string> = {
+export const STEPS: Record<StartStep, string> = {
   download: "正在下载模型",
   verify: "正在校验模型",
   convert: "正在转换模型",
@@ -302,7 +302,7 @@ const STEPS: Record<StartStep, string> = {
 };
 
 /** Messages of the server's errors, by error code, or by status where an error has no code. */
-const REFUSALS: Refusals = {
+export const REFUSALS: Refusals = {
   account_refused: "你的账户无权使用此服务器。",
   admin_scope_required: "此操作需要管理员权限。",
   answer_not_cut: "此回答没有被截断，无法继续。",

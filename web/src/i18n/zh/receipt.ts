@@ -1,6 +1,6 @@
 import type { Causes, ReceiptTexts } from "../en/receipt";
 
-const CAUSES: Causes = {
+export const CAUSES: Causes = {
   complete: "除最后一个 token 外全部复用，最后一个总是需要计算。",
   never_seen: "据服务器所知，后面的内容此前没有计算过。",
   template_changed: "系统提示词、对话模板或分词器与上一轮不同。",

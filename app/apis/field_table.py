@@ -1,4 +1,4 @@
-"""The tables in docs/api.md that list every field of OpenAI's and Ollama's routes, made from the schemas.
+"""The tables in docs/reference/api that list every field of OpenAI's and Ollama's routes, made from the schemas.
 
     python -m app.apis.field_table
 
@@ -18,7 +18,7 @@ from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.schemas.parsing import RequestModel
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "api.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "api" / "README.md"
 BEGIN: Final = "<!-- python -m app.apis.field_table -->\n"
 END: Final = "<!-- end of the generated tables -->\n"
 TABLES: Final[dict[str, type[RequestModel]]] = {

@@ -56,7 +56,7 @@ class Settings(
 ):
     """All choices of the user. Sizes are in bytes, paths absolute.
 
-    The settings of the last base come first, in `--help` as in docs/settings.md.
+    The settings of the last base come first, in `--help` as in docs/reference/settings.md.
     """
 
     def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:

@@ -27,5 +27,5 @@ def check_formats(settings: Settings) -> Finding:
     text = f"tool calls: {chat.tools.name}{by_ebb}; reasoning: {modes}"
     if not chat.tools.is_foreign:
         return Finding("ok", "formats", text)
-    advice = "if it is one of docs/models.md, name it with --tool-format"
+    advice = "if it is one of docs/reference/models.md, name it with --tool-format"
     return Finding("warn", "formats", f"the chat template writes tools in an unknown format; {text}", advice)

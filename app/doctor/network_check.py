@@ -44,7 +44,9 @@ def check_network(settings: Settings) -> Finding:
         calls = f"{len(network.attention)} attention calls per pass"
         text = f"{network.code}, {calls}, {matrices}, because {network.refusal}"
         if not network.is_tested:
-            advice = "the architecture is not one of those tested (docs/models.md): compare a few long answers"
+            advice = (
+                "the architecture is not one of those tested (docs/reference/models.md): compare a few long answers"
+            )
             return Finding("warn", "network", text, advice)
         return Finding("ok", "network", text)
     try:

@@ -95,7 +95,7 @@ def _trouble(machine: NpuMachine) -> tuple[str, str] | None:
         text = f"torch_npu {machine.torch_npu} is installed, but CANN is not found: {', '.join(machine.missing)}"
         if machine.set_env:
             return text, f"run `source {machine.set_env[0]}` in the shell that starts Ebb"
-        return text, "install CANN (docs/ascend.md) and source its set_env.sh, or `pip uninstall torch_npu`"
+        return text, "install CANN (docs/guides/ascend.md) and source its set_env.sh, or `pip uninstall torch_npu`"
     if not machine.files:
         return f"torch_npu {machine.torch_npu} and CANN are installed, but there is no /dev/davinci*", CONTAINER_FLAGS
     if machine.unreadable:

@@ -30,7 +30,7 @@ def check_ray(settings: Settings) -> Finding:
     except PackageNotFoundError:
         return Finding("fail", "ray", "not installed", "run `make setup RAY=1`, or omit --ray-address")
     if reason := _why_unreachable(address):
-        return Finding("fail", "ray", reason, "start the head: see docs/fleet.md, or correct --ray-address")
+        return Finding("fail", "ray", reason, "start the head: see docs/guides/fleet.md, or correct --ray-address")
     try:
         connect(address)
         try:
@@ -40,7 +40,7 @@ def check_ray(settings: Settings) -> Finding:
         finally:
             disconnect()
     except EngineError as error:
-        advice = "every machine needs the same Ray and the same token: see docs/fleet.md"
+        advice = "every machine needs the same Ray and the same token: see docs/guides/fleet.md"
         return Finding("fail", "ray", error.message, advice)
     users = "1 replica" if replicas == 1 else f"{replicas} replicas"
     if stages > 1:
@@ -48,7 +48,9 @@ def check_ray(settings: Settings) -> Finding:
     text = f"ray {installed}, {in_words(cluster, kind)}: {size} for each of {users}"
     if not is_closed:
         text += "; the cluster accepts programs without the token, and runs their code"
-        return Finding("fail", "ray", text, "start every machine of it with RAY_AUTH_MODE=token: see docs/fleet.md")
+        return Finding(
+            "fail", "ray", text, "start every machine of it with RAY_AUTH_MODE=token: see docs/guides/fleet.md"
+        )
     if _is_token_readable():
         return Finding("warn", "ray", f"{text}; other users can read {TOKEN}", f"chmod 600 {TOKEN}")
     return Finding("ok", "ray", text)

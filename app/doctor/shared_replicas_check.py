@@ -10,7 +10,7 @@ def check_shared_replicas(settings: Settings) -> Finding:
     address = settings.shared_replicas
     if not address:
         return Finding("ok", "shared replicas", "off: other servers use replicas or engines of their own")
-    advice = "see docs/fleet.md"
+    advice = "see docs/guides/fleet.md"
     if not settings.database_url:
         return Finding("fail", "shared replicas", "servers find them in PostgreSQL", "add --database-url")
     if settings.redis_url == "auto":

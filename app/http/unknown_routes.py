@@ -6,7 +6,7 @@ from typing import Final
 _BASE: Final = "The base URL of {} ends with {}."
 _OF_OPENAI: Final = _BASE.format("OpenAI's clients", "/v1")
 _OF_ANTHROPIC: Final = _BASE.format("Anthropic's clients", "the port, without /v1")
-_LACKS: Final = "This server does not have this API: docs/api.md lists what it has."
+_LACKS: Final = "This server does not have this API: docs/reference/api lists what it has."
 
 _HINTS: Final = (
     (re.compile(r"/v1/v1/messages\b"), _OF_ANTHROPIC),

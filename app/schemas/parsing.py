@@ -131,7 +131,7 @@ LONGEST_NAME: Final = 200
 
 
 def optional(description: str) -> Any:
-    """Declare a field that may be left out or null. description: its effect in Ebb, for the tables of docs/api.md."""
+    """Declare a field that may be left out or null. description: the effect, for the tables of docs/reference/api."""
     return Field(default=None, description=description)
 
 

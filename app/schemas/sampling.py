@@ -241,7 +241,8 @@ class OpenAIRequest(GenerationRequest, FormFields):
         "mirostat": (0,),
     }
     prompt_cache_key: CacheKey | None = optional(
-        "marks the whole prompt for the [eviction policy](decisions/eviction.md#marks-of-clients), whatever the key is"
+        "marks the whole prompt for the [eviction policy](../../decisions/eviction.md#marks-of-clients), "
+        "whatever the key is"
     )
     n: AnswerCount | None = optional(
         "number of answers to each prompt, which is computed once; at most `--max-answers` (16)"

@@ -6,7 +6,7 @@ Parts: `scale` (1,000 replicas, a million conversations), `stale` (reports of 0.
 `roles` (prompts and answers on different replicas). These have simulated times, and need no quiet machine. `decisions`
 (time and memory of a decision) and `calibration` (against four real replicas) do. Each part prints its tables, and
 replaces its own results in bench/results/fleet_sim.json, from which `--page`, or any part, makes
-docs/fleet-simulation.md.
+docs/reference/fleet-simulation.md.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from bench.rounding import rounded
 
 ROOT: Final = Path(__file__).parent.parent.parent
 RESULTS: Final = ROOT / "bench/results/fleet_sim.json"
-PAGE: Final = ROOT / "docs/fleet-simulation.md"
+PAGE: Final = ROOT / "docs/reference/fleet-simulation.md"
 PREFILL_SHARES: Final = (0.4, 0.5, 0.6, 0.7)
 SIMULATED: Final = ("scale", "stale", "loss", "roles")
 REAL: Final = ("decisions", "calibration")

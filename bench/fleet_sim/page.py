@@ -8,7 +8,7 @@ HEAD: Final = """\
 # Simulation of a fleet
 
 `python -m bench.fleet_sim --page` makes this page from
-[bench/results/fleet_sim.json](../bench/results/fleet_sim.json).
+[bench/results/fleet_sim.json](../../bench/results/fleet_sim.json).
 
 `python -m bench.fleet_sim` runs the router of the product (`engine/fleet/routing/router.py`) over simulated replicas. A
 simulated replica has a queue, a batch, a device pool, a CPU tier and a link to Redis, at given costs. Between two

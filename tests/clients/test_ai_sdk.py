@@ -1,4 +1,4 @@
-"""Vercel's AI SDK against a running server: one test for each row of docs/api.md."""
+"""Vercel's AI SDK against a running server: one test for each row of docs/reference/api."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Instructor against a running server: one test for each row of docs/api.md."""
+"""Instructor against a running server: one test for each row of docs/reference/api."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""LiteLLM against a running server: one test for each row of docs/api.md."""
+"""LiteLLM against a running server: one test for each row of docs/reference/api."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""LlamaIndex's OpenAILike against a running server: one test for each row of docs/api.md."""
+"""LlamaIndex's OpenAILike against a running server: one test for each row of docs/reference/api."""
 
 from tests.clients.environments import environment
 from tests.clients.reuse import assert_found_again

@@ -1,4 +1,4 @@
-"""The `llm` command against a running server: one test for each row of docs/api.md."""
+"""The `llm` command against a running server: one test for each row of docs/reference/api."""
 
 from tests.clients.environments import environment
 from tests.clients.reuse import assert_found_again

@@ -1,4 +1,4 @@
-"""Ollama's package for Node against a running server: one test for each row of docs/api.md."""
+"""Ollama's package for Node against a running server: one test for each row of docs/reference/api."""
 
 import pytest
 

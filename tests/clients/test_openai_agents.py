@@ -1,4 +1,4 @@
-"""OpenAI's Agents SDK against a running server: one test for each row of docs/api.md."""
+"""OpenAI's Agents SDK against a running server: one test for each row of docs/reference/api."""
 
 from typing import Any
 

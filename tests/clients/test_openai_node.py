@@ -1,4 +1,4 @@
-"""OpenAI's package for Node against a running server: one test for each row of docs/api.md."""
+"""OpenAI's package for Node against a running server: one test for each row of docs/reference/api."""
 
 from typing import Any
 

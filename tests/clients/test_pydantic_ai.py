@@ -1,4 +1,4 @@
-"""Pydantic AI against a running server: one test for each row of docs/api.md."""
+"""Pydantic AI against a running server: one test for each row of docs/reference/api."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The compatibility matrix of docs/api.md. Each row is declared by a mark on the test that verifies it."""
+"""The compatibility matrix of docs/reference/api. Each row is declared by a mark on the test that verifies it."""
 
 import importlib.metadata
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The Caddyfile of docs/accounts.md: a client chooses neither its name nor its groups."""
+"""The Caddyfile of docs/guides/accounts.md: a client chooses neither its name nor its groups."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from tests.proxies.test_messages import ACCOUNTS
 from tests.raw_exchange import Response, exchange
 from tests.redis_server import free_port
 
-DOCS = Path(__file__).parents[2] / "docs" / "accounts.md"
+DOCS = Path(__file__).parents[2] / "docs" / "guides" / "accounts.md"
 CHOSEN = b"Remote-User: root\r\nRemote-Groups: ops\r\n"
 
 

@@ -26,7 +26,7 @@ SETTINGS = {
     "gcs_rpc_server_reconnect_timeout_s": RECONNECT_SECONDS,
     "kill_worker_timeout_milliseconds": 500,
 }
-"""Settings of the cluster, as docs/fleet.md says. The last one is the tests' own: Ray ends a frozen process sooner."""
+"""Settings of the cluster, as docs/guides/fleet.md says. The last one ends a frozen process sooner."""
 MEMORY = 80 << 20
 """Bytes of Ray's object store on each machine, which Ebb does not use."""
 

@@ -1,4 +1,4 @@
-"""From one machine to two by docs/fleet.md: the commands of its guide, run as they stand in two network namespaces.
+"""From one machine to two: the commands of docs/guides/fleet.md, run as they stand in two network namespaces.
 
 Run as root: python -m tests.ray.two_machines
 
@@ -20,7 +20,7 @@ from typing import Any
 from tests.conftest import default_cache_dir
 from tests.waiting import until
 
-GUIDE = Path("docs/fleet.md")
+GUIDE = Path("docs/guides/fleet.md")
 QUESTIONS = ("Why are there two tides a day?", "What is a neap tide?", "Who measures tides?", "What does ebb mean?")
 ANSWER = {
     "model": "smollm2-135m-instruct",

@@ -1,4 +1,4 @@
-"""Every architecture that docs/models.md lists as tested."""
+"""Every architecture that docs/reference/models.md lists as tested."""
 
 import pytest
 import torch

@@ -16,6 +16,8 @@ PAGES = sorted(
         ROOT / "web/README.md",
     ]
 )
+CODE = ("app", "bench", "cache_tiers", "deploy", "engine", "models", "scripts", "tests", "web/src")
+_MENTION = re.compile(r"(?<![\w./-])docs/[\w/-]+\.(?:md|json)\b")
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -48,6 +50,19 @@ def _leads_somewhere(link: str, page: Path) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     assert broken_links_of(page) == []
+
+
+def test_every_page_that_code_names_exists() -> None:
+    files = [
+        path for folder in CODE for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".ts", ".yaml", "")
+    ]
+    texts = {path: path.read_text() for path in files if path.is_file() and "static" not in path.parts}
+    named = {
+        (path.relative_to(ROOT).as_posix(), page) for path, text in texts.items() for page in _MENTION.findall(text)
+    }
+    # Pages of other projects.
+    named = {(path, page) for path, page in named if page not in ("docs/gguf.md", "docs/x.md")}
+    assert [(path, page) for path, page in sorted(named) if not (ROOT / page).is_file()] == []
 
 
 def test_missing_file_and_missing_anchor_are_found(tmp_path: Path) -> None:

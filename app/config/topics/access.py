@@ -25,7 +25,7 @@ class AccessSettings:
         None,
         any_path,
         "FILE",
-        "certificate chain (PEM) for TLS; reloaded when it changes ([keys](keys.md#tls))",
+        "certificate chain (PEM) for TLS; reloaded when it changes ([keys](guides/keys.md#tls))",
         default_text="none",
     )
     tls_key: Path | None = setting(
@@ -49,7 +49,7 @@ class AccessSettings:
         "URL",
         (
             "URL that people open, if a proxy in front forwards its own name: `https://chat.example` "
-            "([keys](keys.md#behind-a-proxy))"
+            "([keys](guides/keys.md#behind-a-proxy))"
         ),
         default_text="none",
     )
@@ -66,7 +66,7 @@ class AccessSettings:
         "",
         (
             "serve every client without a key; otherwise a key is required once one has been created, and "
-            "always on other addresses ([keys](keys.md))"
+            "always on other addresses ([keys](guides/keys.md))"
         ),
     )
     log_format: LogFormat = setting(

@@ -47,14 +47,14 @@ class AccountSettings:
         False,
         switch,
         "",
-        "let people log in with a name and a password ([accounts](accounts.md#passwords)); add them with "
+        "let people log in with a name and a password ([accounts](guides/accounts.md#passwords)); add them with "
         "`ebb people add`",
     )
     oidc_issuer: str = setting(
         "",
         _issuer,
         "URL",
-        "issuer of the OpenID provider at which people log in; needs `--public-url` ([accounts](accounts.md))",
+        "issuer of the OpenID provider at which people log in; needs `--public-url` ([accounts](guides/accounts.md))",
         default_text="none",
     )
     oidc_client_id: str = setting(
@@ -75,7 +75,7 @@ class AccountSettings:
         "",
         _header,
         "HEADER",
-        "header in which a proxy names the person that it has authenticated ([accounts](accounts.md#a-proxy))",
+        "header in which a proxy names the person that it has authenticated ([accounts](guides/accounts.md#a-proxy))",
         default_text="none",
     )
     proxy_groups_header: str = setting(
@@ -104,7 +104,7 @@ class AccountSettings:
         MISSING,
         parse_group_limits,
         "GROUP.LIMIT=N,...",
-        "limits of the people of a group: `staff.concurrent-runs=2` ([accounts](accounts.md#groups))",
+        "limits of the people of a group: `staff.concurrent-runs=2` ([accounts](guides/accounts.md#groups))",
         default_text="none",
         default_factory=dict,
     )
@@ -113,7 +113,7 @@ class AccountSettings:
         parse_rights,
         "RIGHT+...",
         "rights of every person: `all`, `none`, or some of `keys`, `share-links`, `temporary-chats`, `files`, `import` "
-        "and `export` ([accounts](accounts.md#rights))",
+        "and `export` ([accounts](guides/accounts.md#rights))",
         default_text="`all`",
     )
     group_rights: GroupRights = setting(
@@ -130,7 +130,7 @@ class AccountSettings:
         parse_token_prices,
         "NAME=PRICE,...",
         "prices of a million tokens, for the costs on the page: `currency=EUR,input=0.2,cached=0.02,output=0.8` "
-        "([accounts](accounts.md#costs))",
+        "([accounts](guides/accounts.md#costs))",
         default_text="none",
     )
 
@@ -144,7 +144,7 @@ class SamlSettings:
         any_path,
         "FILE",
         "metadata (XML) of the SAML provider at which people log in; needs `--public-url` "
-        "([accounts](accounts.md#a-saml-provider))",
+        "([accounts](guides/accounts.md#a-saml-provider))",
         default_text="none",
     )
     saml_subject_attribute: str = setting(
@@ -162,7 +162,7 @@ class ProvisioningSettings:
         any_path,
         "FILE",
         "file with the token of a provider that provisions people and groups at `/scim/v2` "
-        "([accounts](accounts.md#provisioning))",
+        "([accounts](guides/accounts.md#provisioning))",
         default_text="none",
     )
     scim_login: str = setting(

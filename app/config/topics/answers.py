@@ -37,15 +37,15 @@ class AnswerSettings:
         "days of serving for which a deleted conversation or message can be restored; `0`: ten minutes",
     )
     share_links: bool = setting(
-        False, switch, "", "let people make [links](api-conversations.md#links) that show a chat to anyone"
+        False, switch, "", "let people make [links](reference/api/conversations.md#links) that show a chat to anyone"
     )
     tool_format: str = setting(
         AUTO_FORMAT,
         one_of(AUTO_FORMAT, *TOOL_FORMATS),
         "NAME",
         (
-            "[format](models.md#tools-and-reasoning) of tool calls, if `ebb doctor` finds none or a wrong one in "
-            "the chat template"
+            "[format](reference/models.md#tools-and-reasoning) of tool calls, if `ebb doctor` finds none or a wrong "
+            "one in the chat template"
         ),
     )
     strict_fields: bool = setting(
@@ -53,7 +53,8 @@ class AnswerSettings:
         switch,
         "",
         (
-            "refuse [fields](api.md#fields) that Ebb does not know on OpenAI's, Anthropic's and Ollama's routes; "
+            "refuse [fields](reference/api/README.md#fields) that Ebb does not know on OpenAI's, Anthropic's and "
+            "Ollama's routes; "
             "otherwise they are ignored, and the response names them"
         ),
     )

@@ -32,8 +32,8 @@ class ComputationSettings:
         one_of(*DEVICES),
         "DEVICE",
         (
-            "`auto` (an NPU or a GPU that passes a check, else the CPU), `cpu`, `npu` ([Ascend](ascend.md)) or "
-            "`cuda` ([GPUs](cuda.md))"
+            "`auto` (an NPU or a GPU that passes a check, else the CPU), `cpu`, `npu` ([Ascend](guides/ascend.md)) or "
+            "`cuda` ([GPUs](guides/cuda.md))"
         ),
     )
     attention: str = setting(
@@ -69,7 +69,7 @@ class ComputationSettings:
         "N",
         (
             "processes that each have a whole engine and a share of the cores and the memory, or an accelerator each; "
-            "another one continues the answers of a process that dies ([replicas](fleet.md))"
+            "another one continues the answers of a process that dies ([replicas](guides/fleet.md))"
         ),
     )
     ray_address: str = setting(
@@ -78,7 +78,7 @@ class ComputationSettings:
         "ADDRESS",
         (
             "run the replicas on the machines of a Ray cluster: `auto` for that of this machine, or `HOST:PORT` of its "
-            "head ([several machines](fleet.md#several-machines))"
+            "head ([several machines](guides/fleet.md#several-machines))"
         ),
         default_text="this machine, without Ray",
     )
@@ -89,7 +89,7 @@ class ComputationSettings:
         (
             "servers of one database use the same replicas: the address of this machine at which the replicas listen, "
             "`127.0.0.1` if all servers are on it, or `ray` for replicas on the cluster of `--ray-address` "
-            "([several servers](fleet.md#several-servers))"
+            "([several servers](guides/fleet.md#several-servers))"
         ),
         default_text="each server has its own",
     )
@@ -99,7 +99,7 @@ class ComputationSettings:
         "ROLE,...",
         (
             "role of each replica: `prefill` computes prompts and hands each answer over after its first token, "
-            "`decode` continues answers, and `both` does all ([roles](fleet.md#prompts-and-answers-apart))"
+            "`decode` continues answers, and `both` does all ([roles](guides/fleet.md#prompts-and-answers-apart))"
         ),
         default_text="both for all",
     )
@@ -123,7 +123,8 @@ class ComputationSettings:
         one_of("auto", "mean", "last"),
         "KIND",
         (
-            "how the hidden states of a text become its [embedding](api.md#embeddings): `mean`, `last` (the last "
+            "how the hidden states of a text become its [embedding](reference/api/README.md#embeddings): `mean`, "
+            "`last` (the last "
             "token's), or `auto`: the model's own way, or else the mean"
         ),
     )

@@ -42,7 +42,7 @@ class DirectorySettings:
         "",
         _url,
         "URL",
-        "directory (LDAP) whose people log in with their passwords there ([accounts](accounts.md#a-directory)); "
+        "directory (LDAP) whose people log in with their passwords there ([accounts](guides/accounts.md#a-directory)); "
         "`ldap://` uses StartTLS, except on this machine; needs `pip install 'ebb-chat[ldap]'`",
         default_text="none",
     )

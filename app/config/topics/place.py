@@ -51,7 +51,8 @@ class PlaceSettings:
         "",
         parse_database_url,
         "URL",
-        "PostgreSQL database of the chats instead of a file in the state directory ([PostgreSQL](postgresql.md))",
+        "PostgreSQL database of the chats instead of a file in the state directory "
+        "([PostgreSQL](guides/postgresql.md))",
         default_text="none",
         repr=False,
     )

@@ -1,4 +1,4 @@
-"""aider with one message, with the environment that docs/api.md shows."""
+"""aider with one message, with the environment that docs/reference/api shows."""
 
 from pathlib import Path
 

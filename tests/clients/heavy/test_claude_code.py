@@ -1,4 +1,4 @@
-"""Claude Code in print mode, with the environment that docs/api.md shows."""
+"""Claude Code in print mode, with the environment that docs/reference/api shows."""
 
 import json
 from pathlib import Path

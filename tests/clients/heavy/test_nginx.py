@@ -1,4 +1,4 @@
-"""nginx as a reverse proxy, with the configuration that docs/keys.md shows."""
+"""nginx as a reverse proxy, with the configuration that docs/guides/keys.md shows."""
 
 import re
 import shutil
@@ -17,7 +17,7 @@ from tests.integration.compatibility import Pinned, row
 from tests.waiting import until
 
 PROGRAM = Pinned("nginx", "1.22.1", "Debian 12")
-KEYS = Path(__file__).parents[3] / "docs" / "keys.md"
+KEYS = Path(__file__).parents[3] / "docs" / "guides" / "keys.md"
 DOCUMENTED_UPSTREAM = "http://127.0.0.1:8000"
 CONFIGURATION = """\
 daemon off;

@@ -14,7 +14,7 @@ from engine.loop.llm_engine import LLMEngine
 from tests.conftest import default_cache_dir
 from tests.tiny_models import make_tiny_model
 
-GUIDE = Path(__file__).parents[3] / "docs" / "offline.md"
+GUIDE = Path(__file__).parents[3] / "docs" / "guides" / "offline.md"
 MODEL = '"smollm2-135m-instruct"'
 CACHE = 'Path.home() / ".cache" / "ebb"'
 PROMPT = [5 + at * 7 % 200 for at in range(150)]
@@ -133,7 +133,7 @@ def test_failed_answer_raises_instead_of_waiting_for_ever(llm: LLM, monkeypatch:
 
 
 def test_examples_of_the_guide_run(shallow_model: Path, tmp_path: Path) -> None:
-    """Run every example of docs/offline.md in order, in one namespace, with the folders of the tests."""
+    """Run every example of docs/guides/offline.md in order, in one namespace, with the folders of the tests."""
     examples = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), flags=re.S | re.M)
     assert len(examples) >= 8
     kept = f"Path({str(default_cache_dir())!r})"

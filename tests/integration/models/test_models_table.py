@@ -1,4 +1,4 @@
-"""The table of families in docs/models.md, compared cell by cell with the code and with what tests are run over."""
+"""The table of families in docs/reference/models.md, compared cell by cell with the code and with the tests."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ GGUF_TYPES = {family.kind for family in GGUF_FAMILIES.values()}
 BLOCK_FILES = {WIDE_FAMILIES[name].kind for name, _ in test_gguf_blocks.FILES}
 """Types of models that are computed in the blocks of their files."""
 NATIVE_TESTS = "tests/integration/engine/worker/native"
-PAGE = (ROOT / "docs/models.md").read_text()
+PAGE = (ROOT / "docs/reference/models.md").read_text()
 
 
 def read_table() -> Iterator[dict[str, str]]:

@@ -32,7 +32,7 @@ from tests.integration.conversations_client import created, error_of, read, said
 from tests.integration.sse_events import all_events
 from tests.integration.tenants import People, serving_people
 
-KEYS_DOC = Path(__file__).parents[4] / "docs" / "keys.md"
+KEYS_DOC = Path(__file__).parents[4] / "docs" / "guides" / "keys.md"
 SECRET = "periwinkle"
 """Text that appears only in Alice's data."""
 

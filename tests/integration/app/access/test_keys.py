@@ -1,4 +1,4 @@
-"""Keys and limits through the OpenAI, Anthropic and Ollama clients: one test per row of docs/keys.md."""
+"""Keys and limits through the OpenAI, Anthropic and Ollama clients: one test per row of docs/guides/keys.md."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

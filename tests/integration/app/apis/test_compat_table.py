@@ -58,7 +58,7 @@ DOCS = Path(__file__).parents[4] / "docs"
     ("document", "heading", "modules"),
     [
         (
-            "api.md",
+            "reference/api/README.md",
             "### Chat completions, completions and models",
             [
                 test_api_openai,
@@ -78,7 +78,7 @@ DOCS = Path(__file__).parents[4] / "docs"
             ],
         ),
         (
-            "api.md",
+            "reference/api/README.md",
             "### Messages",
             [
                 test_compat_anthropic,
@@ -88,10 +88,10 @@ DOCS = Path(__file__).parents[4] / "docs"
                 test_compat_tool_search,
             ],
         ),
-        ("api.md", "### Ollama", [test_compat_ollama, test_compat_ollama_tools]),
-        ("api.md", "### Models that think", [test_compat_thinking]),
+        ("reference/api/README.md", "### Ollama", [test_compat_ollama, test_compat_ollama_tools]),
+        ("reference/api/README.md", "### Models that think", [test_compat_thinking]),
         (
-            "api.md",
+            "reference/api/README.md",
             "### Libraries and packages for Node",
             [
                 test_litellm,
@@ -107,7 +107,7 @@ DOCS = Path(__file__).parents[4] / "docs"
             ],
         ),
         (
-            "api.md",
+            "reference/api/README.md",
             "### Programs",
             [
                 test_heavy_claude_code,
@@ -121,7 +121,7 @@ DOCS = Path(__file__).parents[4] / "docs"
                 test_heavy_jdk,
             ],
         ),
-        ("keys.md", "## Client compatibility", [test_compat_keys]),
+        ("guides/keys.md", "## Client compatibility", [test_compat_keys]),
     ],
 )
 def test_documented_rows_equal_rows_of_tests(document: str, heading: str, modules: list[ModuleType]) -> None:

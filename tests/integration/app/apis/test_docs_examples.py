@@ -1,4 +1,4 @@
-"""Examples of docs/api.md, each run as it is pasted, against a real server."""
+"""Examples of docs/reference/api, each run as it is pasted, against a real server."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ from tests.integration.api_server import running_server
 from tests.integration.engine_rig import engine_config
 from tests.sizes import TOOL
 
-DOCS: Final = Path(__file__).parents[4] / "docs" / "api.md"
+DOCS: Final = Path(__file__).parents[4] / "docs" / "reference" / "api" / "README.md"
 URL, MODEL = "http://127.0.0.1:8000", "smollm2-135m-instruct"
 EXAMPLES: Final = [
     example

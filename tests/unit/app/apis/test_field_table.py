@@ -1,4 +1,4 @@
-"""docs/api.md lists every field of OpenAI's and Ollama's generation routes as the code takes it."""
+"""docs/reference/api lists every field of OpenAI's and Ollama's generation routes as the code takes it."""
 
 import pytest
 

@@ -32,7 +32,7 @@ def test_machine_without_npu_is_ok(device: str) -> None:
             "CANN is not found: libascendcl.so, libhccl.so",
             f"source {SCRIPT}",
         ),
-        (replace(COMPLETE, missing=LIBRARIES), "libacl_tdt_channel.so", "install CANN (docs/ascend.md)"),
+        (replace(COMPLETE, missing=LIBRARIES), "libacl_tdt_channel.so", "install CANN (docs/guides/ascend.md)"),
         (replace(COMPLETE, files=[]), "but there is no /dev/davinci*", "--device /dev/davinci_manager"),
         (replace(COMPLETE, unreadable=COMPLETE.files), "/dev/davinci0 cannot be opened by this user", "HwHiAiUser"),
         (replace(COMPLETE, torch_npu="2.9.0"), "torch_npu 2.9.0 does not match torch 2.13.0", "the same version"),

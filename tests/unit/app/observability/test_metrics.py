@@ -1,4 +1,4 @@
-"""Consistency checks between /metrics, the table in docs/metrics.md and the Grafana dashboard."""
+"""Consistency checks between /metrics, the table in docs/reference/metrics.md and the Grafana dashboard."""
 
 import asyncio
 import json
@@ -89,7 +89,7 @@ def test_docs_table_matches_exposed_metrics(families: list[Metric]) -> None:
         if family.name.startswith("ebb_") and not family.name.endswith("_created")
     }  # fmt: skip
     rows = re.findall(
-        r"^\| `(ebb_\w+)` \| (\w+) \|([^|]*)\| ([^|]*) \|$", (DOCS / "metrics.md").read_text(), re.MULTILINE
+        r"^\| `(ebb_\w+)` \| (\w+) \|([^|]*)\| ([^|]*) \|$", (DOCS / "reference/metrics.md").read_text(), re.MULTILINE
     )
     written = {(name, kind, frozenset(re.findall(r"`(\w+)`", labels)), text) for name, kind, labels, text in rows}
     assert len(rows) == len(written)

@@ -12,7 +12,7 @@ from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
 from engine.api.outputs import KVReceipt, Phases, Usage
 
-RECEIPT_DOC = Path(__file__).parents[4] / "docs" / "receipt.md"
+RECEIPT_DOC = Path(__file__).parents[4] / "docs" / "reference" / "receipt.md"
 COUNTS = [each.name for each in fields(KVReceipt) if each.type is int]
 
 

@@ -1,4 +1,4 @@
-"""Compatibility with Anthropic's own client: one test for each row of docs/api.md."""
+"""Compatibility with Anthropic's own client: one test for each row of docs/reference/api."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -64,7 +64,7 @@ async def test_answer_sent_back_is_cached(client: AsyncAnthropic, api: Api) -> N
 
 
 @row("anthropic", "messages.create(system=..., messages=[...])", "text or blocks of text; `cache_control` "
-     "changes no answer, and [ranks blocks](decisions/eviction.md#marks-of-clients)")  # fmt: skip
+     "changes no answer, and [ranks blocks](../../decisions/eviction.md#marks-of-clients)")  # fmt: skip
 async def test_cache_control_marks_the_prompt_up_to_its_block(client: AsyncAnthropic, api: Api) -> None:
     cached: Any = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
     first = await client.messages.create(model="fake-1", max_tokens=100, system="Be brief.", messages=HI)

@@ -1,4 +1,4 @@
-"""Compatibility with Ollama's own client: one test for each row of docs/api.md."""
+"""Compatibility with Ollama's own client: one test for each row of docs/reference/api."""
 
 import asyncio
 import math

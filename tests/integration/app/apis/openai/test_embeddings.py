@@ -1,4 +1,4 @@
-"""Embeddings through OpenAI's own client, with a test for each of their rows in docs/api.md, and through plain HTTP."""
+"""Embeddings through OpenAI's own client, a test for each row in docs/reference/api, and through plain HTTP."""
 
 import asyncio
 import math

@@ -1,4 +1,4 @@
-"""Compatibility with LangChain's models: one test for each row of docs/api.md."""
+"""Compatibility with LangChain's models: one test for each row of docs/reference/api."""
 
 from collections.abc import AsyncIterator
 from typing import Any

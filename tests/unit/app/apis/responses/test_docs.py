@@ -1,4 +1,4 @@
-"""Consistency checks between the code and the tables on Responses and Conversations in docs/api.md."""
+"""Consistency checks between the code and the tables on Responses and Conversations in docs/reference/api."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from app.apis.responses.schema import ResponseRequest
 from app.routes import openai_conversations, responses
 
-DOCS = Path(__file__).parents[5] / "docs" / "api.md"
+DOCS = Path(__file__).parents[5] / "docs" / "reference" / "api" / "README.md"
 
 
 def section() -> str:

@@ -2,10 +2,11 @@
 
     python -m app.apis.field_table
 
-rewrites the tables in the page.
+rewrites the tables in the pages.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,29 +19,32 @@ from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.schemas.parsing import RequestModel
 
-PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "api" / "README.md"
+FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference" / "api"
 BEGIN: Final = "<!-- python -m app.apis.field_table -->\n"
 END: Final = "<!-- end of the generated tables -->\n"
-TABLES: Final[dict[str, type[RequestModel]]] = {
-    "POST /v1/chat/completions": ChatCompletionRequest,
-    "POST /v1/completions": CompletionRequest,
-    "POST /v1/embeddings": EmbeddingsRequest,
-    "POST /api/chat": OllamaChatRequest,
-    "POST /api/generate": OllamaGenerateRequest,
-    "options": OllamaOptions,
-    "POST /api/embed": OllamaEmbedRequest,
-    "POST /api/embeddings": OllamaEmbeddingsRequest,
+PAGES: Final[dict[str, dict[str, type[RequestModel]]]] = {
+    "chat-completions.md": {
+        "POST /v1/chat/completions": ChatCompletionRequest,
+        "POST /v1/completions": CompletionRequest,
+    },
+    "embeddings.md": {"POST /v1/embeddings": EmbeddingsRequest},
+    "ollama.md": {
+        "POST /api/chat": OllamaChatRequest,
+        "POST /api/generate": OllamaGenerateRequest,
+        "options": OllamaOptions,
+        "POST /api/embed": OllamaEmbedRequest,
+        "POST /api/embeddings": OllamaEmbeddingsRequest,
+    },
 }
-"""Schemas by the routes that take them, or by the field that has them as its value."""
+"""Schemas by their page, and by the route that takes them or the field that has them as its value."""
 
 
-def with_tables(page: str) -> str:
-    """Return `page` with up-to-date tables."""
+def with_tables(page: str, models: Mapping[str, type[RequestModel]]) -> str:
+    """Return the text of a page with up-to-date tables of `models`."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return (
-        before + BEGIN + "".join(f"\n{field_table(name, model)}" for name, model in TABLES.items()) + "\n" + END + after
-    )
+    tables = "".join(f"\n{field_table(name, model)}" for name, model in models.items())
+    return f"{before}{BEGIN}{tables}\n{END}{after}"
 
 
 def field_table(place: str, model: type[RequestModel]) -> str:
@@ -97,4 +101,6 @@ def _range(schema: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text()))
+    for name, models in PAGES.items():
+        path = FOLDER / name
+        path.write_text(with_tables(path.read_text(), models))

@@ -249,7 +249,8 @@ class OpenAIRequest(GenerationRequest, FormFields):
     )
     return_token_ids: bool | None = optional("adds `prompt_token_ids` and `token_ids`, as in vLLM")
     return_progress: bool | None = optional(
-        "as in llama.cpp: a stream has [the progress of the prompt](#progress-of-the-prompt) before its text"
+        "as in llama.cpp: a stream has [the progress of the prompt](chat-completions.md#progress-of-the-prompt) before "
+        "its text"
     )
     truncate_prompt_tokens: PromptLength | None = optional(
         "keeps this number of last tokens of the prompt; -1: as many as leave room for `max_tokens` in the window"

@@ -123,7 +123,7 @@ class ComputationSettings:
         one_of("auto", "mean", "last"),
         "KIND",
         (
-            "how the hidden states of a text become its [embedding](reference/api/README.md#embeddings): `mean`, "
+            "how the hidden states of a text become its [embedding](reference/api/embeddings.md): `mean`, "
             "`last` (the last "
             "token's), or `auto`: the model's own way, or else the mean"
         ),

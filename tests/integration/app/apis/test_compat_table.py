@@ -58,8 +58,8 @@ DOCS = Path(__file__).parents[4] / "docs"
     ("document", "heading", "modules"),
     [
         (
-            "reference/api/README.md",
-            "### Chat completions, completions and models",
+            "reference/api/clients.md",
+            "## Chat completions, completions and models",
             [
                 test_api_openai,
                 test_api_logprobs,
@@ -78,8 +78,8 @@ DOCS = Path(__file__).parents[4] / "docs"
             ],
         ),
         (
-            "reference/api/README.md",
-            "### Messages",
+            "reference/api/clients.md",
+            "## Messages",
             [
                 test_compat_anthropic,
                 test_compat_anthropic_tools,
@@ -88,11 +88,11 @@ DOCS = Path(__file__).parents[4] / "docs"
                 test_compat_tool_search,
             ],
         ),
-        ("reference/api/README.md", "### Ollama", [test_compat_ollama, test_compat_ollama_tools]),
-        ("reference/api/README.md", "### Models that think", [test_compat_thinking]),
+        ("reference/api/clients.md", "## Ollama", [test_compat_ollama, test_compat_ollama_tools]),
+        ("reference/api/clients.md", "## Models that think", [test_compat_thinking]),
         (
-            "reference/api/README.md",
-            "### Libraries and packages for Node",
+            "reference/api/clients.md",
+            "## Libraries and packages for Node",
             [
                 test_litellm,
                 test_openai_agents,
@@ -107,8 +107,8 @@ DOCS = Path(__file__).parents[4] / "docs"
             ],
         ),
         (
-            "reference/api/README.md",
-            "### Programs",
+            "reference/api/clients.md",
+            "## Programs",
             [
                 test_heavy_claude_code,
                 test_heavy_coding_agents,

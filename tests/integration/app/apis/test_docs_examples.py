@@ -12,11 +12,12 @@ from tests.integration.api_server import running_server
 from tests.integration.engine_rig import engine_config
 from tests.sizes import TOOL
 
-DOCS: Final = Path(__file__).parents[4] / "docs" / "reference" / "api" / "README.md"
+DOCS: Final = Path(__file__).parents[4] / "docs" / "reference" / "api"
 URL, MODEL = "http://127.0.0.1:8000", "smollm2-135m-instruct"
 EXAMPLES: Final = [
     example
-    for example in re.findall(r"^```(python|sh)\n(.*?)^```", DOCS.read_text(encoding="utf-8"), flags=re.S | re.M)
+    for page in sorted(DOCS.glob("*.md"))
+    for example in re.findall(r"^```(python|sh)\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.S | re.M)
     if MODEL in example[1]
 ]
 

@@ -1,4 +1,4 @@
-"""Consistency checks between the code and the tables on Responses and Conversations in docs/reference/api."""
+"""Consistency checks between the code and the tables of docs/reference/api/responses.md."""
 
 import re
 from pathlib import Path
@@ -6,17 +6,16 @@ from pathlib import Path
 from app.apis.responses.schema import ResponseRequest
 from app.routes import openai_conversations, responses
 
-DOCS = Path(__file__).parents[5] / "docs" / "reference" / "api" / "README.md"
-
-
-def section() -> str:
-    """Read the section on Responses and Conversations."""
-    return DOCS.read_text(encoding="utf-8").partition("## Responses and Conversations")[2].partition("\n## ")[0]
+PAGE = Path(__file__).parents[5] / "docs" / "reference" / "api" / "responses.md"
 
 
 def rows() -> list[tuple[list[str], str]]:
     """Parse the rows of both tables into the names of the first cell and the text of the second."""
-    cells = [line.strip("|").split(" | ", 1) for line in section().splitlines() if line.startswith("| `")]
+    cells = [
+        line.strip("|").split(" | ", 1)
+        for line in PAGE.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| `")
+    ]
     return [(re.findall(r"`([^`]+)`", first), second) for first, second in cells]
 
 

@@ -7,6 +7,7 @@ other take exponential time, and so do patterns that backtrack.
 import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ MOST_STEPS: Final = 20_000
 """Values compared with schemas. A check that needs more has no verdict."""
 MOST_LEVELS: Final = 100
 PATTERN_SECONDS: Final = 0.02
-"""Seconds for all patterns together."""
+"""Seconds of the thread for all patterns together."""
 
 _CALL_FIELDS: Final = frozenset(("name", "parameters"))
 """Fields of a call where calls are JSON without a mark."""
@@ -178,13 +179,17 @@ class _Check:
         return "pattern" not in node or self._found(node["pattern"], value)
 
     def _found(self, pattern: str, text: str) -> bool:
-        began = time.monotonic()
+        end = time.thread_time() + self._seconds
         try:
-            return regex.search(pattern, text, timeout=max(self._seconds, 1e-6)) is not None
-        except (regex.error, TimeoutError):
+            while (seconds := end - time.thread_time()) > 0:
+                # The library counts the time of all threads, so its timeout may come long before that of this one.
+                with suppress(TimeoutError):
+                    return regex.search(pattern, text, timeout=seconds) is not None
+            raise _UncertainError
+        except regex.error:
             raise _UncertainError from None
         finally:
-            self._seconds -= time.monotonic() - began
+            self._seconds = end - time.thread_time()
 
     def _key(self, value: object) -> object:
         """Return a hashable value that is equal for equal values of JSON, in which true is not 1."""

@@ -56,9 +56,10 @@ async def log_in(request: Request) -> Response:
     fields = parse_body(LoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
     ring = services.access.ring
-    if ring.is_unknown_key(fields.key):
+    key = fields.key.get_secret_value()
+    if ring.is_unknown_key(key):
         await ring.look_again()
-    principal = ring.by_key(fields.key)
+    principal = ring.by_key(key)
     if principal is None:
         raise UnauthorizedError(was_shown=True)
     response = JSONResponse(await _login(services, principal))
@@ -170,11 +171,12 @@ async def _complete(request: Request, services: Services, provider: LoginProvide
 async def _person_with_password(services: Services, fields: PasswordLoginFields, source: Source) -> Person:
     """Return the person with the name and the password, who is one of this server if the name is."""
     has_own, directory = services.access.accounts.rules.admits_own, services.access.directory_logins
+    password, code = fields.password.get_secret_value(), fields.code.get_secret_value()
     if directory is not None and not (has_own and await services.access.password_logins.knows(fields.name)):
-        return await directory.log_in(fields.name, fields.password, source)
+        return await directory.log_in(fields.name, password, source)
     if not has_own:
         raise NotFoundError("This server has no passwords", code="no_passwords")
-    return await services.access.password_logins.log_in(fields.name, fields.password, fields.code, source)
+    return await services.access.password_logins.log_in(fields.name, password, code, source)
 
 
 def _page_code(error: Exception) -> str:

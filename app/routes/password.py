@@ -18,7 +18,8 @@ async def change_password(request: Request) -> Response:
     fields = await read_body(request, PasswordFields)
     person, session_id = _own_login(request)
     logins = server_services(request).access.password_logins
-    await logins.change(person, fields.old_password, fields.new_password, session_id)
+    old, new = fields.old_password.get_secret_value(), fields.new_password.get_secret_value()
+    await logins.change(person, old, new, session_id)
     return Response(status_code=204)
 
 
@@ -26,7 +27,8 @@ async def begin_factor(request: Request) -> Response:
     """Draw a second factor, with the own password. Logins require it once it is confirmed."""
     fields = await read_body(request, OwnPassword)
     person, session_id = _own_login(request)
-    factor = await server_services(request).access.password_logins.begin_factor(person, fields.password, session_id)
+    logins, password = server_services(request).access.password_logins, fields.password.get_secret_value()
+    factor = await logins.begin_factor(person, password, session_id)
     return JSONResponse(SecondFactor(secret=factor.secret, uri=factor.uri), 201)
 
 
@@ -34,7 +36,8 @@ async def confirm_factor(request: Request) -> Response:
     """Confirm the second factor with a code. The response holds the recovery codes."""
     fields = await read_body(request, CodeFields)
     person, _ = _own_login(request)
-    codes = await server_services(request).access.password_logins.confirm_factor(person, fields.code)
+    logins = server_services(request).access.password_logins
+    codes = await logins.confirm_factor(person, fields.code.get_secret_value())
     return JSONResponse(RecoveryCodes(codes=codes))
 
 
@@ -42,7 +45,8 @@ async def remove_factor(request: Request) -> Response:
     """Remove the second factor."""
     fields = await read_body(request, OwnPassword)
     person, session_id = _own_login(request)
-    await server_services(request).access.password_logins.remove_factor(person, fields.password, session_id)
+    logins, password = server_services(request).access.password_logins, fields.password.get_secret_value()
+    await logins.remove_factor(person, password, session_id)
     return Response(status_code=204)
 
 

@@ -2,23 +2,26 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, SecretStr
 
 from app.domain.bounds import MAX_PASSWORD
 from app.schemas.parsing import RequestModel
+from app.schemas.secret import SecretText
 from app.tenants.limits import MOST, TenantLimits
 from app.tenants.name import parse_name
 from app.tenants.principal import Scope
 
 Name = Annotated[str, AfterValidator(parse_name)]
-Password = Annotated[str, Field(max_length=MAX_PASSWORD)]
+Password = Annotated[SecretStr, SecretText(MAX_PASSWORD)]
+Key = Annotated[SecretStr, SecretText(256)]
+Code = Annotated[SecretStr, SecretText(64)]
 Limit = Annotated[int, Field(ge=0, le=MOST)]
 
 
 class LoginFields(RequestModel):
     """Body of POST /api/login."""
 
-    key: Annotated[str, Field(max_length=256)]
+    key: Key
 
 
 class PasswordLoginFields(RequestModel):
@@ -30,7 +33,7 @@ class PasswordLoginFields(RequestModel):
 
     name: Annotated[str, Field(max_length=255)]
     password: Password
-    code: Annotated[str, Field(max_length=64)] = ""
+    code: Code = SecretStr("")
 
 
 class PasswordFields(RequestModel):
@@ -49,7 +52,7 @@ class OwnPassword(RequestModel):
 class CodeFields(RequestModel):
     """Body of a request that confirms a second factor."""
 
-    code: Annotated[str, Field(max_length=64)]
+    code: Code
 
 
 class NewPerson(RequestModel):

@@ -21,6 +21,8 @@ Limit = Annotated[int, Field(ge=0, le=MOST)]
 class LoginFields(RequestModel):
     """Body of POST /api/login."""
 
+    examples = ({"key": "ebb_none"},)
+
     key: Key
 
 
@@ -31,6 +33,8 @@ class PasswordLoginFields(RequestModel):
     code: of the second factor, or a recovery code.
     """
 
+    examples = ({"name": "ada", "password": "twelve gulls"},)
+
     name: Annotated[str, Field(max_length=255)]
     password: Password
     code: Code = SecretStr("")
@@ -39,6 +43,8 @@ class PasswordLoginFields(RequestModel):
 class PasswordFields(RequestModel):
     """Body of a request that changes the own password."""
 
+    examples = ({"old_password": "twelve gulls", "new_password": "thirteen gulls"},)
+
     old_password: Password
     new_password: Password
 
@@ -46,17 +52,23 @@ class PasswordFields(RequestModel):
 class OwnPassword(RequestModel):
     """Body of a request that the own password protects."""
 
+    examples = ({"password": "twelve gulls"},)
+
     password: Password
 
 
 class CodeFields(RequestModel):
     """Body of a request that confirms a second factor."""
 
+    examples = ({"code": "123456"},)
+
     code: Code
 
 
 class NewPerson(RequestModel):
     """Body of a request that creates a person with a password."""
+
+    examples = ({"name": "ada"}, {"name": "bob", "admin": True})
 
     name: Name
     admin: bool = False
@@ -68,11 +80,15 @@ class LoginStartFields(RequestModel):
     next: path of the page to return to.
     """
 
+    examples = ({"next": "/c/abc?at=def"}, {})
+
     next: Annotated[str, Field(max_length=512)] = "/"
 
 
 class OwnKey(RequestModel):
     """Body of a request in which a person creates a key of the own account."""
+
+    examples = ({"name": "laptop"},)
 
     name: Name
 
@@ -82,6 +98,8 @@ class PersonFields(RequestModel):
 
     admin: whether the person administers the server; only for people with a password of this server.
     """
+
+    examples = ({"disabled": True},)
 
     disabled: bool | None = None
     admin: bool | None = None
@@ -93,6 +111,8 @@ class NewKey(RequestModel):
     tenant: the tenant that the key belongs to. Defaults to the key's name.
     """
 
+    examples = ({"name": "alice", "tenant": "crew", "scope": "user"}, {"name": "bob"})
+
     name: Name
     tenant: Name | None = None
     scope: Scope = "user"
@@ -100,6 +120,8 @@ class NewKey(RequestModel):
 
 class LimitFields(RequestModel):
     """Body of a request that sets a tenant's limits. A limit that is left out or null is removed; 0 allows nothing."""
+
+    examples = ({"requests_per_minute": 60, "stored_bytes": 1 << 20}, {})
 
     requests_per_minute: Limit | None = None
     tokens_per_minute: Limit | None = None

@@ -6,11 +6,14 @@ from pydantic import Field
 
 from app.domain.bounds import MAX_BULK, MAX_EXPORTED, MAX_TAGS
 from app.schemas.conversations import TagName, distinct
+from app.schemas.examples import CONVERSATION
 from app.schemas.parsing import RequestModel
 
 
 class SelectedConversations(RequestModel):
     """Body of a request that exports conversations."""
+
+    examples = ({"conversation_ids": [CONVERSATION, "conv_that-is-not-there"]},)
 
     conversation_ids: Annotated[list[str], Field(min_length=1, max_length=MAX_EXPORTED)]
 
@@ -21,6 +24,8 @@ class BulkFields(RequestModel):
     deleted: true deletes them, false restores deleted ones; no other change is made then.
     add_tags, remove_tags: changes to the tags of each conversation.
     """
+
+    examples = ({"conversation_ids": [CONVERSATION], "archived": True, "add_tags": ["sea"]},)
 
     conversation_ids: Annotated[list[str], Field(min_length=1, max_length=MAX_BULK)]
     deleted: bool | None = None

@@ -17,6 +17,7 @@ from app.domain.bounds import (
 )
 from app.domain.records import Rating
 from app.domain.tags import tag_name
+from app.schemas.examples import CONVERSATION, MESSAGE
 from app.schemas.parsing import RequestModel
 from app.schemas.sampling import AnswerParams, ChatParams
 from app.schemas.urgency import UrgencyFields
@@ -47,6 +48,8 @@ class ConversationFields(RequestModel):
         new conversation can be temporary. False keeps it.
     """
 
+    examples = ({"title": "Tides", "params": {"temperature": 0.3}, "pinned": True}, {})
+
     title: Title | None = None
     system_prompt: str | None = None
     params: ChatParams | None = None
@@ -75,6 +78,8 @@ class NewChat(ConversationFields):
     first_message: the beginning of the message that will follow. Without a title, the conversation is titled with it.
     """
 
+    examples = ({"system_prompt": "Be brief.", "first_message": "When is high tide?"}, {"temporary": True})
+
     id: ConversationId | None = None
     first_message: Annotated[str, Field(max_length=MAX_TITLE_SOURCE)] | None = None
 
@@ -92,6 +97,8 @@ class NewMessage(UrgencyFields):
         number `left_out`, counted from 0, must be a question, if there is one. Defaults to that of the question before.
     summary: a text that stands for them in the prompts.
     """
+
+    examples = ({"content": "When is high tide?"}, {"content": "And at night?", "parent_id": MESSAGE})
 
     id: MessageId | None = None
     content: Annotated[str, Field(min_length=1)]
@@ -113,6 +120,8 @@ class RetryFields(UrgencyFields):
     merge: answers to the question that the new answer merges.
     """
 
+    examples = ({}, {"params": {"max_tokens": 2}}, {"merge": ["msg_none", "msg_other"]})
+
     id: MessageId | None = None
     params: AnswerParams | None = None
     merge: Annotated[list[str], Field(min_length=2, max_length=MAX_MERGED)] | None = None
@@ -123,6 +132,8 @@ class EditedAnswer(RequestModel):
 
     id: id of the edited answer, chosen by the client, so that repeating the request does not store it twice.
     """
+
+    examples = ({"content": "Better."},)
 
     id: MessageId | None = None
     content: Annotated[str, Field(min_length=1)]
@@ -135,6 +146,8 @@ class RatingFields(RequestModel):
     note: reason for the rating.
     """
 
+    examples = ({"rating": "bad", "note": "Too long."},)
+
     rating: Rating | None
     note: Annotated[str, Field(min_length=1, max_length=MAX_RATING_NOTE)] | None = None
 
@@ -142,11 +155,15 @@ class RatingFields(RequestModel):
 class MessageChoice(RequestModel):
     """Body of a request that sets the head or forks a conversation: the message to show, or to fork at."""
 
+    examples = ({"message_id": MESSAGE},)
+
     message_id: str
 
 
 class PlacesWanted(RequestModel):
     """Body of POST /api/places: the conversations to look up."""
+
+    examples = ({"conversation_ids": [CONVERSATION, "conv_that-is-not-there"]}, {"conversation_ids": []})
 
     conversation_ids: Annotated[list[str], Field(max_length=MAX_PLACES)]
 
@@ -157,6 +174,8 @@ class UnsentMessage(RequestModel):
     conversation_id: the conversation that the message would be posted to; None for a new one.
     system_prompt: that of a new conversation.
     """
+
+    examples = ({"conversation_id": None, "content": "x", "system_prompt": None},)
 
     conversation_id: str | None = None
     content: str
@@ -170,12 +189,16 @@ class SummaryWanted(RequestModel):
     stream: whether to send the summary as it is written.
     """
 
+    examples = ({"left_out": 2},)
+
     left_out: Annotated[int, Field(ge=1)]
     stream: bool = False
 
 
 class DraftFields(RequestModel):
     """Body of a request that replaces a draft. Every text that can be sent can be kept unsent."""
+
+    examples = ({"text": "When is"},)
 
     text: str
 

@@ -16,6 +16,8 @@ class FolderFields(RequestModel):
     system_prompt: that of new conversations in the folder, and in folders inside it that have none.
     """
 
+    examples = ({"name": "Sailing"},)
+
     name: Annotated[str, Field(min_length=1, max_length=MAX_FOLDER_NAME)]
     parent_id: str | None = None
     system_prompt: Annotated[str, Field(max_length=MAX_FOLDER_PROMPT)] | None = None

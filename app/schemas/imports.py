@@ -190,7 +190,15 @@ class ImportHead(RequestModel):
     conversations: list[Any]
 
 
+_TIMES = {"created_at": 1.0, "updated_at": 2.0}
+_QUESTION = {"id": "a", "parent_id": None, "role": "user", "content": "?", "status": "complete", "created_at": 1.0}
+_ANSWER = {**_QUESTION, "id": "b", "parent_id": "a", "role": "assistant", "content": "!"}
+_CHAT = {"id": "c", "title": "Tides", "params": {}, "head_id": "b", "messages": [_QUESTION, _ANSWER], **_TIMES}
+
+
 class ImportFile(ImportHead):
     """The whole file, as the API's description shows it."""
+
+    examples = ({"format": "ebb-conversations", "format_version": 1, "conversations": [_CHAT]},)
 
     conversations: list[ImportedFields]

@@ -40,6 +40,7 @@ class RequestModel(BaseModel):
 
     An unknown field is refused, unless `parse_body` collects unknown fields.
 
+    examples: valid bodies, for the OpenAPI document.
     ignored: known fields that clients send and that have no effect.
     neutral: unsupported fields, each with the values that are accepted because they request nothing. Null is always
         accepted.
@@ -47,6 +48,7 @@ class RequestModel(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
+    examples: ClassVar[tuple[dict[str, Any], ...]] = ()
     ignored: ClassVar[frozenset[str]] = frozenset()
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     _names: ClassVar[frozenset[str]] = frozenset()
@@ -103,8 +105,10 @@ class RequestModel(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Add the fields that pydantic never sees, because `_supported` removes them beforehand."""
+        """Add the examples, and the fields that pydantic never sees, because `_supported` removes them beforehand."""
         schema = handler.resolve_ref_schema(handler(core_schema))
+        if cls.examples:
+            schema["examples"] = list(cls.examples)
         fields = schema.setdefault("properties", {})
         fields |= {name: {"description": "No effect."} for name in sorted(cls.ignored)}
         fields |= {name: {"enum": [None, *values]} for name, values in cls.neutral.items()}

@@ -17,6 +17,8 @@ class PresetFields(RequestModel):
     is_default: whether the preset applies to new chats, in place of the former default.
     """
 
+    examples = ({"name": "Calm", "params": {"temperature": 0.2}}, {"name": "Brief", "system_prompt": "Be brief."})
+
     name: Annotated[str, Field(min_length=1, max_length=MAX_TITLE_LENGTH)]
     system_prompt: str | None = None
     params: ChatParams | None = None

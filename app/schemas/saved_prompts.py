@@ -12,6 +12,8 @@ from app.schemas.parsing import RequestModel
 class SavedPromptFields(RequestModel):
     """Body of a request that saves a prompt, or replaces a saved one."""
 
+    examples = ({"name": "Translate", "text": "Translate into {{language}}:"},)
+
     name: Annotated[str, Field(min_length=1, max_length=MAX_TITLE_LENGTH)]
     text: Annotated[str, Field(min_length=1, max_length=MAX_SAVED_PROMPT_LENGTH)]
 

@@ -16,5 +16,7 @@ class ShareFields(RequestModel):
     receipts: whether the page shows where the prompt of each answer came from.
     """
 
+    examples = ({"days": 7, "receipts": True}, {})
+
     days: Annotated[int, Field(ge=1, le=MAX_SHARE_DAYS)] = 30
     receipts: bool = False

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
+from app.schemas.examples import CONVERSATION, MESSAGE, RESPONSE
+from app.schemas.examples import MODEL as EXAMPLE_MODEL
 from bench.api.fuzz_bodies import body_for
+from engine.testing.replay_engine import MODEL
 
 _IDS: Final = re.compile(rb"\b(?:conv|msg|run|resp)_[0-9a-f]{16,64}\b")
 _KEPT: Final = 40
@@ -26,13 +29,13 @@ class Operation:
     """Operation of an OpenAPI document.
 
     query: names of the query parameters.
-    body: name of the body's schema; "" if there is none.
+    examples: valid bodies; none if there is no body.
     """
 
     method: str
     path: str
-    query: tuple[str, ...]
-    body: str
+    query: Sequence[str] = ()
+    examples: Sequence[Any] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,16 @@ def operations(document: Mapping[str, Any]) -> list[Operation]:
     found = []
     for path, methods in document["paths"].items():
         for method, described in methods.items() if path != ENDLESS else ():
-            schema = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-            query = tuple(each["name"] for each in described.get("parameters", ()) if each["in"] == "query")
-            found.append(Operation(method.upper(), path, query, schema.get("$ref", "").rpartition("/")[2]))
+            query = [each["name"] for each in described.get("parameters", ()) if each["in"] == "query"]
+            found.append(Operation(method.upper(), path, query, examples_of(document, described)))
     return found
+
+
+def examples_of(document: Mapping[str, Any], operation: Mapping[str, Any]) -> Sequence[Any]:
+    """Return the examples of an operation's JSON body; none without one."""
+    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return document["components"]["schemas"][name].get("examples", ()) if name else ()
 
 
 class RequestMaker:
@@ -88,9 +97,9 @@ class RequestMaker:
         method = source.choice(_METHODS) if source.random() < 0.05 else operation.method
         target = self._path(operation.path) + self._query(operation.query)
         body = b""
-        if operation.body or source.random() < 0.05:
-            names = {"CONV": self._id("conv"), "MSG": self._id("msg"), "RESP": self._id("resp")}
-            body = body_for(operation.body, source, names)
+        if operation.examples or source.random() < 0.05:
+            ids = {CONVERSATION: self._id("conv"), MESSAGE: self._id("msg"), RESPONSE: self._id("resp")}
+            body = body_for(operation.examples, source, {EXAMPLE_MODEL: MODEL, **ids})
         return self._written(method, target, body)
 
     def _path(self, pattern: str) -> str:

@@ -18,6 +18,7 @@ from app.prompts.thinking import preferred_mode
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import JsonSchema, of_schema
 from app.schemas.cache_mark import Markable, marked_share
+from app.schemas.examples import CHAT, MODEL
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.hosted_tools import HostedTool
 from app.schemas.parsing import TEXT_OR_LIST, CompatibleRequest, RequestModel, by_type
@@ -242,6 +243,8 @@ class CountTokensRequest(CompatibleRequest, Markable):
     `context_management` has no effect: the client decides which messages it sends.
     """
 
+    examples = ({"model": MODEL, "messages": CHAT},)
+
     ignored: ClassVar[frozenset[str]] = frozenset({"context_management", "speed"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"compaction": ()}
 
@@ -457,6 +460,8 @@ MaxTokens = Annotated[int, Field(ge=0, le=1 << 31), Whole]
 
 class MessagesRequest(CountTokensRequest, GenerationRequest):
     """A request of Anthropic's Messages API, with Ebb's own sampling and urgency fields."""
+
+    examples = ({"model": MODEL, "messages": CHAT, "max_tokens": 5, "system": "Be brief.", "stream": True},)
 
     ignored: ClassVar[frozenset[str]] = CountTokensRequest.ignored | {
         "metadata",

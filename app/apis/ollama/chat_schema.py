@@ -9,6 +9,7 @@ from app.apis.ollama.request import OllamaRequest
 from app.apis.openai.tools_schema import MAX_CALLS, MAX_TOOLS, Tool
 from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import ToolOffer
+from app.schemas.examples import CHAT, MODEL, TOOL
 from app.schemas.foreign import Picture, with_pictures
 from app.schemas.parsing import RequestModel, optional
 from engine.api.errors import InvalidRequestError
@@ -68,6 +69,11 @@ class OllamaMessage(RequestModel):
 
 class OllamaChatRequest(OllamaRequest):
     """A request of Ollama's chat API. Without messages, the request only asks whether the model is loaded."""
+
+    examples = (
+        {"model": MODEL, "messages": CHAT, "options": {"num_predict": 5, "seed": 3}},
+        {"model": MODEL, "messages": CHAT, "stream": False, "tools": [TOOL], "think": False},
+    )
 
     messages: Annotated[list[OllamaMessage], Field(max_length=MAX_MESSAGES)] | None = optional(
         "messages with the roles system, user, assistant and tool; a note takes the place of `images`; none loads the "

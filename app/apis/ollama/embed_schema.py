@@ -7,6 +7,7 @@ from pydantic import Field, Tag
 
 from app.domain.bounds import MAX_EMBEDDED
 from app.schemas.embedding import EmbeddingRequest, SizedEmbeddingRequest
+from app.schemas.examples import MODEL
 from app.schemas.parsing import TEXT_OR_LIST, optional
 from app.serving.embedding import Embedded, Text
 
@@ -18,6 +19,8 @@ Input = Annotated[
 
 class OllamaEmbedRequest(SizedEmbeddingRequest):
     """A request for the embeddings of one or several texts. Without a text, it asks whether the model is loaded."""
+
+    examples = ({"model": MODEL, "input": ["Once", "Twice"], "truncate": False}, {"model": MODEL})
 
     ignored: ClassVar[frozenset[str]] = frozenset({"keep_alive", "options"})
 
@@ -43,6 +46,8 @@ class OllamaEmbedRequest(SizedEmbeddingRequest):
 
 class OllamaEmbeddingsRequest(EmbeddingRequest):
     """A request of the older route for the embedding of one text."""
+
+    examples = ({"model": MODEL, "prompt": "Once"},)
 
     ignored: ClassVar[frozenset[str]] = frozenset({"keep_alive", "options"})
 

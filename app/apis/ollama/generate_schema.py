@@ -7,6 +7,7 @@ from pydantic import Field
 
 from app.apis.ollama.request import OllamaRequest
 from app.domain.bounds import MAX_MESSAGES
+from app.schemas.examples import MODEL
 from app.schemas.foreign import Picture, with_pictures
 from app.schemas.parsing import optional
 from engine.api.errors import InvalidRequestError
@@ -15,6 +16,11 @@ from models.chat.format import Message
 
 class OllamaGenerateRequest(OllamaRequest):
     """A request of Ollama's API for one prompt. Without a prompt, the request only asks whether the model is loaded."""
+
+    examples = (
+        {"model": MODEL, "prompt": "Once", "system": "Be brief."},
+        {"model": MODEL, "prompt": "Once", "raw": True, "format": "json", "stream": False},
+    )
 
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         **OllamaRequest.neutral,

@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from app.schemas.examples import MODEL
 from app.schemas.parsing import CompatibleRequest
 from engine.api.errors import InvalidRequestError
 
@@ -13,6 +14,8 @@ GivenName = Annotated[str, Field(max_length=1024)]
 
 class OllamaShowRequest(CompatibleRequest):
     """A model, under the name of the field that clients send today or under its older name."""
+
+    examples = ({"model": MODEL}, {"name": MODEL})
 
     ignored: ClassVar[frozenset[str]] = frozenset({"options", "system", "template", "verbose"})
 

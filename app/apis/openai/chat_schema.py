@@ -12,6 +12,7 @@ from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
 from app.schemas.cache_mark import Breakpoint, Markable, marked_share
+from app.schemas.examples import CHAT, MODEL
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.parsing import TEXT_OR_LIST, RequestModel, by_kind, by_type, optional
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, ThinkingBudget, TopLogprobs
@@ -153,6 +154,11 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
     Ebb's own fields are `top_k`, `min_tokens`, `ignore_eos` and `thinking`. `chat_template_kwargs` is accepted in the
     form that vLLM's clients send.
     """
+
+    examples = (
+        {"model": MODEL, "messages": CHAT, "stream": True, "stream_options": {"include_usage": True}},
+        {"model": MODEL, "messages": CHAT, "max_tokens": 3, "temperature": 0.5, "stop": ["9"], "seed": -1},
+    )
 
     ignored: ClassVar[frozenset[str]] = (OpenAIRequest.ignored - {"parallel_tool_calls"}) | {"prediction", "verbosity"}
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, Tag
 
 from app.domain.bounds import MAX_ANSWERS, MAX_PROMPTS
+from app.schemas.examples import MODEL
 from app.schemas.parsing import by_kind, optional
 from app.schemas.sampling import NO_DEFAULTS, UNLIMITED, AnswerCount, OpenAIRequest, TokenId, TopLogprobs
 from engine.api.errors import InvalidRequestError
@@ -38,6 +39,8 @@ Prompt = Annotated[
 
 class CompletionRequest(OpenAIRequest):
     """A request of OpenAI's older completions API, which continues texts or lists of token ids."""
+
+    examples = ({"model": MODEL, "prompt": "Once"}, {"model": MODEL, "prompt": [72, 105], "stream": True})
 
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {**OpenAIRequest.neutral, "suffix": ("",)}
 

@@ -11,6 +11,7 @@ from pydantic import Field, Tag
 from app.apis.openai.completions_schema import BY_PROMPT, PromptIds
 from app.domain.bounds import MAX_EMBEDDED
 from app.schemas.embedding import SizedEmbeddingRequest
+from app.schemas.examples import MODEL
 from app.schemas.parsing import optional
 from app.schemas.sampling import TokenId
 from app.serving.embedding import Embedded, Text
@@ -27,6 +28,11 @@ Texts = Annotated[
 
 class EmbeddingsRequest(SizedEmbeddingRequest):
     """A request for the embeddings of texts, each given as a text or as token ids."""
+
+    examples = (
+        {"model": MODEL, "input": "Once", "encoding_format": "base64"},
+        {"model": MODEL, "input": [[72, 105], [257]], "timeout": 5},
+    )
 
     ignored: ClassVar[frozenset[str]] = frozenset({"user"})
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {"embd_normalize": (2,)}

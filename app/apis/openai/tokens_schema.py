@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from app.apis.openai.chat_schema import ChatMessages
 from app.apis.openai.tools_schema import ToolFields
+from app.schemas.examples import CHAT
 from app.schemas.parsing import CompatibleRequest
 from app.schemas.sampling import ModelName, TokenId
 from engine.api.errors import InvalidRequestError
@@ -15,6 +16,8 @@ class TokenizeRequest(CompatibleRequest, ToolFields):
 
     For messages, the chat template always adds what its model expects, such as the generation prompt.
     """
+
+    examples = ({"prompt": "Once"}, {"messages": CHAT})
 
     neutral: ClassVar[Mapping[str, tuple[Any, ...]]] = {
         "return_token_strs": (False,),
@@ -45,6 +48,8 @@ class TokenizeRequest(CompatibleRequest, ToolFields):
 
 class DetokenizeRequest(CompatibleRequest):
     """Token ids to convert to text."""
+
+    examples = ({"tokens": [72, 105, 257]},)
 
     model: ModelName | None = None
     tokens: list[TokenId]

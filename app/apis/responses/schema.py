@@ -14,6 +14,7 @@ from app.domain.response_record import Truncation
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import BY_FORMAT, NamedSchema, ObjectFormat, TextFormat, of_schema
 from app.schemas.cache_mark import CacheKey
+from app.schemas.examples import CONVERSATION, ITEM, MODEL, RESPONSE
 from app.schemas.hosted_tools import HostedTool
 from app.schemas.metadata import Metadata
 from app.schemas.parsing import TEXT_OR_LIST, CompatibleRequest, RequestModel, by_kind
@@ -157,12 +158,16 @@ class PromptFields(CompatibleRequest):
 class InputTokensRequest(PromptFields):
     """A request to count the tokens of a response's prompt. The form of the text is not part of the prompt."""
 
+    examples = ({"model": MODEL, "input": [ITEM]}, {"input": "Hi", "previous_response_id": RESPONSE})
+
     ignored: ClassVar[frozenset[str]] = frozenset({"text"})
     model: ModelName | None = None
 
 
 class CompactRequest(CompatibleRequest):
     """A request to compact a conversation."""
+
+    examples = ({"model": MODEL, "input": [ITEM]}, {"model": MODEL, "previous_response_id": RESPONSE})
 
     ignored: ClassVar[frozenset[str]] = frozenset(
         {"service_tier", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"}
@@ -181,6 +186,12 @@ class ResponseRequest(PromptFields, UrgencyFields):
 
     The latter are `top_k`, `seed`, `min_tokens`, `thinking_token_budget` and `ignore_eos`.
     """
+
+    examples = (
+        {"model": MODEL, "input": "When is high tide?", "stream": True},
+        {"model": MODEL, "input": [ITEM], "background": True, "previous_response_id": RESPONSE},
+        {"model": MODEL, "input": "Hi", "conversation": CONVERSATION, "max_output_tokens": 3, "metadata": {"a": "b"}},
+    )
 
     ignored: ClassVar[frozenset[str]] = frozenset(
         {

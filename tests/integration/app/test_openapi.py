@@ -8,7 +8,7 @@ import pytest
 
 from app.http.error_formats import is_ollama
 from app.openapi import OPERATIONS
-from bench.api.fuzz_bodies import RIGHT
+from bench.api.fuzz_requests import examples_of
 from tests.integration.described import answer_schema, check_event, operation_of
 
 UNKNOWN = "no_such_field"
@@ -39,7 +39,7 @@ async def test_body_is_described_exactly_where_it_is_validated(http: aiohttp.Cli
             assert "requestBody" not in described, name
             continue
         schema = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-        right = RIGHT[schema["$ref"].rpartition("/")[2]][0] if schema else {}
+        right = dict(examples_of(document, described)[0]) if schema else {}
         path = path.replace("{id}", made["id"]).replace("{tenant}", "alice")
         response = await http.request(method, path, json={**right, UNKNOWN: 1})
         refused = f"Unknown field {UNKNOWN}" in await response.text()
@@ -77,6 +77,14 @@ async def test_every_described_operation_has_a_route(http: aiohttp.ClientSession
     assert OPERATIONS.keys() <= operations(document).keys()
     assert "GET /v1/models/{name}" in operations(document)
     assert all(described["summary"] for described in operations(document).values())
+
+
+def test_examples_of_every_body_are_valid() -> None:
+    for name, operation in OPERATIONS.items():
+        if operation.body is not None:
+            assert operation.body.examples, name
+            for example in operation.body.examples:
+                operation.body.model_validate(example)
 
 
 async def test_ignored_and_restricted_fields_are_described(

@@ -51,8 +51,9 @@ from app.logs.request_log import tenant_of_call
 from app.open_services import ServicePlan, open_services
 from app.prompts.prefix_rules import PrefixRules
 from app.routes import scim
-from app.routes.api import ROUTES
+from app.routes.api import OPERATIONS
 from app.routes.pages import STATIC, page_routes
+from app.routes.routing import route_of
 from app.runs.departure import hand_over_in_batches
 from app.services import Services
 from app.storage.errors import UnusableDatabaseError
@@ -113,7 +114,11 @@ def make_app(
 
     names = HostNames(bound_host, public_url, services.access.ring.auth_policy)
     app = Starlette(
-        routes=[*ROUTES, *openapi.routes, *scim.routes, *page_routes(static, ollama_port)],
+        routes=[
+            *map(route_of, (*OPERATIONS, *openapi.operations)),
+            *scim.routes,
+            *page_routes(static, ollama_port),
+        ],
         middleware=[
             Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
             *cors(cors_origins),

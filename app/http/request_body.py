@@ -9,7 +9,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from app.config.sizes import format_size
-from app.domain.bounds import BODY_SECONDS, DISCARD_SECONDS, MAX_BODY_BYTES, MAX_DISCARDED_BYTES
+from app.domain.bounds import BODY_SECONDS, DISCARD_SECONDS, MAX_DISCARDED_BYTES
 from app.http.client_presence import stop_if_left
 from app.http.error_responses import BodyTooLargeError, TooSlowError
 from app.http.inflating import Inflation, is_compressed
@@ -25,18 +25,18 @@ Model = TypeVar("Model", bound=RequestModel)
 logger = logging.getLogger(__name__)
 
 
-async def read_body(request: Request, model: type[Model]) -> Model:
-    """Read and validate the JSON body.
+async def read_body(request: Request, model: type[Model], limit: int) -> Model:
+    """Read and validate the JSON body, of at most `limit` bytes.
 
     Unknown fields of a CompatibleRequest are ignored, and the response names them, unless the server is strict.
 
     Raises:
-        BodyTooLargeError: the body has more than MAX_BODY_BYTES, by its Content-Length or in fact.
+        BodyTooLargeError: the body has more than `limit` bytes, by its Content-Length or in fact.
         TooSlowError: the body was not complete after BODY_SECONDS.
         UnsupportedEncodingError: the body has a compression other than gzip and deflate.
         InvalidRequestError: the body does not match `model`.
     """
-    body = await read_bytes(request, MAX_BODY_BYTES)
+    body = await read_bytes(request, limit)
     try:
         return _parsed(request, model, body)
     finally:

@@ -5,15 +5,13 @@ Only a person that has logged in makes keys and ends logins. A key cannot make a
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
-from app.domain.bounds import MAX_USE_DAYS
 from app.http.error_responses import ForbiddenError
-from app.http.query_params import whole_number
-from app.http.request_body import read_body
-from app.routes.rights import needs
+from app.http.operation import Operation
+from app.routes.pages_of_lists import Days
 from app.schemas.admin import OwnKey
 from app.schemas.response_bodies import account as bodies
+from app.schemas.response_bodies.account import Account, AccountUsage, Sessions
 from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, key_body, limits_body
 from app.services import Services, server_services, services_of
 from app.tenants.api_key import ApiKey
@@ -53,10 +51,9 @@ async def _password_state(services: Services, person: Person | None) -> bodies.P
     }
 
 
-async def usage(request: Request) -> Response:
+async def usage(request: Request, asked: Days) -> Response:
     """Return the tokens of the caller's stored answers, by day and by chat."""
-    days = whole_number(request, "days", 30, low=1, high=MAX_USE_DAYS)
-    return JSONResponse(await services_of(request).store.usage.read(days))
+    return JSONResponse(await services_of(request).store.usage.read(asked.days))
 
 
 async def list_keys(request: Request) -> Response:
@@ -65,9 +62,8 @@ async def list_keys(request: Request) -> Response:
     return JSONResponse(ApiKeys(data=[key_body(key) for key in keys]))
 
 
-async def create_key(request: Request) -> Response:
+async def create_key(request: Request, fields: OwnKey) -> Response:
     """Create a key of the person's account, of scope user. The response holds its secret, which is shown only here."""
-    fields = await read_body(request, OwnKey)
     person = _person_of(request)
     if len(await _keys_of(request, person)) >= MAX_OWN_KEYS:
         raise ConflictError(f"An account has at most {MAX_OWN_KEYS} keys: revoke one first", code="too_many_keys")
@@ -111,12 +107,12 @@ async def _keys_of(request: Request, person: Person) -> list[ApiKey]:
     return await server_services(request).store.keys.valid_of(person.tenant)
 
 
-routes = [
-    Route("/api/account", show),
-    Route("/api/account/usage", usage),
-    Route("/api/account/keys", list_keys),
-    Route("/api/account/keys", needs("keys", create_key), methods=["POST"]),
-    Route("/api/account/keys/{id}", revoke_key, methods=["DELETE"]),
-    Route("/api/account/sessions", list_sessions),
-    Route("/api/account/sessions/{id}", end_session, methods=["DELETE"]),
+operations = [
+    Operation("GET", "/api/account", show, answer=Account),
+    Operation("GET", "/api/account/usage", usage, answer=AccountUsage),
+    Operation("GET", "/api/account/keys", list_keys, answer=ApiKeys),
+    Operation("POST", "/api/account/keys", create_key, answer=NewApiKey, status=201, right="keys"),
+    Operation("DELETE", "/api/account/keys/{id}", revoke_key, status=204),
+    Operation("GET", "/api/account/sessions", list_sessions, answer=Sessions),
+    Operation("DELETE", "/api/account/sessions/{id}", end_session, status=204),
 ]

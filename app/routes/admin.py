@@ -1,15 +1,17 @@
 """Routes under /api/admin: keys, people, tenants and their limits. They require the scope `admin`."""
 
+from typing import Annotated
+
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.access.known_people import KnownPeople
-from app.domain.bounds import MAX_PAGE, MAX_QUERY_LENGTH, MAX_USE_DAYS
-from app.http.query_params import whole_number
-from app.http.request_body import read_body
+from app.domain.bounds import MAX_PAGE, MAX_QUERY_LENGTH
+from app.http.operation import Operation
+from app.http.query_params import Query, texts, whole_numbers
 from app.routes.acts import log_act
-from app.routes.cursors import name_cursor, parse_name_cursor, parse_time_place, time_cursor
+from app.routes.cursors import name_cursor, parse_name_cursor, time_cursor
+from app.routes.pages_of_lists import DEFAULT_PAGE, Days, PageByTime, cursor_of
 from app.schemas.admin import LimitFields, NewKey, NewPerson, PersonFields
 from app.schemas.response_bodies.account import (
     AdminPerson,
@@ -21,6 +23,7 @@ from app.schemas.response_bodies.account import (
 )
 from app.schemas.response_bodies.admin import (
     ApiKeyPage,
+    DeletedTenant,
     NewApiKey,
     TenantPage,
     TenantWithLimits,
@@ -34,24 +37,37 @@ from app.tenants.person import Person
 from app.tenants.principal import principal_of
 from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 
-DEFAULT_PAGE = 100
+
+class Searched(Query):
+    """The rows of a list that contain a text."""
+
+    q: Annotated[str, texts(MAX_QUERY_LENGTH, is_trimmed=True)] = ""
 
 
-async def list_keys(request: Request) -> Response:
+class SearchedByTime(Searched, PageByTime):
+    """A page of such rows, in the order of their times."""
+
+
+class SearchedTenants(Searched, Days):
+    """A page of tenants, in the order of their names."""
+
+    limit: Annotated[int, whole_numbers(1, MAX_PAGE)] = DEFAULT_PAGE
+    cursor: Annotated[str, cursor_of(parse_name_cursor)] = ""
+
+
+async def list_keys(request: Request, asked: SearchedByTime) -> Response:
     """List a page of all keys ever created, revoked ones included, with `q` those that contain it.
 
     Secrets are never returned.
     """
-    query, limit, cursor = _searched(request)
-    after = parse_time_place(cursor) if cursor is not None else BEFORE_ALL
-    keys = await server_services(request).store.keys.page(after=after, query=query, limit=limit + 1)
+    limit, after = asked.limit, asked.cursor or BEFORE_ALL
+    keys = await server_services(request).store.keys.page(after=after, query=asked.q, limit=limit + 1)
     following = time_cursor((keys[limit - 1].created_at, keys[limit - 1].id)) if len(keys) > limit else None
     return JSONResponse(ApiKeyPage(data=[key_body(key) for key in keys[:limit]], next_cursor=following))
 
 
-async def create_key(request: Request) -> Response:
+async def create_key(request: Request, fields: NewKey) -> Response:
     """Create a key, except to the chats of a person. The response holds its secret, which cannot be read again."""
-    fields = await read_body(request, NewKey)
     tenant = fields.tenant if fields.tenant is not None else fields.name
     key, secret = await server_services(request).access.administration.create_key(fields.name, tenant, fields.scope)
     log_act(request, "the key %s to the tenant %s, of scope %s, was created", key.id, key.tenant, key.scope)
@@ -67,20 +83,18 @@ async def revoke_key(request: Request) -> Response:
     return Response(status_code=204)
 
 
-async def list_people(request: Request) -> Response:
+async def list_people(request: Request, asked: SearchedByTime) -> Response:
     """List a page of the people that ever logged in, or have a password, with `q` those that contain it."""
     services = server_services(request)
-    query, limit, cursor = _searched(request)
-    after = parse_time_place(cursor) if cursor is not None else BEFORE_ALL
-    people = await services.store.people.page(after=after, query=query, limit=limit + 1)
+    limit, after = asked.limit, asked.cursor or BEFORE_ALL
+    people = await services.store.people.page(after=after, query=asked.q, limit=limit + 1)
     following = time_cursor((people[limit - 1].created_at, people[limit - 1].id)) if len(people) > limit else None
     data = [_described(services.access.ring.people, person) for person in people[:limit]]
     return JSONResponse(AdminPersonPage(data=data, next_cursor=following))
 
 
-async def add_person(request: Request) -> Response:
+async def add_person(request: Request, fields: NewPerson) -> Response:
     """Create a person with a password. The response holds the initial one, which cannot be read again."""
-    fields = await read_body(request, NewPerson)
     services = server_services(request)
     _check_passwords(services)
     person, password = await services.access.password_logins.add(fields.name, admin=fields.admin)
@@ -99,10 +113,9 @@ async def reset_password(request: Request) -> Response:
     return JSONResponse(InitialPassword(password=password))
 
 
-async def change_person(request: Request) -> Response:
+async def change_person(request: Request, fields: PersonFields) -> Response:
     """Disable a person, whose logins and keys stop working at once, or admit the person again, or change the role."""
     services = server_services(request)
-    fields = await read_body(request, PersonFields)
     person_id: str = request.path_params["id"]
     if principal_of(request).person_id == person_id and (fields.disabled or fields.admin is False):
         raise ConflictError("You cannot disable your own account, or end your own role", code="own_account")
@@ -118,31 +131,27 @@ async def change_person(request: Request) -> Response:
     return JSONResponse(_described(services.access.ring.people, person))
 
 
-async def list_tenants(request: Request) -> Response:
+async def list_tenants(request: Request, asked: SearchedTenants) -> Response:
     """List a page of the tenants, each with its limits and its use of the last days, with `q` those that contain it."""
-    days = whole_number(request, "days", 30, low=1, high=MAX_USE_DAYS)
-    query, limit, cursor = _searched(request)
-    after = parse_name_cursor(cursor) if cursor is not None else ""
+    limit = asked.limit
     found = await server_services(request).access.administration.tenants(
-        days, after=after, query=query, limit=limit + 1
+        asked.days, after=asked.cursor, query=asked.q, limit=limit + 1
     )
     following = name_cursor(found[limit - 1]["tenant"]) if len(found) > limit else None
     return JSONResponse(TenantPage(data=found[:limit], next_cursor=following))
 
 
-async def set_limits(request: Request) -> Response:
+async def set_limits(request: Request, fields: LimitFields) -> Response:
     """Replace a tenant's limits. A limit that is left out or null is removed."""
     tenant = _tenant(request)
-    fields = await read_body(request, LimitFields)
     await server_services(request).access.administration.set_limits(tenant, fields.limits())
     log_act(request, "the limits of the tenant %s were set to %s", tenant, limits_body(fields.limits()))
     return JSONResponse(TenantWithLimits(tenant=tenant, limits=limits_body(fields.limits())))
 
 
-async def tenant_usage(request: Request) -> Response:
+async def tenant_usage(request: Request, asked: Days) -> Response:
     """Sum up the tokens of a tenant's stored answers by day, without a word of the chats."""
-    days = whole_number(request, "days", 30, low=1, high=MAX_USE_DAYS)
-    usage = await server_services(request).store.of(_tenant(request)).usage.read(days)
+    usage = await server_services(request).store.of(_tenant(request)).usage.read(asked.days)
     return JSONResponse(TenantUsage(days=usage["days"]))
 
 
@@ -152,15 +161,6 @@ async def delete_tenant(request: Request) -> Response:
     deleted = await server_services(request).access.administration.delete_tenant(tenant)
     log_act(request, "the tenant %s was deleted", tenant)
     return JSONResponse(deleted)
-
-
-def _searched(request: Request) -> tuple[str, int, str | None]:
-    """Return the text to look for, the length of the page and the cursor. Raise InvalidRequestError."""
-    query = request.query_params.get("q", "").strip()
-    if len(query) > MAX_QUERY_LENGTH:
-        raise InvalidRequestError(f"q may have at most {MAX_QUERY_LENGTH} characters", param="q")
-    limit = whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE)
-    return query, limit, request.query_params.get("cursor")
 
 
 def _described(known: KnownPeople, person: Person) -> AdminPerson:
@@ -194,17 +194,17 @@ async def drain_replica(request: Request) -> Response:
     return Response(status_code=202)
 
 
-routes = [
-    Route("/api/admin/keys", list_keys),
-    Route("/api/admin/keys", create_key, methods=["POST"]),
-    Route("/api/admin/keys/{id}", revoke_key, methods=["DELETE"]),
-    Route("/api/admin/people", list_people),
-    Route("/api/admin/people", add_person, methods=["POST"]),
-    Route("/api/admin/people/{id}/password", reset_password, methods=["POST"]),
-    Route("/api/admin/people/{id}", change_person, methods=["PATCH"]),
-    Route("/api/admin/replicas/{id}/drain", drain_replica, methods=["POST"]),
-    Route("/api/admin/tenants", list_tenants),
-    Route("/api/admin/tenants/{tenant}", delete_tenant, methods=["DELETE"]),
-    Route("/api/admin/tenants/{tenant}/usage", tenant_usage),
-    Route("/api/admin/tenants/{tenant}/limits", set_limits, methods=["PUT"]),
+operations = [
+    Operation("GET", "/api/admin/keys", list_keys, answer=ApiKeyPage),
+    Operation("POST", "/api/admin/keys", create_key, answer=NewApiKey, status=201),
+    Operation("DELETE", "/api/admin/keys/{id}", revoke_key, status=204),
+    Operation("GET", "/api/admin/people", list_people, answer=AdminPersonPage),
+    Operation("POST", "/api/admin/people", add_person, answer=NewAdminPerson, status=201),
+    Operation("POST", "/api/admin/people/{id}/password", reset_password, answer=InitialPassword),
+    Operation("PATCH", "/api/admin/people/{id}", change_person, answer=AdminPerson),
+    Operation("POST", "/api/admin/replicas/{id}/drain", drain_replica, media=(), status=202),
+    Operation("GET", "/api/admin/tenants", list_tenants, answer=TenantPage),
+    Operation("DELETE", "/api/admin/tenants/{tenant}", delete_tenant, answer=DeletedTenant),
+    Operation("GET", "/api/admin/tenants/{tenant}/usage", tenant_usage, answer=TenantUsage),
+    Operation("PUT", "/api/admin/tenants/{tenant}/limits", set_limits, answer=TenantWithLimits),
 ]

@@ -5,7 +5,6 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.apis.anthropic.diagnostics import diagnostics_json
 from app.apis.anthropic.messages_schema import CountTokensRequest, MessagesRequest
@@ -16,7 +15,8 @@ from app.apis.call_arguments import as_message_with_objects
 from app.domain.ids import new_id
 from app.host.backend import Backend
 from app.http.error_formats import ANTHROPIC_ROUTE
-from app.http.request_body import read_body
+from app.http.media_types import EVENTS, JSON
+from app.http.operation import Operation
 from app.prompts.stateless import Remember, WholePrompt
 from app.services import services_of
 from app.serving.prompts import whole_prompt
@@ -24,11 +24,10 @@ from app.serving.request import answer
 from app.tenants.gate import gate_of
 
 
-async def messages(request: Request) -> Response:
+async def messages(request: Request, fields: MessagesRequest) -> Response:
     """Generate the next message of a conversation."""
     services = services_of(request)
     engine = services.model.host.require()
-    fields = await read_body(request, MessagesRequest)
     services.model.host.check_model(fields.model)
     offer, how = fields.offer, engine.chat_format.tools
     free = fields.sampling_params(engine.sampling_defaults)
@@ -82,11 +81,10 @@ async def _diagnostics(
     return None if earlier is None else diagnostics_json(await diagnostics.compare(engine, tenant, earlier, digest))
 
 
-async def count_tokens(request: Request) -> Response:
+async def count_tokens(request: Request, fields: CountTokensRequest) -> Response:
     """Count the tokens of a conversation's prompt."""
     services = services_of(request)
     engine = services.model.host.require()
-    fields = await read_body(request, CountTokensRequest)
     services.model.host.check_model(fields.model)
     prompt = await _prompt(request, engine, fields)
     return _named(request, JSONResponse({"input_tokens": len(prompt.ids)}))
@@ -104,7 +102,7 @@ def _named(request: Request, response: Response) -> Response:
     return response
 
 
-routes = [
-    Route(ANTHROPIC_ROUTE, messages, methods=["POST"]),
-    Route(f"{ANTHROPIC_ROUTE}/count_tokens", count_tokens, methods=["POST"]),
+operations = [
+    Operation("POST", ANTHROPIC_ROUTE, messages, needs_model=True, media=(JSON, EVENTS)),
+    Operation("POST", f"{ANTHROPIC_ROUTE}/count_tokens", count_tokens, needs_model=True),
 ]

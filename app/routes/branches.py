@@ -4,18 +4,36 @@ from collections.abc import AsyncIterator
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from app.domain.ids import new_id
 from app.http.large_json import json_in_parts
-from app.http.query_params import flag
-from app.http.request_body import read_body
-from app.routes.versioned import changed, expected_versions, version_headers
+from app.http.operation import Operation
+from app.http.query_params import Query, Switch
+from app.routes.versioned import VERSIONED, changed, expected_versions, version_headers
 from app.schemas.conversations import EditedAnswer, MessageChoice, RatingFields
 from app.schemas.response_bodies import conversations as bodies
+from app.schemas.response_bodies.conversations import Conversation, ConversationTree
 from app.services import services_of
 from app.storage.tree import Outline
 from engine.api.errors import InvalidRequestError
+
+
+class MessageDeletion(Query):
+    """A deletion of a message and everything below it.
+
+    alone: whether only its turn is deleted.
+    permanently: whether it can never be restored.
+    """
+
+    alone: Switch = False
+    permanently: Switch = False
+
+    def __post_init__(self) -> None:
+        """Raise InvalidRequestError for a combination that does not exist."""
+        if self.alone and self.permanently:
+            raise InvalidRequestError(
+                "A turn that is deleted alone can be removed permanently afterwards", param="alone"
+            )
 
 
 async def get_tree(request: Request) -> Response:
@@ -31,9 +49,8 @@ async def get_tree(request: Request) -> Response:
     return await json_in_parts(body, messages(), version_headers(conversation.version))
 
 
-async def choose_head(request: Request) -> Response:
+async def choose_head(request: Request, chosen: MessageChoice) -> Response:
     """Show a branch with a message: the newest leaf below it becomes the head, unless the shown path has it."""
-    chosen = await read_body(request, MessageChoice)
     return changed(
         request,
         await services_of(request).store.tree.show(
@@ -42,17 +59,15 @@ async def choose_head(request: Request) -> Response:
     )
 
 
-async def fork(request: Request) -> Response:
+async def fork(request: Request, chosen: MessageChoice) -> Response:
     """Create a conversation that copies this one up to and including a message."""
-    chosen = await read_body(request, MessageChoice)
     services = services_of(request)
     await services.records.runs.settle()
     return changed(request, await services.store.tree.fork(request.path_params["id"], chosen.message_id), 201)
 
 
-async def edit_answer(request: Request) -> Response:
+async def edit_answer(request: Request, fields: EditedAnswer) -> Response:
     """Store an edited answer as a branch alongside the original, and show it."""
-    fields = await read_body(request, EditedAnswer)
     services = services_of(request)
     await services.records.runs.settle()
     edited_id = fields.id or new_id("msg")
@@ -62,25 +77,21 @@ async def edit_answer(request: Request) -> Response:
     return changed(request, edited, 201)
 
 
-async def rate_answer(request: Request) -> Response:
+async def rate_answer(request: Request, fields: RatingFields) -> Response:
     """Rate an answer, or remove its rating."""
-    fields = await read_body(request, RatingFields)
     services = services_of(request)
     await services.records.runs.settle()
     return changed(request, await services.store.ratings.rate(request.path_params["id"], fields.rating, fields.note))
 
 
-async def delete_message(request: Request) -> Response:
+async def delete_message(request: Request, asked: MessageDeletion) -> Response:
     """Hide a message and everything below it, or one turn alone. They can be restored for some days."""
-    alone, permanently = flag(request, "alone"), flag(request, "permanently")
-    if alone and permanently:
-        raise InvalidRequestError("A turn that is deleted alone can be removed permanently afterwards", param="alone")
     services = services_of(request)
     await services.records.runs.settle()
     return changed(
         request,
         await services.deletions.delete_message(
-            request.path_params["id"], expected_versions(request), alone=alone, permanently=permanently
+            request.path_params["id"], expected_versions(request), alone=asked.alone, permanently=asked.permanently
         ),
     )
 
@@ -101,12 +112,12 @@ def _outline(message: Outline) -> bodies.Outline:
     }
 
 
-routes = [
-    Route("/api/conversations/{id}/tree", get_tree),
-    Route("/api/conversations/{id}/head", choose_head, methods=["PUT"]),
-    Route("/api/conversations/{id}/fork", fork, methods=["POST"]),
-    Route("/api/messages/{id}/edit", edit_answer, methods=["POST"]),
-    Route("/api/messages/{id}/rating", rate_answer, methods=["PUT"]),
-    Route("/api/messages/{id}", delete_message, methods=["DELETE"]),
-    Route("/api/messages/{id}/restore", restore_message, methods=["POST"]),
+operations = [
+    Operation("GET", "/api/conversations/{id}/tree", get_tree, answer=ConversationTree),
+    Operation("PUT", "/api/conversations/{id}/head", choose_head, answer=Conversation, headers=VERSIONED),
+    Operation("POST", "/api/conversations/{id}/fork", fork, answer=Conversation, status=201),
+    Operation("POST", "/api/messages/{id}/edit", edit_answer, answer=Conversation, status=201, headers=VERSIONED),
+    Operation("PUT", "/api/messages/{id}/rating", rate_answer, answer=Conversation, headers=VERSIONED),
+    Operation("DELETE", "/api/messages/{id}", delete_message, answer=Conversation, headers=VERSIONED),
+    Operation("POST", "/api/messages/{id}/restore", restore_message, answer=Conversation),
 ]

@@ -4,12 +4,10 @@ from collections.abc import AsyncIterator, Iterable
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from app.domain.records import Conversation
 from app.http.attachment import attachment
-from app.http.request_body import read_body
-from app.routes.rights import needs
+from app.http.operation import Operation
 from app.routes.transfer import exported_file
 from app.schemas.bulk import BulkFields, SelectedConversations
 from app.schemas.response_bodies.conversations import BulkResult
@@ -18,9 +16,9 @@ from app.storage.store import Store
 from engine.api.errors import NotFoundError
 
 
-async def change_conversations(request: Request) -> Response:
+async def change_conversations(request: Request, fields: BulkFields) -> Response:
     """Change, delete or restore several conversations. The response names unknown ones."""
-    services, fields = services_of(request), await read_body(request, BulkFields)
+    services = services_of(request)
     ids = list(dict.fromkeys(fields.conversation_ids))
     if fields.deleted is None:
         changed = await services.store.conversations.change_many(ids, fields.changes(), fields.tags_of)
@@ -33,9 +31,9 @@ async def change_conversations(request: Request) -> Response:
     return JSONResponse(BulkResult(changed=changed, missing=[each for each in ids if each not in done]))
 
 
-async def export_conversations(request: Request) -> Response:
+async def export_conversations(request: Request, fields: SelectedConversations) -> Response:
     """Export the given conversations as one JSON file. Unknown ones are left out."""
-    services, fields = services_of(request), await read_body(request, SelectedConversations)
+    services = services_of(request)
     file = exported_file(services, _known(services.store, dict.fromkeys(fields.conversation_ids)))
     return StreamingResponse(file, media_type="application/json", headers=attachment("conversations", "json"))
 
@@ -49,7 +47,7 @@ async def _known(store: Store, ids: Iterable[str]) -> AsyncIterator[tuple[Conver
         yield known
 
 
-routes = [
-    Route("/api/conversations/bulk", change_conversations, methods=["POST"]),
-    Route("/api/export", needs("export", export_conversations), methods=["POST"]),
+operations = [
+    Operation("POST", "/api/conversations/bulk", change_conversations, answer=BulkResult),
+    Operation("POST", "/api/export", export_conversations, right="export"),
 ]

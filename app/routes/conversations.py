@@ -1,93 +1,111 @@
 """/api/conversations: the list of chats, one chat with its messages, and new turns in it."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from functools import partial
-from typing import Self
+from typing import Annotated
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from app.domain import records
 from app.domain.bounds import MAX_OFFSET, MAX_PAGE
 from app.http.large_json import LargeJSONResponse, json_in_parts
-from app.http.query_params import flag, source_of, whole_number
-from app.http.request_body import read_body
+from app.http.operation import Operation
+from app.http.query_params import AnyText, Query, Source, Switch, whole_numbers
 from app.routes.cursors import parse_position, position_cursor
+from app.routes.pages_of_lists import DEFAULT_PAGE, cursor_of
 from app.routes.rights import check_right
-from app.routes.versioned import changed, expected_versions, version_headers
+from app.routes.versioned import VERSIONED, changed, expected_versions, version_headers
 from app.runs.run import Run
 from app.schemas.conversations import ConversationFields, NewChat, NewMessage, RetryFields
-from app.schemas.response_bodies.conversations import ConversationPage, ConversationWithMessages, conversation_body
+from app.schemas.response_bodies.conversations import (
+    Conversation,
+    ConversationPage,
+    ConversationWithMessages,
+    conversation_body,
+)
 from app.schemas.response_bodies.messages import Message, message_body
+from app.schemas.response_bodies.run_events import RUN_EVENTS
 from app.services import Services, services_of
+from app.storage.conversations import ListPosition
 from app.storage.list_filter import ListFilter
 from app.storage.rows import no_message
 from app.transport.event_stream import EventStream
 from engine.api.errors import InvalidRequestError
 
-DEFAULT_PAGE = 100
+
+class ListedChats(Query):
+    """A page of the list of conversations, which begins at a cursor or at an offset."""
+
+    limit: Annotated[int, whole_numbers(1, MAX_PAGE)] = DEFAULT_PAGE
+    cursor: Annotated[ListPosition, cursor_of(parse_position)] | None = None
+    offset: Annotated[int, whole_numbers(0, MAX_OFFSET)] | None = None
+    archived: Switch = False
+    pinned: Switch | None = None
+    source: Source = "chat"
+    shown_in: AnyText | None = None
+    folder_id: AnyText | None = None
+    tag: AnyText | None = None
+
+    def __post_init__(self) -> None:
+        """Raise InvalidRequestError for a page with two beginnings."""
+        if self.cursor is not None and self.offset is not None:
+            raise InvalidRequestError("A page begins at a cursor or at an offset, not at both", param="offset")
+
+    def wanted(self) -> ListFilter:
+        """Return the conditions that the conversations meet."""
+        return ListFilter(self.source, self.archived, self.pinned, self.shown_in, self.folder_id, self.tag)
 
 
-@dataclass(frozen=True, slots=True)
-class PageOfPath:
-    """Page of a conversation's path that a request asks for.
+class PageOfPath(Query):
+    """Page of a conversation's path. Without any parameter, it is the whole path.
 
     limit: maximum number of messages.
-    begins, ends: first or last message of the page. Without either, the page has the end of the path.
+    from_, to: first or last message of the page. Without either, the page has the end of the path.
     """
 
-    limit: int
-    begins: str | None
-    ends: str | None
+    limit: Annotated[int, whole_numbers(1, MAX_PAGE)] | None = None
+    from_: AnyText | None = None
+    to: AnyText | None = None
 
-    @classmethod
-    def parse(cls, request: Request) -> Self | None:
-        """Read the page from the query; None if the request asks for the whole path. Raise InvalidRequestError."""
-        given = request.query_params
-        if given.keys().isdisjoint(("limit", "from", "to")):
-            return None
-        if "from" in given and "to" in given:
+    def __post_init__(self) -> None:
+        """Raise InvalidRequestError for a page with both ends."""
+        if self.from_ is not None and self.to is not None:
             raise InvalidRequestError("A page has one of from and to, and limit messages", param="to")
-        limit = whole_number(request, "limit", MAX_PAGE, low=1, high=MAX_PAGE)
-        return cls(limit, begins=given.get("from"), ends=given.get("to"))
 
     @property
     def is_end(self) -> bool:
         """Whether the page has the end of the path."""
-        return self.begins is None and self.ends is None
+        return self.from_ is None and self.to is None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the page is the whole path."""
+        return self.is_end and self.limit is None
 
     async def parts(self, services: Services, conversation: records.Conversation) -> list[list[str]]:
         """Return the ids of the messages in parts, the oldest first. Raise NotFoundError."""
-        named = self.begins or self.ends
+        if self.is_whole:
+            return await services.store.messages.parts_of_path(conversation.head_id)
+        named, most = self.from_ or self.to, self.limit or MAX_PAGE
         parts = await services.store.messages.parts_of_part(
-            conversation.id, conversation.head_id, since=named, newest_first=self.begins is None, most=self.limit
+            conversation.id, conversation.head_id, since=named, newest_first=self.from_ is None, most=most
         )
         if named is not None and not parts:
             raise no_message(named)
         return parts
 
 
-async def list_conversations(request: Request) -> Response:
+class Deletion(Query):
+    """A deletion. permanently: whether it can never be restored."""
+
+    permanently: Switch = False
+
+
+async def list_conversations(request: Request, asked: ListedChats) -> Response:
     """List a page of the conversations of one source: pinned ones first, then the most recent."""
-    given = request.query_params
-    cursor, has_offset = given.get("cursor"), "offset" in given
-    if cursor is not None and has_offset:
-        raise InvalidRequestError("A page begins at a cursor or at an offset, not at both", param="offset")
-    wanted = ListFilter(
-        source=source_of(request),
-        archived=flag(request, "archived"),
-        pinned=flag(request, "pinned") if "pinned" in given else None,
-        shown_in=given.get("shown_in"),
-        folder_id=given.get("folder_id"),
-        tag=given.get("tag"),
-    )
     page = await services_of(request).store.conversations.page(
-        wanted,
-        limit=whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE),
-        after=parse_position(cursor) if cursor is not None else None,
-        offset=whole_number(request, "offset", 0, low=0, high=MAX_OFFSET) if has_offset else None,
+        asked.wanted(), limit=asked.limit, after=asked.cursor, offset=asked.offset
     )
     following = position_cursor(page.following) if page.following is not None else None
     body = ConversationPage(data=[conversation_body(one) for one in page.conversations], next_cursor=following)
@@ -96,9 +114,8 @@ async def list_conversations(request: Request) -> Response:
     return LargeJSONResponse(body)
 
 
-async def create_conversation(request: Request) -> Response:
+async def create_conversation(request: Request, fields: NewChat) -> Response:
     """Create an empty conversation. Repeating the request with its own id changes nothing."""
-    fields = await read_body(request, NewChat)
     if fields.temporary:
         check_right(request, "temporary-chats")
     store = services_of(request).store
@@ -106,19 +123,14 @@ async def create_conversation(request: Request) -> Response:
     return changed(request, made, 201)
 
 
-async def get_conversation(request: Request) -> Response:
+async def get_conversation(request: Request, page: PageOfPath) -> Response:
     """Return a conversation with the messages on its current path, or a page of them.
 
     Each message has the ids of its siblings.
     """
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
-    page = PageOfPath.parse(request)
-    parts = (
-        await page.parts(services, conversation)
-        if page is not None
-        else await services.store.messages.parts_of_path(conversation.head_id)
-    )
+    parts = await page.parts(services, conversation)
 
     async def messages() -> AsyncIterator[list[Message]]:
         async for part in services.turns.in_parts(parts):
@@ -126,14 +138,13 @@ async def get_conversation(request: Request) -> Response:
             yield [_beside(message, siblings[message.parent_id]) for message in part]
 
     body: ConversationWithMessages = {**conversation_body(conversation), "branches": None, "messages": []}
-    if page is not None and page.is_end:
+    if page.is_end and not page.is_whole:
         body["branches"] = await services.store.tree.branches(conversation.id)
     return await json_in_parts(body, messages(), version_headers(conversation.version))
 
 
-async def change_conversation(request: Request) -> Response:
+async def change_conversation(request: Request, fields: ConversationFields) -> Response:
     """Change a conversation's title, system prompt or default parameters, or pin or archive it."""
-    fields = await read_body(request, ConversationFields)
     return changed(
         request,
         await services_of(request).store.conversations.change(
@@ -142,12 +153,11 @@ async def change_conversation(request: Request) -> Response:
     )
 
 
-async def delete_conversation(request: Request) -> Response:
+async def delete_conversation(request: Request, asked: Deletion) -> Response:
     """Move a conversation to the recently deleted ones, or remove it at once. Answers being generated are stopped."""
     services, conversation_id = services_of(request), request.path_params["id"]
-    await services.deletions.delete_conversation(
-        conversation_id, expected_versions(request), permanently=flag(request, "permanently")
-    )
+    versions = expected_versions(request)
+    await services.deletions.delete_conversation(conversation_id, versions, permanently=asked.permanently)
     services.records.changes.announce(services.store.tenant, conversation_id)
     return Response(status_code=204)
 
@@ -165,19 +175,15 @@ async def see_conversation(request: Request) -> Response:
     return Response(status_code=204)
 
 
-async def post_message(request: Request) -> Response:
+async def post_message(request: Request, fields: NewMessage) -> Response:
     """Post a message, and stream the events of the run that answers it."""
     services = services_of(request)
-    services.model.host.require()
-    fields = await read_body(request, NewMessage)
     return _followed(services, await services.turns.ask(request.path_params["id"], fields, expected_versions(request)))
 
 
-async def retry_message(request: Request) -> Response:
+async def retry_message(request: Request, fields: RetryFields) -> Response:
     """Generate another answer to a question, alongside the existing ones, and stream the run's events."""
     services = services_of(request)
-    services.model.host.require()
-    fields = await read_body(request, RetryFields)
     return _followed(
         services, await services.turns.retry(request.path_params["id"], fields, expected_versions(request))
     )
@@ -203,15 +209,29 @@ def _followed(services: Services, run: Run) -> Response:
     return EventStream(partial(run.log.follow, 0), headers={"X-Run-Id": run.id})
 
 
-routes = [
-    Route("/api/conversations", list_conversations),
-    Route("/api/conversations", create_conversation, methods=["POST"]),
-    Route("/api/conversations/{id}", get_conversation),
-    Route("/api/conversations/{id}", change_conversation, methods=["PATCH"]),
-    Route("/api/conversations/{id}", delete_conversation, methods=["DELETE"]),
-    Route("/api/conversations/{id}/restore", restore_conversation, methods=["POST"]),
-    Route("/api/conversations/{id}/seen", see_conversation, methods=["POST"]),
-    Route("/api/conversations/{id}/messages", post_message, methods=["POST"]),
-    Route("/api/messages/{id}/retry", retry_message, methods=["POST"]),
-    Route("/api/messages/{id}/continue", continue_message, methods=["POST"]),
+operations = [
+    Operation("GET", "/api/conversations", list_conversations, answer=ConversationPage),
+    Operation("POST", "/api/conversations", create_conversation, answer=Conversation, status=201),
+    Operation("GET", "/api/conversations/{id}", get_conversation, answer=ConversationWithMessages),
+    Operation("PATCH", "/api/conversations/{id}", change_conversation, answer=Conversation, headers=VERSIONED),
+    Operation("DELETE", "/api/conversations/{id}", delete_conversation, status=204, headers=VERSIONED),
+    Operation("POST", "/api/conversations/{id}/restore", restore_conversation, answer=Conversation),
+    Operation("POST", "/api/conversations/{id}/seen", see_conversation, status=204),
+    Operation(
+        "POST",
+        "/api/conversations/{id}/messages",
+        post_message,
+        needs_model=True,
+        events=RUN_EVENTS,
+        headers=VERSIONED,
+    ),
+    Operation(
+        "POST",
+        "/api/messages/{id}/retry",
+        retry_message,
+        needs_model=True,
+        events=RUN_EVENTS,
+        headers=VERSIONED,
+    ),
+    Operation("POST", "/api/messages/{id}/continue", continue_message, events=RUN_EVENTS, headers=VERSIONED),
 ]

@@ -2,12 +2,12 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
-from app.domain.bounds import MAX_PAGE
 from app.http.large_json import LargeJSONResponse
-from app.http.query_params import source_of, whole_number
-from app.routes.cursors import TimePlace, parse_time_place, time_cursor
+from app.http.operation import Operation
+from app.http.query_params import Query, Source
+from app.routes.cursors import time_cursor
+from app.routes.pages_of_lists import PageByTime
 from app.schemas.response_bodies.conversations import (
     DeletedConversationPage,
     DeletedMessage,
@@ -17,13 +17,17 @@ from app.schemas.response_bodies.conversations import (
 )
 from app.services import services_of
 
-DEFAULT_PAGE = 100
+
+class OfSource(Query):
+    """The kind of conversations to delete."""
+
+    source: Source = "chat"
 
 
-async def list_deleted(request: Request) -> Response:
+async def list_deleted(request: Request, asked: PageByTime) -> Response:
     """List a page of the deleted conversations of all sources: the last deleted one first."""
     services = services_of(request)
-    page = await services.store.recently_deleted.page(limit=_limit(request), after=_after(request))
+    page = await services.store.recently_deleted.page(limit=asked.limit, after=asked.cursor)
     kept = services.deletions.seconds_kept
     body = DeletedConversationPage(
         data=[deleted_conversation_body(each.conversation, each.deleted_at, kept) for each in page.deleted],
@@ -34,10 +38,10 @@ async def list_deleted(request: Request) -> Response:
     return LargeJSONResponse(body)
 
 
-async def list_deleted_messages(request: Request) -> Response:
+async def list_deleted_messages(request: Request, asked: PageByTime) -> Response:
     """List a page of the messages that were deleted in conversations that are still there, the last one first."""
     services = services_of(request)
-    page = await services.store.recently_deleted.messages(limit=_limit(request), after=_after(request))
+    page = await services.store.recently_deleted.messages(limit=asked.limit, after=asked.cursor)
     data: list[DeletedMessage] = [
         {
             "id": each.id,
@@ -53,10 +57,10 @@ async def list_deleted_messages(request: Request) -> Response:
     return LargeJSONResponse(DeletedMessagePage(data=data, next_cursor=time_cursor(page.following)))
 
 
-async def delete_all(request: Request) -> Response:
+async def delete_all(request: Request, asked: OfSource) -> Response:
     """Move all conversations of one source to the recently deleted ones. Answers being generated are stopped."""
     services = services_of(request)
-    deleted = await services.deletions.delete_all(source_of(request))
+    deleted = await services.deletions.delete_all(asked.source)
     services.records.changes.announce(services.store.tenant)
     return JSONResponse(NumDeleted(deleted=deleted))
 
@@ -66,19 +70,9 @@ async def remove_deleted(request: Request) -> Response:
     return JSONResponse(NumDeleted(deleted=await services_of(request).deletions.remove_deleted()))
 
 
-def _limit(request: Request) -> int:
-    return whole_number(request, "limit", DEFAULT_PAGE, low=1, high=MAX_PAGE)
-
-
-def _after(request: Request) -> TimePlace | None:
-    """Return the place after which the page begins; None for the first page. Raise InvalidRequestError."""
-    cursor = request.query_params.get("cursor")
-    return parse_time_place(cursor) if cursor is not None else None
-
-
-routes = [
-    Route("/api/conversations", delete_all, methods=["DELETE"]),
-    Route("/api/deleted-conversations", list_deleted),
-    Route("/api/deleted-conversations", remove_deleted, methods=["DELETE"]),
-    Route("/api/deleted-messages", list_deleted_messages),
+operations = [
+    Operation("DELETE", "/api/conversations", delete_all, answer=NumDeleted),
+    Operation("GET", "/api/deleted-conversations", list_deleted, answer=DeletedConversationPage),
+    Operation("DELETE", "/api/deleted-conversations", remove_deleted, answer=NumDeleted),
+    Operation("GET", "/api/deleted-messages", list_deleted_messages, answer=DeletedMessagePage),
 ]

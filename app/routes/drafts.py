@@ -2,9 +2,8 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.schemas.conversations import DraftFields
 from app.schemas.response_bodies import drafts as bodies
 from app.services import services_of
@@ -19,9 +18,8 @@ async def get_draft(request: Request) -> Response:
     return JSONResponse(_body(await store.drafts.get(conversation_id)))
 
 
-async def put_draft(request: Request) -> Response:
+async def put_draft(request: Request, fields: DraftFields) -> Response:
     """Replace the draft."""
-    fields = await read_body(request, DraftFields)
     draft = await services_of(request).store.drafts.put(request.path_params.get("id"), fields.text)
     return JSONResponse(_body(draft))
 
@@ -30,9 +28,9 @@ def _body(draft: Draft) -> bodies.Draft:
     return {"text": draft.text, "updated_at": draft.updated_at}
 
 
-routes = [
-    Route("/api/draft", get_draft),
-    Route("/api/draft", put_draft, methods=["PUT"]),
-    Route("/api/conversations/{id}/draft", get_draft),
-    Route("/api/conversations/{id}/draft", put_draft, methods=["PUT"]),
+operations = [
+    Operation("GET", "/api/draft", get_draft, answer=bodies.Draft),
+    Operation("PUT", "/api/draft", put_draft, answer=bodies.Draft),
+    Operation("GET", "/api/conversations/{id}/draft", get_draft, answer=bodies.Draft),
+    Operation("PUT", "/api/conversations/{id}/draft", put_draft, answer=bodies.Draft),
 ]

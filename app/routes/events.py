@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from app.http.operation import Operation
 from app.schemas.response_bodies.changes import ChangesOpening, ConversationChange, ConversationGone, ManyChanges
 from app.schemas.response_bodies.conversations import conversation_body
 from app.services import Services, services_of
@@ -56,4 +56,16 @@ def _frame(kind: str, data: Mapping[str, Any]) -> bytes:
     return f"event: {kind}\ndata: {encode_json(data)}\n\n".encode()
 
 
-routes = [Route("/api/events", follow_changes)]
+operations = [
+    Operation(
+        "GET",
+        "/api/events",
+        follow_changes,
+        events={
+            "opened": ChangesOpening,
+            "conversation": ConversationChange,
+            "gone": ConversationGone,
+            "reload": ManyChanges,
+        },
+    ),
+]

@@ -2,12 +2,10 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
-from app.http.request_body import read_body
-from app.routes.rights import needs
+from app.http.operation import Operation
 from app.schemas.kept_files import KeptFileFields
-from app.schemas.response_bodies.kept_files import KeptFiles, KeptFileText, kept_file_body
+from app.schemas.response_bodies.kept_files import KeptFile, KeptFiles, KeptFileText, kept_file_body
 from app.services import services_of
 
 
@@ -17,9 +15,8 @@ async def list_files(request: Request) -> Response:
     return JSONResponse(KeptFiles(data=[kept_file_body(each) for each in files]))
 
 
-async def keep_file(request: Request) -> Response:
+async def keep_file(request: Request, fields: KeptFileFields) -> Response:
     """Keep the text of a file, in place of the kept file of the same name."""
-    fields = await read_body(request, KeptFileFields)
     return JSONResponse(kept_file_body(await services_of(request).store.kept_files.keep(fields.name, fields.text)), 201)
 
 
@@ -36,9 +33,9 @@ async def delete_file(request: Request) -> Response:
     return Response(status_code=204)
 
 
-routes = [
-    Route("/api/files", list_files),
-    Route("/api/files", needs("files", keep_file), methods=["POST"]),
-    Route("/api/files/{id}", read_file),
-    Route("/api/files/{id}", delete_file, methods=["DELETE"]),
+operations = [
+    Operation("GET", "/api/files", list_files, answer=KeptFiles),
+    Operation("POST", "/api/files", keep_file, answer=KeptFile, status=201, right="files"),
+    Operation("GET", "/api/files/{id}", read_file, answer=KeptFileText),
+    Operation("DELETE", "/api/files/{id}", delete_file, status=204),
 ]

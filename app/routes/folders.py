@@ -2,12 +2,11 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.domain.ids import new_id
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.schemas.folders import FolderFields
-from app.schemas.response_bodies.folders import Folders, folder_body
+from app.schemas.response_bodies.folders import Folder, Folders, folder_body
 from app.services import services_of
 
 
@@ -20,18 +19,18 @@ async def list_folders(request: Request) -> Response:
     )
 
 
-async def create_folder(request: Request) -> Response:
+async def create_folder(request: Request, fields: FolderFields) -> Response:
     """Create a folder."""
-    folder = (await read_body(request, FolderFields)).folder(new_id("folder"))
+    folder = fields.folder(new_id("folder"))
     services = services_of(request)
     await services.store.folders.add(folder)
     services.records.changes.announce(services.store.tenant)
     return JSONResponse(folder_body(folder), 201)
 
 
-async def change_folder(request: Request) -> Response:
+async def change_folder(request: Request, fields: FolderFields) -> Response:
     """Replace a folder: its name, its place and its system prompt."""
-    folder = (await read_body(request, FolderFields)).folder(request.path_params["id"])
+    folder = fields.folder(request.path_params["id"])
     services = services_of(request)
     await services.store.folders.replace(folder)
     services.records.changes.announce(services.store.tenant)
@@ -46,9 +45,9 @@ async def delete_folder(request: Request) -> Response:
     return Response(status_code=204)
 
 
-routes = [
-    Route("/api/folders", list_folders),
-    Route("/api/folders", create_folder, methods=["POST"]),
-    Route("/api/folders/{id}", change_folder, methods=["PUT"]),
-    Route("/api/folders/{id}", delete_folder, methods=["DELETE"]),
+operations = [
+    Operation("GET", "/api/folders", list_folders, answer=Folders),
+    Operation("POST", "/api/folders", create_folder, answer=Folder, status=201),
+    Operation("PUT", "/api/folders/{id}", change_folder, answer=Folder),
+    Operation("DELETE", "/api/folders/{id}", delete_folder, status=204),
 ]

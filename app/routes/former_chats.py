@@ -2,9 +2,9 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.http.error_responses import ForbiddenError
+from app.http.operation import Operation
 from app.routes.acts import log_act
 from app.schemas.response_bodies.account import FormerChats
 from app.services import server_services, services_of
@@ -51,8 +51,8 @@ async def _may_take(request: Request) -> bool:
     return await server_services(request).store.keys.first_admin() == principal.key_id
 
 
-routes = [
-    Route("/api/account/former-chats", count_former_chats),
-    Route("/api/account/former-chats", take_former_chats, methods=["POST"]),
-    Route("/api/account/former-chats", refuse_former_chats, methods=["DELETE"]),
+operations = [
+    Operation("GET", "/api/account/former-chats", count_former_chats, answer=FormerChats),
+    Operation("POST", "/api/account/former-chats", take_former_chats, answer=FormerChats),
+    Operation("DELETE", "/api/account/former-chats", refuse_former_chats, status=204),
 ]

@@ -4,12 +4,12 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.conversations.turns import sampling_of_chats
 from app.host.backend import Backend
 from app.host.engine_host import RETRY_AFTER_SECONDS, EngineHost
 from app.host.hidden_folders import without_folders
+from app.http.operation import Operation
 from app.observability.figures import TierFigures, tier_figures
 from app.observability.tier_words import tier_words
 from app.schemas.response_bodies.health import Health, ModelHealth, ReplicaHealth, TierHealth
@@ -155,4 +155,7 @@ def _tier(figures: TierFigures | None, state: str) -> TierHealth:
     return {"used_bytes": used, "capacity_bytes": capacity, "state": state}
 
 
-routes = [Route("/health", health), Route("/ready", ready)]
+operations = [
+    Operation("GET", "/health", health, answer=Health),
+    Operation("GET", "/ready", ready, answer=Health),
+]

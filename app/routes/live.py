@@ -2,8 +2,9 @@
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from app.http.operation import Operation
+from app.schemas.response_bodies.live import LiveSample
 from app.services import server_services
 from app.transport.event_stream import EventStream
 
@@ -18,4 +19,12 @@ async def follow_live(request: Request) -> Response:
     return EventStream(lambda _: live.follow(after), headers={})
 
 
-routes = [Route("/api/live", follow_live)]
+operations = [
+    Operation(
+        "GET",
+        "/api/live",
+        follow_live,
+        events={"sample": LiveSample},
+        headers=("Last-Event-ID",),
+    ),
+]

@@ -7,7 +7,6 @@ from urllib.parse import parse_qs, urlencode
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from app.access.authentication import COOKIE, shown_login
 from app.access.key_ring import LOGIN_SECONDS
@@ -28,10 +27,13 @@ from app.http.client_network import network_of
 from app.http.client_presence import stop_if_left
 from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError
+from app.http.media_types import FORM
+from app.http.operation import Operation, RawBody
+from app.http.query_params import AnyText, Query
 from app.http.request_body import read_bytes
 from app.schemas.admin import LoginFields, LoginStartFields, PasswordLoginFields
-from app.schemas.parsing import parse_body
 from app.schemas.response_bodies import login as bodies
+from app.schemas.response_bodies.login import Login, LoginStart
 from app.services import Services, server_services
 from app.tenants.person import OWN, Person
 from app.tenants.principal import Principal
@@ -44,16 +46,23 @@ MAX_CLIENT = 200
 logger = logging.getLogger(__name__)
 
 
+class ProviderAnswer(Query):
+    """The answer of a provider, as the providers know it."""
+
+    code: AnyText = ""
+    state: AnyText = ""
+    iss: AnyText = ""
+
+
 async def who(request: Request) -> Response:
     """Return the client's login, and whether the server requires keys."""
     principal: Principal | None = request.state.principal
     return JSONResponse(await _login(server_services(request), principal))
 
 
-async def log_in(request: Request) -> Response:
+async def log_in(request: Request, fields: LoginFields) -> Response:
     """Exchange a key for a login cookie."""
     _check_origin(request)
-    fields = parse_body(LoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
     ring = services.access.ring
     key = fields.key.get_secret_value()
@@ -67,13 +76,12 @@ async def log_in(request: Request) -> Response:
     return response
 
 
-async def log_in_with_password(request: Request) -> Response:
+async def log_in_with_password(request: Request, fields: PasswordLoginFields) -> Response:
     """Exchange a name and a password, of this server or of the directory, for a login cookie.
 
     The code is needed where a person of this server has a second factor.
     """
     _check_origin(request)
-    fields = parse_body(PasswordLoginFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
     mark = cookie_of(request.headers.get("cookie", ""), BROWSER_COOKIE)
     stop = partial(stop_if_left, request.scope)
@@ -88,10 +96,9 @@ async def log_in_with_password(request: Request) -> Response:
     return response
 
 
-async def start(request: Request) -> Response:
+async def start(request: Request, fields: LoginStartFields) -> Response:
     """Begin a login at the provider. The response names the address that the page opens."""
     _check_origin(request)
-    fields = parse_body(LoginStartFields, await read_bytes(request, MAX_LOGIN_BYTES))
     services = server_services(request)
     provider = _provider(services.access.login_provider)
     attempt = new_attempt(parse_own_path(fields.next))
@@ -309,13 +316,13 @@ async def _shown(services: Services, principal: Principal | None) -> bodies.Prin
     }
 
 
-routes = [
-    Route("/api/login", who),
-    Route("/api/login", log_in, methods=["POST"]),
-    Route(PASSWORD_PATH, log_in_with_password, methods=["POST"]),
-    Route("/api/login/start", start, methods=["POST"]),
-    Route("/login/callback", callback),
-    Route(SAML_PATH, receive_answer, methods=["POST"]),
-    Route(SAML_METADATA_PATH, describe_service),
-    Route("/api/logout", log_out, methods=["POST"]),
+operations = [
+    Operation("GET", "/api/login", who, answer=Login),
+    Operation("POST", "/api/login", log_in, max_bytes=MAX_LOGIN_BYTES, answer=Login),
+    Operation("POST", PASSWORD_PATH, log_in_with_password, max_bytes=MAX_LOGIN_BYTES, answer=Login),
+    Operation("POST", "/api/login/start", start, max_bytes=MAX_LOGIN_BYTES, answer=LoginStart),
+    Operation("GET", "/login/callback", callback, query=ProviderAnswer, media=(), status=303),
+    Operation("POST", SAML_PATH, receive_answer, body=RawBody(FORM)),
+    Operation("GET", SAML_METADATA_PATH, describe_service),
+    Operation("POST", "/api/logout", log_out, status=204),
 ]

@@ -3,8 +3,9 @@
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from app.http.media_types import PLAIN
+from app.http.operation import Operation
 from app.services import server_services
 
 
@@ -13,4 +14,6 @@ async def metrics(request: Request) -> Response:
     return Response(await server_services(request).metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-routes = [Route("/metrics", metrics)]
+operations = [
+    Operation("GET", "/metrics", metrics, media=(PLAIN,)),
+]

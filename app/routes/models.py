@@ -5,9 +5,9 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.host.engine_host import EngineHost
+from app.http.operation import Operation
 from app.services import server_services
 
 
@@ -49,4 +49,7 @@ async def get_model(request: Request) -> Response:
     return JSONResponse(_model(host, name))
 
 
-routes = [Route("/v1/models", list_models), Route("/v1/models/{name:path}", get_model)]
+operations = [
+    Operation("GET", "/v1/models", list_models),
+    Operation("GET", "/v1/models/{name:path}", get_model),
+]

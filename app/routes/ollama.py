@@ -7,7 +7,6 @@ from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.apis.ollama.chat_schema import OllamaChatRequest
 from app.apis.ollama.generate_schema import OllamaGenerateRequest
@@ -18,7 +17,8 @@ from app.apis.ollama.serializer import OllamaChatShape, OllamaTextShape, OllamaT
 from app.apis.ollama.show_schema import OllamaShowRequest
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from app.host.backend import Backend
-from app.http.request_body import read_body
+from app.http.media_types import JSON, LINES
+from app.http.operation import Operation
 from app.prompts.stateless import Remember
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.services import server_services, services_of
@@ -32,11 +32,10 @@ API_VERSION: Final = "0.32.0"
 """Version of Ollama whose API this is. Clients refuse a server with a version that lacks what they need."""
 
 
-async def chat(request: Request) -> Response:
+async def chat(request: Request, fields: OllamaChatRequest) -> Response:
     """Generate the next message of a conversation, streamed by default."""
     services = services_of(request)
     engine = services.model.host.require()
-    fields = await read_body(request, OllamaChatRequest)
     check_tagged_model(services.model.host, fields.model)
     thinking, how, offer = fields.thinking_mode(engine), engine.chat_format.tools, fields.offer
     shape_of: Callable[..., OllamaChatShape] = OllamaChatShape
@@ -57,11 +56,10 @@ async def chat(request: Request) -> Response:
     return await answer(request, engine, fields, shape, prompt=prompt.ids, params=params, remember=remember)
 
 
-async def generate(request: Request) -> Response:
+async def generate(request: Request, fields: OllamaGenerateRequest) -> Response:
     """Answer one prompt, streamed by default."""
     host = services_of(request).model.host
     engine = host.require()
-    fields = await read_body(request, OllamaGenerateRequest)
     check_tagged_model(host, fields.model)
     fields.check_raw()
     thinking = fields.thinking_mode(engine)
@@ -107,11 +105,9 @@ async def ps(request: Request) -> Response:
     return JSONResponse({"models": [(await _card(request)).in_memory]})
 
 
-async def show(request: Request) -> Response:
+async def show(request: Request, fields: OllamaShowRequest) -> Response:
     """Describe a model by its name."""
     host = server_services(request).model.host
-    host.require()
-    fields = await read_body(request, OllamaShowRequest)
     check_tagged_model(host, fields.wanted)
     return JSONResponse((await _card(request)).in_full)
 
@@ -132,17 +128,17 @@ async def refuse_change(request: Request) -> Response:
     raise InvalidRequestError(f"{path} is not supported: this server has one model (--model)", code="unsupported")
 
 
-routes = [
-    Route("/api/chat", chat, methods=["POST"]),
-    Route("/api/generate", generate, methods=["POST"]),
-    Route("/api/tags", tags),
-    Route("/api/ps", ps),
-    Route("/api/show", show, methods=["POST"]),
-    Route("/api/version", version),
-    Route("/api/pull", refuse_change, methods=["POST"]),
-    Route("/api/push", refuse_change, methods=["POST"]),
-    Route("/api/create", refuse_change, methods=["POST"]),
-    Route("/api/copy", refuse_change, methods=["POST"]),
-    Route("/api/delete", refuse_change, methods=["DELETE"]),
-    Route("/api/blobs/{digest}", refuse_change, methods=["POST"]),
+operations = [
+    Operation("POST", "/api/chat", chat, needs_model=True, media=(JSON, LINES)),
+    Operation("POST", "/api/generate", generate, needs_model=True, media=(JSON, LINES)),
+    Operation("GET", "/api/tags", tags),
+    Operation("GET", "/api/ps", ps),
+    Operation("POST", "/api/show", show, needs_model=True),
+    Operation("GET", "/api/version", version),
+    Operation("POST", "/api/pull", refuse_change),
+    Operation("POST", "/api/push", refuse_change),
+    Operation("POST", "/api/create", refuse_change),
+    Operation("POST", "/api/copy", refuse_change),
+    Operation("DELETE", "/api/delete", refuse_change),
+    Operation("POST", "/api/blobs/{digest}", refuse_change),
 ]

@@ -5,25 +5,24 @@ from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
 from app.apis.openai.serializer import ChatShape, Head, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.apis.openai.tool_calls import ToolCallShape
-from app.http.request_body import read_body
+from app.http.media_types import EVENTS, JSON
+from app.http.operation import Operation
 from app.services import services_of
 from app.serving.prompts import whole_prompt
 from app.serving.request import answer
 from app.tenants.gate import gate_of
 
 
-async def chat_completions(request: Request) -> Response:
+async def chat_completions(request: Request, fields: ChatCompletionRequest) -> Response:
     """Answer a list of messages."""
     services = services_of(request)
     engine = services.model.host.require()
-    fields = await read_body(request, ChatCompletionRequest)
     services.model.host.check_model(fields.model)
     thinking, how = fields.thinking_mode(engine), engine.chat_format.tools
     offer = fields.offer
@@ -67,4 +66,6 @@ async def chat_completions(request: Request) -> Response:
     )
 
 
-routes = [Route("/v1/chat/completions", chat_completions, methods=["POST"])]
+operations = [
+    Operation("POST", "/v1/chat/completions", chat_completions, needs_model=True, media=(JSON, EVENTS)),
+]

@@ -5,7 +5,6 @@ from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.logprobs import TextLogprobs, TokenNames
@@ -13,7 +12,8 @@ from app.apis.openai.scored_prompt import PromptShape
 from app.apis.openai.serializer import Echo, Head, TextShape, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.host.backend import Backend
-from app.http.request_body import read_body
+from app.http.media_types import EVENTS, JSON
+from app.http.operation import Operation
 from app.prompts.tokenization import LONG_TEXT
 from app.services import services_of
 from app.serving.prompts import text_ids
@@ -21,11 +21,10 @@ from app.serving.request import answer
 from app.tenants.gate import gate_of
 
 
-async def completions(request: Request) -> Response:
+async def completions(request: Request, fields: CompletionRequest) -> Response:
     """Continue texts or lists of token ids. In a text, the name of a control token stands for that token."""
     host = services_of(request).model.host
     engine = host.require()
-    fields = await read_body(request, CompletionRequest)
     host.check_model(fields.model)
     params = fields.sampling_params(engine.sampling_defaults)
     num_answers = fields.num_answers(engine.config.scheduler.max_answers)
@@ -85,4 +84,6 @@ def _echo(names: TokenNames, prompt: str | Sequence[int], ids: Sequence[int]) ->
     return Echo(text, ids[0], first_is_shown=True)
 
 
-routes = [Route("/v1/completions", completions, methods=["POST"])]
+operations = [
+    Operation("POST", "/v1/completions", completions, needs_model=True, media=(JSON, EVENTS)),
+]

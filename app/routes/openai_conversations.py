@@ -4,24 +4,22 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.apis.responses.conversations_schema import ConversationUpdate, ItemsToAdd, NewConversation
-from app.apis.responses.include import check_include
+from app.apis.responses.include import IncludeQuery
 from app.apis.responses.input_items import Item, said_in
 from app.apis.responses.listing import Listing, list_json
 from app.apis.responses.serializer import conversation_json, items_json
 from app.domain.response_record import message_id_of_item
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.services import Services, services_of
 from app.storage.items import NewItem
 from engine.api.errors import NotFoundError
 
 
-async def create_conversation(request: Request) -> Response:
+async def create_conversation(request: Request, fields: NewConversation) -> Response:
     """Create a conversation, optionally with earlier items."""
     services = services_of(request)
-    fields = await read_body(request, NewConversation)
     new = _new_items(fields.items or [])
     conversation = await services.store.conversations.create({"source": "api", "metadata": fields.metadata or {}})
     if new:
@@ -35,9 +33,8 @@ async def get_conversation(request: Request) -> Response:
     return JSONResponse(conversation_json(conversation))
 
 
-async def update_conversation(request: Request) -> Response:
+async def update_conversation(request: Request, fields: ConversationUpdate) -> Response:
     """Replace a conversation's metadata."""
-    fields = await read_body(request, ConversationUpdate)
     changes = {"metadata": fields.metadata or {}}
     conversation = await services_of(request).store.conversations.change(request.path_params["id"], changes)
     return JSONResponse(conversation_json(conversation))
@@ -50,18 +47,15 @@ async def delete_conversation(request: Request) -> Response:
     return JSONResponse({"id": conversation_id, "object": "conversation.deleted", "deleted": True})
 
 
-async def create_items(request: Request) -> Response:
+async def create_items(request: Request, fields: ItemsToAdd) -> Response:
     """Add items to a conversation without generating an answer."""
-    check_include(request.query_params)
-    fields = await read_body(request, ItemsToAdd)
     added = await _add(services_of(request), request.path_params["id"], _new_items(fields.items))
     return JSONResponse(list_json(added))
 
 
-async def list_items(request: Request) -> Response:
+async def list_items(request: Request, listing: Listing) -> Response:
     """List a page of a conversation's items."""
     services = services_of(request)
-    listing = Listing.parse(request.query_params)
     conversation = await services.store.conversations.get(request.path_params["id"])
     part = await services.store.messages.path_part(
         conversation.id,
@@ -76,7 +70,6 @@ async def list_items(request: Request) -> Response:
 
 async def get_item(request: Request) -> Response:
     """Return one item of a conversation."""
-    check_include(request.query_params)
     services = services_of(request)
     conversation = await services.store.conversations.get(request.path_params["id"])
     item_id = request.path_params["item_id"]
@@ -111,13 +104,13 @@ async def _add(services: Services, conversation_id: str, items: list[NewItem]) -
     return [item for message in added for item in items_json(message)]
 
 
-routes = [
-    Route("/v1/conversations", create_conversation, methods=["POST"]),
-    Route("/v1/conversations/{id}", get_conversation),
-    Route("/v1/conversations/{id}", update_conversation, methods=["POST"]),
-    Route("/v1/conversations/{id}", delete_conversation, methods=["DELETE"]),
-    Route("/v1/conversations/{id}/items", list_items),
-    Route("/v1/conversations/{id}/items", create_items, methods=["POST"]),
-    Route("/v1/conversations/{id}/items/{item_id}", get_item),
-    Route("/v1/conversations/{id}/items/{item_id}", delete_item, methods=["DELETE"]),
+operations = [
+    Operation("POST", "/v1/conversations", create_conversation),
+    Operation("GET", "/v1/conversations/{id}", get_conversation),
+    Operation("POST", "/v1/conversations/{id}", update_conversation),
+    Operation("DELETE", "/v1/conversations/{id}", delete_conversation),
+    Operation("GET", "/v1/conversations/{id}/items", list_items),
+    Operation("POST", "/v1/conversations/{id}/items", create_items, query=IncludeQuery),
+    Operation("GET", "/v1/conversations/{id}/items/{item_id}", get_item, query=IncludeQuery),
+    Operation("DELETE", "/v1/conversations/{id}/items/{item_id}", delete_item),
 ]

@@ -2,20 +2,18 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.apis.openai.embeddings_schema import EmbeddingsRequest
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.prompts.tokenization import apart_if
 from app.services import services_of
 from app.serving.embedding import FEW_TEXTS, embed
 
 
-async def embeddings(request: Request) -> Response:
+async def embeddings(request: Request, fields: EmbeddingsRequest) -> Response:
     """Embed texts or lists of token ids with the model's final hidden states."""
     host = services_of(request).model.host
     engine = host.require()
-    fields = await read_body(request, EmbeddingsRequest)
     host.check_model(fields.model)
     embedded = await embed(request, engine, fields.texts(), fields.urgency())
     fields.check_dimensions(embedded.size)
@@ -23,4 +21,6 @@ async def embeddings(request: Request) -> Response:
     return await apart_if(is_long, lambda: JSONResponse(fields.body(embedded, engine.model_name)))
 
 
-routes = [Route("/v1/embeddings", embeddings, methods=["POST"])]
+operations = [
+    Operation("POST", "/v1/embeddings", embeddings, needs_model=True),
+]

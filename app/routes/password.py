@@ -2,10 +2,9 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.http.error_responses import ForbiddenError
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.schemas.admin import CodeFields, OwnPassword, PasswordFields
 from app.schemas.response_bodies.account import RecoveryCodes, SecondFactor
 from app.services import server_services
@@ -13,9 +12,8 @@ from app.tenants.person import OWN, Person
 from app.tenants.principal import principal_of
 
 
-async def change_password(request: Request) -> Response:
+async def change_password(request: Request, fields: PasswordFields) -> Response:
     """Change the own password, and end the logins in other browsers."""
-    fields = await read_body(request, PasswordFields)
     person, session_id = _own_login(request)
     logins = server_services(request).access.password_logins
     old, new = fields.old_password.get_secret_value(), fields.new_password.get_secret_value()
@@ -23,27 +21,24 @@ async def change_password(request: Request) -> Response:
     return Response(status_code=204)
 
 
-async def begin_factor(request: Request) -> Response:
+async def begin_factor(request: Request, fields: OwnPassword) -> Response:
     """Draw a second factor, with the own password. Logins require it once it is confirmed."""
-    fields = await read_body(request, OwnPassword)
     person, session_id = _own_login(request)
     logins, password = server_services(request).access.password_logins, fields.password.get_secret_value()
     factor = await logins.begin_factor(person, password, session_id)
     return JSONResponse(SecondFactor(secret=factor.secret, uri=factor.uri), 201)
 
 
-async def confirm_factor(request: Request) -> Response:
+async def confirm_factor(request: Request, fields: CodeFields) -> Response:
     """Confirm the second factor with a code. The response holds the recovery codes."""
-    fields = await read_body(request, CodeFields)
     person, _ = _own_login(request)
     logins = server_services(request).access.password_logins
     codes = await logins.confirm_factor(person, fields.code.get_secret_value())
     return JSONResponse(RecoveryCodes(codes=codes))
 
 
-async def remove_factor(request: Request) -> Response:
+async def remove_factor(request: Request, fields: OwnPassword) -> Response:
     """Remove the second factor."""
-    fields = await read_body(request, OwnPassword)
     person, session_id = _own_login(request)
     logins, password = server_services(request).access.password_logins, fields.password.get_secret_value()
     await logins.remove_factor(person, password, session_id)
@@ -62,9 +57,9 @@ def _own_login(request: Request) -> tuple[Person, str]:
     return person, principal.session_id
 
 
-routes = [
-    Route("/api/account/password", change_password, methods=["PUT"]),
-    Route("/api/account/second-factor", begin_factor, methods=["POST"]),
-    Route("/api/account/second-factor", confirm_factor, methods=["PUT"]),
-    Route("/api/account/second-factor/removal", remove_factor, methods=["POST"]),
+operations = [
+    Operation("PUT", "/api/account/password", change_password, status=204),
+    Operation("POST", "/api/account/second-factor", begin_factor, answer=SecondFactor, status=201),
+    Operation("PUT", "/api/account/second-factor", confirm_factor, answer=RecoveryCodes),
+    Operation("POST", "/api/account/second-factor/removal", remove_factor, status=204),
 ]

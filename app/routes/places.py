@@ -2,17 +2,15 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.schemas.conversations import PlacesWanted
 from app.schemas.response_bodies.places import ChatPlace, Places, Warming
 from app.services import services_of
 
 
-async def get_places(request: Request) -> Response:
+async def get_places(request: Request, fields: PlacesWanted) -> Response:
     """Return the lowest tier that each conversation's next turn has to load from. Unknown ids are left out."""
-    fields = await read_body(request, PlacesWanted)
     places = await services_of(request).chat_prefixes.places(fields.conversation_ids)
     return JSONResponse(Places(data=[ChatPlace(conversation_id=name, place=place) for name, place in places.items()]))
 
@@ -29,8 +27,8 @@ async def leave_conversation(request: Request) -> Response:
     return Response(status_code=204)
 
 
-routes = [
-    Route("/api/places", get_places, methods=["POST"]),
-    Route("/api/conversations/{id}/warm", warm_conversation, methods=["POST"]),
-    Route("/api/conversations/{id}/warm", leave_conversation, methods=["DELETE"]),
+operations = [
+    Operation("POST", "/api/places", get_places, answer=Places),
+    Operation("POST", "/api/conversations/{id}/warm", warm_conversation, answer=Warming, status=202),
+    Operation("DELETE", "/api/conversations/{id}/warm", leave_conversation, status=204),
 ]

@@ -2,12 +2,11 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.domain.ids import new_id
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.schemas.presets import PresetFields
-from app.schemas.response_bodies.presets import Presets, preset_body
+from app.schemas.response_bodies.presets import Preset, Presets, preset_body
 from app.services import services_of
 
 
@@ -17,16 +16,16 @@ async def list_presets(request: Request) -> Response:
     return JSONResponse(Presets(data=[preset_body(each) for each in presets]))
 
 
-async def create_preset(request: Request) -> Response:
+async def create_preset(request: Request, fields: PresetFields) -> Response:
     """Create a preset."""
-    preset = (await read_body(request, PresetFields)).preset(new_id("preset"))
+    preset = fields.preset(new_id("preset"))
     await services_of(request).store.presets.add(preset)
     return JSONResponse(preset_body(preset), 201)
 
 
-async def replace_preset(request: Request) -> Response:
+async def replace_preset(request: Request, fields: PresetFields) -> Response:
     """Replace a preset. Chats that were made with it keep their settings."""
-    preset = (await read_body(request, PresetFields)).preset(request.path_params["id"])
+    preset = fields.preset(request.path_params["id"])
     await services_of(request).store.presets.replace(preset)
     return JSONResponse(preset_body(preset))
 
@@ -37,9 +36,9 @@ async def delete_preset(request: Request) -> Response:
     return Response(status_code=204)
 
 
-routes = [
-    Route("/api/presets", list_presets),
-    Route("/api/presets", create_preset, methods=["POST"]),
-    Route("/api/presets/{id}", replace_preset, methods=["PUT"]),
-    Route("/api/presets/{id}", delete_preset, methods=["DELETE"]),
+operations = [
+    Operation("GET", "/api/presets", list_presets, answer=Presets),
+    Operation("POST", "/api/presets", create_preset, answer=Preset, status=201),
+    Operation("PUT", "/api/presets/{id}", replace_preset, answer=Preset),
+    Operation("DELETE", "/api/presets/{id}", delete_preset, status=204),
 ]

@@ -4,12 +4,11 @@ import time
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.conversations.fitting import Fitting
 from app.domain.beginning import beginning_of
 from app.domain.records import Conversation
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.schemas.conversations import UnsentMessage
 from app.schemas.response_bodies.prompt_size import PromptSize
 from app.services import services_of
@@ -18,11 +17,10 @@ ROOM = 4
 """Leaving out messages is to make room for the next turns: this part of the window, one fourth, stays free."""
 
 
-async def measure_prompt(request: Request) -> Response:
+async def measure_prompt(request: Request, fields: UnsentMessage) -> Response:
     """Count the tokens of the prompt that a message would make at the head of a conversation, or of a new one."""
     services = services_of(request)
     window = services.model.host.require().max_model_len
-    fields = await read_body(request, UnsentMessage)
     if fields.conversation_id is not None:
         conversation = await services.store.conversations.get(fields.conversation_id)
     else:
@@ -44,4 +42,6 @@ async def measure_prompt(request: Request) -> Response:
     return JSONResponse(PromptSize(tokens=tokens, window=window, left_out=left_out))
 
 
-routes = [Route("/api/prompt-size", measure_prompt, methods=["POST"])]
+operations = [
+    Operation("POST", "/api/prompt-size", measure_prompt, needs_model=True, answer=PromptSize),
+]

@@ -2,11 +2,10 @@
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.domain.ids import new_id
-from app.http.request_body import read_body
-from app.schemas.response_bodies.saved_prompts import SavedPrompts, saved_prompt_body
+from app.http.operation import Operation
+from app.schemas.response_bodies.saved_prompts import SavedPrompt, SavedPrompts, saved_prompt_body
 from app.schemas.saved_prompts import SavedPromptFields
 from app.services import services_of
 
@@ -17,16 +16,16 @@ async def list_prompts(request: Request) -> Response:
     return JSONResponse(SavedPrompts(data=[saved_prompt_body(each) for each in prompts]))
 
 
-async def save_prompt(request: Request) -> Response:
+async def save_prompt(request: Request, fields: SavedPromptFields) -> Response:
     """Save a prompt."""
-    prompt = (await read_body(request, SavedPromptFields)).prompt(new_id("prompt"))
+    prompt = fields.prompt(new_id("prompt"))
     await services_of(request).store.saved_prompts.add(prompt)
     return JSONResponse(saved_prompt_body(prompt), 201)
 
 
-async def replace_prompt(request: Request) -> Response:
+async def replace_prompt(request: Request, fields: SavedPromptFields) -> Response:
     """Replace a saved prompt."""
-    prompt = (await read_body(request, SavedPromptFields)).prompt(request.path_params["id"])
+    prompt = fields.prompt(request.path_params["id"])
     await services_of(request).store.saved_prompts.replace(prompt)
     return JSONResponse(saved_prompt_body(prompt))
 
@@ -37,9 +36,9 @@ async def delete_prompt(request: Request) -> Response:
     return Response(status_code=204)
 
 
-routes = [
-    Route("/api/prompts", list_prompts),
-    Route("/api/prompts", save_prompt, methods=["POST"]),
-    Route("/api/prompts/{id}", replace_prompt, methods=["PUT"]),
-    Route("/api/prompts/{id}", delete_prompt, methods=["DELETE"]),
+operations = [
+    Operation("GET", "/api/prompts", list_prompts, answer=SavedPrompts),
+    Operation("POST", "/api/prompts", save_prompt, answer=SavedPrompt, status=201),
+    Operation("PUT", "/api/prompts/{id}", replace_prompt, answer=SavedPrompt),
+    Operation("DELETE", "/api/prompts/{id}", delete_prompt, status=204),
 ]

@@ -1,25 +1,66 @@
 """/api/search and the finding of a text in one conversation."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.domain.bounds import MAX_QUERY_LENGTH
 from app.domain.records import ConversationSource, Role
 from app.http.client_presence import while_present
-from app.http.query_params import flag, moment, one_of, source_of, whole_number
+from app.http.operation import Operation
+from app.http.query_params import (
+    MAX_DIGITS,
+    AnyText,
+    Moment,
+    Param,
+    Query,
+    Source,
+    Switch,
+    one_of,
+    whole_numbers,
+    words,
+)
 from app.schemas.response_bodies import search as bodies
+from app.schemas.response_bodies.search import Found, FoundInConversation
 from app.services import services_of
 from app.storage.search import BEYOND_ALL, FoundMessage, FoundTitle, SearchStore
 from app.storage.search_filter import SearchFilter
 from app.storage.snippets import Snippet
-from engine.api.errors import InvalidRequestError
 
 DEFAULT_FOUND = 20
 MAX_FOUND = 100
-ROLES: tuple[Role, ...] = ("user", "assistant")
+
+
+CURSOR = Param(
+    {"type": "string", "pattern": "^0*[1-9][0-9]*$", "maxLength": MAX_DIGITS}, whole_numbers(1, BEYOND_ALL).parse
+)
+"""Number of a message in the index, which clients know as a text."""
+
+
+class Wanted(Query):
+    """The text to look for."""
+
+    q: Annotated[str, words(MAX_QUERY_LENGTH)]
+
+
+class Search(Wanted):
+    """The words to search for, and a page of what has them."""
+
+    limit: Annotated[int, whole_numbers(1, MAX_FOUND)] = DEFAULT_FOUND
+    cursor: Annotated[int, CURSOR] = BEYOND_ALL
+    source: Source = "chat"
+    role: Annotated[Role, one_of(("user", "assistant"))] | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+    folder_id: AnyText | None = None
+    tag: AnyText | None = None
+    archived: Switch | None = None
+
+    def within(self) -> SearchFilter:
+        """Return the conditions that all results meet."""
+        return SearchFilter(self.role, self.since, self.until, self.folder_id, self.tag, self.archived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +97,14 @@ class Finding:
         return [], [], None
 
 
-async def search(request: Request) -> Response:
+async def search(request: Request, asked: Search) -> Response:
     """Find conversations by their titles (on the first page), and messages, the newest first.
 
     If nothing is found, words at one edit from those of the query are searched for. The client's departure ends it.
     """
-    query = _query(request)
-    limit = whole_number(request, "limit", DEFAULT_FOUND, low=1, high=MAX_FOUND)
-    before = whole_number(request, "cursor", BEYOND_ALL, low=1, high=BEYOND_ALL)
-    found = Finding(services_of(request).store.search, source_of(request), _filter(request), limit, before)
-    messages, titles, corrected = await while_present(request, found.or_corrected(query))
+    limit = asked.limit
+    found = Finding(services_of(request).store.search, asked.source, asked.within(), limit, asked.cursor)
+    messages, titles, corrected = await while_present(request, found.or_corrected(asked.q))
     more = len(messages) > limit
     return JSONResponse(
         bodies.Found(
@@ -77,33 +116,13 @@ async def search(request: Request) -> Response:
     )
 
 
-async def find(request: Request) -> Response:
+async def find(request: Request, asked: Wanted) -> Response:
     """Find the messages of a conversation's path that have a text, as it is written. The client's departure ends it."""
-    query, store = _query(request), services_of(request).store
+    store = services_of(request).store
     conversation = await store.conversations.get(request.path_params["id"])
-    found = await while_present(request, store.finding.on_path(conversation.head_id, query))
+    found = await while_present(request, store.finding.on_path(conversation.head_id, asked.q))
     return JSONResponse(
         bodies.FoundInConversation(messages=[{"message_id": each.id, "count": each.count} for each in found])
-    )
-
-
-def _query(request: Request) -> str:
-    query = request.query_params.get("q", "")
-    if not query.strip():
-        raise InvalidRequestError("q is required: the words to look for", param="q")
-    if len(query) > MAX_QUERY_LENGTH:
-        raise InvalidRequestError(f"q may have at most {MAX_QUERY_LENGTH} characters", param="q")
-    return query
-
-
-def _filter(request: Request) -> SearchFilter:
-    return SearchFilter(
-        role=one_of(request, "role", ROLES),
-        since=moment(request, "since"),
-        until=moment(request, "until"),
-        folder_id=request.query_params.get("folder_id"),
-        tag=request.query_params.get("tag"),
-        archived=flag(request, "archived") if "archived" in request.query_params else None,
     )
 
 
@@ -131,4 +150,7 @@ def _snippet(snippet: Snippet) -> bodies.Snippet:
     return {"text": snippet.text, "matches": list(snippet.matches)}
 
 
-routes = [Route("/api/search", search), Route("/api/conversations/{id}/find", find)]
+operations = [
+    Operation("GET", "/api/search", search, answer=Found),
+    Operation("GET", "/api/conversations/{id}/find", find, answer=FoundInConversation),
+]

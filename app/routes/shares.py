@@ -5,14 +5,13 @@ from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import Route
 
 from app.domain.digests import digest_of
 from app.domain.ids import new_id
 from app.domain.share import Share, new_secret
 from app.http.error_responses import ForbiddenError
-from app.http.request_body import read_body
-from app.routes.rights import needs
+from app.http.media_types import HTML
+from app.http.operation import Operation
 from app.schemas.response_bodies.shares import NewShare, Shares, share_body
 from app.schemas.shares import ShareFields
 from app.services import server_services, services_of
@@ -25,9 +24,9 @@ VIEWS_PER_MINUTE = 120
 """Views of one link in a minute."""
 
 
-async def share_conversation(request: Request) -> Response:
+async def share_conversation(request: Request, fields: ShareFields) -> Response:
     """Make a link to a conversation as it is now. Only this response contains the address."""
-    services, fields = services_of(request), await read_body(request, ShareFields)
+    services = services_of(request)
     if not services.share_links:
         raise ForbiddenError("Links to chats are turned off on this server (--share-links)", code="share_links_off")
     conversation = await services.store.conversations.get(request.path_params["id"])
@@ -85,9 +84,11 @@ async def shared_chat(request: Request) -> Response:
     return HTMLResponse(page, headers=dict(HEADERS))
 
 
-routes = [
-    Route("/api/conversations/{id}/shares", needs("share-links", share_conversation), methods=["POST"]),
-    Route("/api/shares", list_shares),
-    Route("/api/shares/{id}", delete_share, methods=["DELETE"]),
-    Route("/share/{secret}", shared_chat),
+operations = [
+    Operation(
+        "POST", "/api/conversations/{id}/shares", share_conversation, answer=NewShare, status=201, right="share-links"
+    ),
+    Operation("GET", "/api/shares", list_shares, answer=Shares),
+    Operation("DELETE", "/api/shares/{id}", delete_share, status=204),
+    Operation("GET", "/share/{secret}", shared_chat, media=(HTML,)),
 ]

@@ -5,11 +5,10 @@ from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.conversations.summary_request import summary_request
 from app.http.error_formats import error_body
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.prompts.tokenization import generate
 from app.schemas.conversations import SummaryWanted
 from app.schemas.response_bodies.prompt_size import Summary, SummaryDelta, SummaryError
@@ -52,11 +51,10 @@ class SummaryStream:
         return dict(Summary(summary=answer.text.strip()))
 
 
-async def summarize(request: Request) -> Response:
+async def summarize(request: Request, fields: SummaryWanted) -> Response:
     """Have the model summarize the beginning of a conversation's current path. Nothing is stored."""
     services = services_of(request)
     engine = services.model.host.require()
-    fields = await read_body(request, SummaryWanted)
     asked = await summary_request(engine, services.store, services.turns, request.path_params["id"], fields.left_out)
     request_id: str = request.state.request_id
     asked = replace(asked, request_id=request_id)
@@ -67,4 +65,13 @@ async def summarize(request: Request) -> Response:
     return JSONResponse(SummaryStream().whole(summary))
 
 
-routes = [Route("/api/conversations/{id}/summary", summarize, methods=["POST"])]
+operations = [
+    Operation(
+        "POST",
+        "/api/conversations/{id}/summary",
+        summarize,
+        needs_model=True,
+        answer=Summary,
+        events={"delta": SummaryDelta, "done": Summary, "error": SummaryError},
+    ),
+]

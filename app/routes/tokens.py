@@ -5,22 +5,20 @@ from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.apis.openai.chat_schema import to_messages
 from app.apis.openai.tokens_schema import DetokenizeRequest, TokenizeRequest
-from app.http.request_body import read_body
+from app.http.operation import Operation
 from app.schemas.response_bodies.tokens import TokenCount
 from app.services import services_of
 from app.serving.prompts import text_ids, whole_prompt
 from app.tenants.gate import gate_of
 
 
-async def tokenize(request: Request) -> Response:
+async def tokenize(request: Request, fields: TokenizeRequest) -> Response:
     """Return the token ids that a prompt or messages would have in a generation request."""
     services = services_of(request)
     engine = services.model.host.require()
-    fields = await read_body(request, TokenizeRequest)
     if fields.model is not None:
         services.model.host.check_model(fields.model)
     fields.check()
@@ -36,11 +34,10 @@ async def tokenize(request: Request) -> Response:
     return JSONResponse(TokenCount(count=len(ids), max_model_len=engine.max_model_len, tokens=ids, token_strs=None))
 
 
-async def detokenize(request: Request) -> Response:
+async def detokenize(request: Request, fields: DetokenizeRequest) -> Response:
     """Return the text of token ids. Control tokens appear by name."""
     services = services_of(request)
     engine = services.model.host.require()
-    fields = await read_body(request, DetokenizeRequest)
     if fields.model is not None:
         services.model.host.check_model(fields.model)
     fields.check(vocab_size=engine.tokenizer.vocab_size, max_tokens=engine.max_model_len)
@@ -53,8 +50,8 @@ async def tokenizer_info(request: Request) -> Response:
     return JSONResponse(dict(engine.chat_format.tokenizer_info))
 
 
-routes = [
-    Route("/tokenize", tokenize, methods=["POST"]),
-    Route("/detokenize", detokenize, methods=["POST"]),
-    Route("/tokenizer_info", tokenizer_info),
+operations = [
+    Operation("POST", "/tokenize", tokenize, needs_model=True, answer=TokenCount),
+    Operation("POST", "/detokenize", detokenize, needs_model=True),
+    Operation("GET", "/tokenizer_info", tokenizer_info),
 ]

@@ -4,11 +4,10 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Container, Sequence, Set
 from functools import partial
-from typing import Final, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from app.conversations.export import (
     conversation_beginning,
@@ -28,9 +27,11 @@ from app.domain.records import Conversation, Message
 from app.http.attachment import attachment
 from app.http.client_presence import stop_if_left, while_present
 from app.http.large_json import LargeJSONResponse, json_in_parts
-from app.http.query_params import flag, positions
+from app.http.media_types import JSON, MARKDOWN, PLAIN
+from app.http.operation import Operation
+from app.http.query_params import AnyText, Positions, Query, Switch, one_of
 from app.http.request_body import read_bytes
-from app.routes.rights import needs
+from app.schemas.imports import ImportFile
 from app.schemas.response_bodies.transfer import (
     Imported,
     ImportPreview,
@@ -51,11 +52,42 @@ PART_MESSAGES = MAX_IMPORTED // 2
 """A part of an export ends after the conversation that reaches either limit. An import accepts twice as much."""
 
 
-async def export_conversation(request: Request) -> Response:
+class ExportFormat(Query):
+    """Format of an exported conversation."""
+
+    format: Annotated[
+        Literal["json", "markdown", "text"], one_of(("json", "markdown", "text"), "json, markdown or text")
+    ] = "json"
+
+
+class ExportPart(Query):
+    """Part of an export. parts: whether the file has no more than an import accepts. cursor: where the part begins."""
+
+    parts: Switch = False
+    cursor: AnyText = ""
+
+    def __post_init__(self) -> None:
+        """Raise InvalidRequestError for a cursor without parts."""
+        if self.cursor and not self.parts:
+            raise InvalidRequestError("cursor needs parts=true", param="cursor")
+
+
+class ImportChoice(Query):
+    """The conversations of a file to import.
+
+    duplicates: whether conversations that exist already are imported again.
+    chosen: positions of the conversations in the file; None for all.
+    """
+
+    duplicates: Switch = False
+    chosen: Positions | None = None
+
+
+async def export_conversation(request: Request, asked: ExportFormat) -> Response:
     """Export a conversation: all of it as JSON, or the shown path as Markdown or plain text."""
     services, conversation_id = services_of(request), request.path_params["id"]
     conversation = await services.store.conversations.get(conversation_id)
-    match request.query_params.get("format", "json"):
+    match asked.format:
         case "json":
             export_id = await services.store.conversations.export_id(conversation_id)
             file = exported_file(services, _alone(conversation, export_id))
@@ -69,18 +101,13 @@ async def export_conversation(request: Request) -> Response:
             file = _written(services, conversation, text_beginning, text_messages)
             headers = attachment(conversation.title, "txt")
             return StreamingResponse(file, media_type="text/plain", headers=headers)
-        case _:
-            raise InvalidRequestError("format must be json, markdown or text", param="format")
 
 
-async def export_all(request: Request) -> Response:
+async def export_all(request: Request, asked: ExportPart) -> Response:
     """Export all conversations as one JSON file or, with `parts`, a part that is small enough to import."""
-    in_parts, cursor = flag(request, "parts"), request.query_params.get("cursor", "")
-    if cursor and not in_parts:
-        raise InvalidRequestError("cursor needs parts=true", param="cursor")
     headers = attachment("conversations", "json")
     services = services_of(request)
-    file = exported_file(services, services.store.conversations.each(cursor), in_parts=in_parts)
+    file = exported_file(services, services.store.conversations.each(asked.cursor), in_parts=asked.parts)
     return StreamingResponse(file, media_type="application/json", headers=headers)
 
 
@@ -91,15 +118,15 @@ async def preview_import(request: Request) -> Response:
     return await json_in_parts(preview, _previews(chats, here), {})
 
 
-async def import_file(request: Request) -> Response:
+async def import_file(request: Request, asked: ImportChoice) -> Response:
     """Import an exported file, skipping conversations that exist already. If one of Ebb's own is invalid, none is.
 
     The client's departure ends the import, which then leaves nothing.
     """
-    services, duplicates, chosen = services_of(request), flag(request, "duplicates"), positions(request, "chosen")
-    given, unreadable = await _read(request, partial(_chosen, chosen=chosen))
+    services = services_of(request)
+    given, unreadable = await _read(request, partial(_chosen, chosen=asked.chosen))
     try:
-        added = await while_present(request, services.store.imports.add(given, duplicates=duplicates))
+        added = await while_present(request, services.store.imports.add(given, duplicates=asked.duplicates))
         skipped = [one.source for one in given if one.source not in added]
     finally:
         await asyncio.to_thread(_free, given)
@@ -248,9 +275,11 @@ async def _folders(services: Services) -> FolderTree:
     return FolderTree(await services.store.folders.all())
 
 
-routes = [
-    Route("/api/conversations/{id}/export", needs("export", export_conversation)),
-    Route("/api/export", needs("export", export_all)),
-    Route("/api/import", needs("import", import_file), methods=["POST"]),
-    Route("/api/import/preview", needs("import", preview_import), methods=["POST"]),
+operations = [
+    Operation(
+        "GET", "/api/conversations/{id}/export", export_conversation, media=(JSON, MARKDOWN, PLAIN), right="export"
+    ),
+    Operation("GET", "/api/export", export_all, right="export"),
+    Operation("POST", "/api/import", import_file, answer=Imported, body=ImportFile, right="import"),
+    Operation("POST", "/api/import/preview", preview_import, answer=ImportPreview, body=ImportFile, right="import"),
 ]

@@ -14,6 +14,9 @@ from app.schemas.response_bodies.conversations import conversation_body
 from app.services import services_of
 from app.storage.versions import Versions
 
+VERSIONED = ("If-Match",)
+"""Headers of operations that check versions."""
+
 _TAG = re.compile(r'(?:W/)?"(\d{1,18})"', re.ASCII)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from app.http import media_types
 from app.transport.sse import encode_json
 
 
@@ -25,13 +26,13 @@ class Framing:
     filler: bytes
 
 
-EVENTS: Final = Framing("text/event-stream", b": ping\n\n")
+EVENTS: Final = Framing(media_types.EVENTS, b": ping\n\n")
 """Server-sent events: WHATWG HTML, section "Server-sent events"."""
 
-EVENTS_WITH_IDS: Final = Framing(EVENTS.media_type, b": ping\n")
+EVENTS_WITH_IDS: Final = Framing(media_types.EVENTS, b": ping\n")
 """Server-sent events whose ids the `openai` package reads. After an id, it takes any empty line for an event."""
 
-JSON_LINES: Final = Framing("application/x-ndjson", b" ")
+JSON_LINES: Final = Framing(media_types.LINES, b" ")
 """One JSON object per line."""
 
 

@@ -4,10 +4,11 @@ A response has log probabilities on the connection that creates it. Ebb has none
 for the output of tools that OpenAI's servers run, or for encrypted reasoning, gets a correct response without it.
 """
 
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, Self, get_args
 
 from starlette.datastructures import QueryParams
 
+from app.http.query_params import Param, Query
 from engine.api.errors import InvalidRequestError
 
 Includable = Literal[
@@ -23,8 +24,20 @@ Includable = Literal[
 LOGPROBS: Final = "message.output_text.logprobs"
 
 
-def check_include(query: QueryParams) -> None:
-    """Check the parameter of a query. Raise InvalidRequestError if it asks for unknown data."""
-    for name in (*query.getlist("include"), *query.getlist("include[]")):
-        if name and name not in get_args(Includable):
-            raise InvalidRequestError(f"include: {name[:100]} is not supported", param="include", code="unsupported")
+def _checked(name: str, param: str) -> str:
+    if name and name not in get_args(Includable):
+        raise InvalidRequestError(f"{param}: {name[:100]} is not supported", param=param, code="unsupported")
+    return name
+
+
+class IncludeQuery(Query):
+    """The parameter `include`, which a client may repeat, also as `include[]`."""
+
+    include: Annotated[str, Param({"type": "array", "items": {"enum": list(get_args(Includable))}}, _checked)] = ""
+
+    @classmethod
+    def parse(cls, given: QueryParams) -> Self:
+        """Return the parameters. Raise InvalidRequestError if any `include` asks for unknown data."""
+        for name in (*given.getlist("include"), *given.getlist("include[]")):
+            _checked(name, "include")
+        return super().parse(given)

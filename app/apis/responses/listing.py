@@ -1,44 +1,40 @@
 """Query parameters of OpenAI's lists, and of retrieving a response."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from starlette.datastructures import QueryParams
-
-from app.apis.responses.include import check_include
+from app.apis.responses.include import IncludeQuery
 from app.domain.bounds import MAX_ITEMS_PAGE
 from app.domain.response_record import message_id_of_item
+from app.http.query_params import AnyText, Param, one_of, whole_numbers
 from engine.api.errors import InvalidRequestError
 
 DEFAULT_PAGE = 20
-MAX_DIGITS = 15
+NUMBER = whole_numbers(0, 10**15 - 1, "a number")
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+def _item_count(text: str, name: str) -> int:
+    number: int = NUMBER.parse(text, name)
+    if not 1 <= number <= MAX_ITEMS_PAGE:
+        raise InvalidRequestError(f"{name} must be from 1 to {MAX_ITEMS_PAGE}", param=name)
+    return number
+
+
+class Listing(IncludeQuery):
     """The requested page of a list.
 
     limit: number of items on the page.
-    newest_first: `order` is "desc".
     after: id of the last item of the previous page; None for the first page.
     """
 
-    limit: int
-    newest_first: bool
-    after: str | None
+    order: Annotated[str, one_of(("asc", "desc"), "asc or desc")] = "desc"
+    limit: Annotated[int, Param(whole_numbers(1, MAX_ITEMS_PAGE).schema, _item_count)] = DEFAULT_PAGE
+    after: AnyText | None = None
 
-    @classmethod
-    def parse(cls, query: QueryParams) -> "Listing":
-        """Parse the query parameters. Raise InvalidRequestError."""
-        check_include(query)
-        order = query.get("order", "desc")
-        if order not in ("asc", "desc"):
-            raise InvalidRequestError("order must be asc or desc", param="order")
-        limit = number(query, "limit")
-        if limit is not None and not 1 <= limit <= MAX_ITEMS_PAGE:
-            raise InvalidRequestError(f"limit must be from 1 to {MAX_ITEMS_PAGE}", param="limit")
-        return cls(limit or DEFAULT_PAGE, order == "desc", query.get("after"))
+    @property
+    def newest_first(self) -> bool:
+        """Whether the page begins with the newest item."""
+        return self.order == "desc"
 
     @property
     def since(self) -> str | None:
@@ -76,13 +72,3 @@ def list_json(items: Sequence[dict[str, Any]], *, has_more: bool = False) -> dic
         "last_id": items[-1]["id"] if items else None,
         "has_more": has_more,
     }
-
-
-def number(given_by: Mapping[str, str], name: str) -> int | None:
-    """Parse a non-negative parameter or header. Returns None if it is missing. Raise InvalidRequestError."""
-    given = given_by.get(name)
-    if given is None:
-        return None
-    if not given.isascii() or not given.isdigit() or len(given) > MAX_DIGITS:
-        raise InvalidRequestError(f"{name} must be a number", param=name)
-    return int(given)

@@ -1,7 +1,7 @@
 """Data of the events of a run."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, Any, Final, Literal, NotRequired
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -79,3 +79,14 @@ class RunError(RunEvent):
 
     error: StoredError
     message: Message
+
+
+RUN_EVENTS: Final[Mapping[str, type[Any]]] = {
+    "run": RunOpening,
+    "snapshot": RunSnapshot,
+    "progress": RunProgress,
+    "delta": RunDelta,
+    "done": RunDone,
+    "error": RunError,
+}
+"""Data of the events of a run, by the kind of the event."""

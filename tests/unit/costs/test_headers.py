@@ -34,7 +34,6 @@ from app.host.model_aliases import ModelAliases
 from app.http.attachment import attachment
 from app.http.client_network import network_of
 from app.http.inflating import is_compressed
-from app.http.query_params import positions
 from app.http.request_context import RequestContext
 from app.logs.log_lines import TextLines
 from app.observability.metrics import Metrics
@@ -42,6 +41,7 @@ from app.observability.tracing import trace_of
 from app.routes.cursors import parse_position
 from app.routes.login import client_of
 from app.routes.pages import ImmutableFiles, _accepts_gzip
+from app.routes.transfer import ImportChoice
 from app.routes.versioned import expected_versions
 from app.runs.run_log import is_number
 from app.storage.search_words import phrases_of
@@ -64,10 +64,6 @@ def header(name: str, text: str, before: str = "", after: str = "") -> Callable[
 
 def request_with(headers: Headers, query: str = "") -> Request:
     return Request({"type": "http", "method": "GET", "headers": headers.raw, "query_string": query.encode()})
-
-
-def parameter(name: str, text: str) -> Callable[[int], Request]:
-    return lambda size: request_with(Headers(), f"{name}={text * size}")
 
 
 def run(application: Callable[[Scope, Receive, Send], Any], headers: Headers, method: str = "GET") -> None:
@@ -104,6 +100,10 @@ def preflight(size: int) -> Headers:
 def check_head(name: bytes) -> Callable[[str], object]:
     """Return a check of a head with a header of this name."""
     return lambda text: fault_of_head("1.1", [(b"host", b"localhost")] * (name != b"host") + [(name, text.encode())])
+
+
+def import_choice(query: str) -> ImportChoice:
+    return ImportChoice.parse(QueryParams(query))
 
 
 def logged(text: str) -> str:
@@ -168,7 +168,11 @@ ROWS: Final = (
     CostRow("query string", repeated("a=b&"), QueryParams, 2_000, 16_000),
     CostRow("query of a list", repeated("include=a&"), lambda text: Listing.parse(QueryParams(text)), 1_000, 16_000),
     CostRow(
-        "positions of an import", parameter("chosen", "1,"), lambda request: positions(request, "chosen"), 1_000, 4_000
+        "positions of an import",
+        repeated("1,", "chosen="),
+        lambda text: ImportChoice.parse(QueryParams(text)),
+        1_000,
+        4_000,
     ),
     CostRow("cursor of a list", repeated("AAAA"), parse_position, 4_000, 16_000),
     CostRow("path to return to", repeated("\\", "/"), parse_own_path, 8_000, 64_000),
@@ -201,5 +205,5 @@ def test_every_header_that_is_read_has_a_row() -> None:
 
 @pytest.mark.parametrize("part", ["0-99999,", "0,"])
 def test_longest_list_of_positions_is_cheap(part: str) -> None:
-    longest = CostRow("", parameter("chosen", part), lambda request: positions(request, "chosen"), 0, 0)
+    longest = CostRow("", repeated(part, "chosen="), import_choice, 0, 0)
     assert seconds(longest, MAX_URL_BYTES // len(part)) < 0.25

@@ -1,20 +1,18 @@
-from starlette.routing import Route
-
 from app.http.error_formats import OLLAMA_BLOBS, OLLAMA_PATHS, is_ollama, ollama_error
 from app.routes import ollama, ollama_embeddings
-from app.routes.api import ROUTES
+from app.routes.api import OPERATIONS
 from engine.api.errors import InvalidRequestError
 
-OLLAMAS = (*ollama.routes, *ollama_embeddings.routes)
+OLLAMAS = (*ollama.operations, *ollama_embeddings.operations)
 
 
 def test_paths_are_those_of_the_routes() -> None:
-    found = {route.path for route in OLLAMAS if isinstance(route, Route)}
+    found = {each.path for each in OLLAMAS}
     assert found == OLLAMA_PATHS | {f"{OLLAMA_BLOBS}{{digest}}"}
 
 
 def test_no_other_route_has_errors_in_ollamas_shape() -> None:
-    others = [route.path for route in ROUTES if route not in OLLAMAS]
+    others = [each.path for each in OPERATIONS if each not in OLLAMAS]
     assert [path for path in others if is_ollama(path)] == []
     assert is_ollama("/api/blobs/sha256:00")
     assert not is_ollama("/api/chats")

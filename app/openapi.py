@@ -153,7 +153,7 @@ async def _openapi(request: Request) -> Response:  # noqa: ARG001
     return JSONResponse(await asyncio.to_thread(openapi_document))
 
 
-operations = [Operation("GET", "/openapi.json", _openapi)]
+operations = [Operation("GET", "/openapi.json", _openapi, access="open")]
 
 
 if __name__ == "__main__":

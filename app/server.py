@@ -46,13 +46,14 @@ from app.host.startup import Build, Report, Startup, engine_builder
 from app.host.suitable_model import better_model
 from app.host.supervisor import not_ignored
 from app.http.error_responses import on_ebb_error, on_http_error
+from app.http.operation_table import OperationTable
 from app.http.request_context import BeginTrace, RequestContext
 from app.logs.request_log import tenant_of_call
 from app.open_services import ServicePlan, open_services
 from app.prompts.prefix_rules import PrefixRules
 from app.routes import scim
 from app.routes.api import OPERATIONS
-from app.routes.pages import STATIC, page_routes
+from app.routes.pages import STATIC, file_routes, is_page_file, page_operations
 from app.routes.routing import route_of
 from app.runs.departure import hand_over_in_batches
 from app.services import Services
@@ -113,20 +114,20 @@ def make_app(
         return on_ebb_error(request, error)
 
     names = HostNames(bound_host, public_url, services.access.ring.auth_policy)
+    operations = (*OPERATIONS, *openapi.operations, *scim.operations, *page_operations(static, ollama_port))
+    table = OperationTable(operations, is_page_file)
+    logs_body = table.logs_body if log_messages else lambda _method, _path: False
     app = Starlette(
-        routes=[
-            *map(route_of, (*OPERATIONS, *openapi.operations)),
-            *scim.routes,
-            *page_routes(static, ollama_port),
-        ],
+        routes=[*map(route_of, operations), *file_routes(static)],
         middleware=[
-            Middleware(RequestContext, metrics=services.metrics, log_messages=log_messages, begin_trace=begin_trace),
+            Middleware(RequestContext, metrics=services.metrics, logs_body=logs_body, begin_trace=begin_trace),
             *cors(cors_origins),
             Middleware(Faults),
             Middleware(UnknownAddress, index=static / "index.html"),
-            Middleware(OriginGuard, names=names, allowed_origins=cors_origins),
+            Middleware(OriginGuard, operations=table, names=names, allowed_origins=cors_origins),
             Middleware(
                 Authentication,
+                operations=table,
                 ring=services.access.ring,
                 proxy=services.access.accounts.proxy,
                 open_requests=OpenRequests(services.access.ring.limits_of, connections),

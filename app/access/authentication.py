@@ -12,11 +12,11 @@ from app.access.access_watch import AccessWatch
 from app.access.key_ring import KeyRing
 from app.access.middleware import is_same_origin
 from app.access.open_requests import OpenRequests
-from app.access.path_access import PROBES, UNCOUNTED, access_of
 from app.access.proxies import KeylessProxyCheck
 from app.accounts.proxy_login import ProxyLogin, UntrustedProxyError
 from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
+from app.http.operation_table import OperationTable
 from app.http.request_access import STATE
 from app.logs.request_log import CURRENT_REQUEST
 from app.tenants.body_memory import STATE as BODY_MEMORY
@@ -29,6 +29,9 @@ from app.transport.protocol import PEER
 
 COOKIE = "ebb_login"
 
+PROBES = frozenset({"/health", "/ready"})
+"""Paths that are answered from memory, independently of the database."""
+
 
 class Authentication:
     """Middleware that sets the request state's principal, or answers 401 and 403. Writes nothing.
@@ -39,6 +42,8 @@ class Authentication:
     def __init__(
         self,
         app: ASGIApp,
+        *,
+        operations: OperationTable,
         ring: KeyRing,
         open_requests: OpenRequests,
         count_refusal: Callable[[LimitName], None],
@@ -46,11 +51,13 @@ class Authentication:
     ) -> None:
         """Wrap `app`.
 
+        operations: the access level of every path, known before a request is routed.
         open_requests: number of open requests by tenant, which this middleware updates.
         count_refusal: counts a refusal by the limit that caused it.
         proxy: the proxy that authenticates people; None ignores the headers in which one would name them.
         """
         self._app = app
+        self._operations = operations
         self._ring = ring
         self._open_requests = open_requests
         self._held_by_bodies = Counter[str]()
@@ -80,12 +87,13 @@ class Authentication:
         record = CURRENT_REQUEST.get()
         if record is not None and principal is not None:
             record.tenant = principal.tenant
+        access = self._operations.access_of(scope["path"])
         refusal = self._refusal(scope["path"], headers, principal, identity)
         if refusal is not None:
             await error_response(refusal)(scope, receive, send)
-        elif principal is None or access_of(scope["path"]) == "open":
+        elif principal is None or access == "open":
             await self._app(scope, receive, send)
-        elif access_of(scope["path"]) != "user" or scope["path"] in UNCOUNTED:
+        elif access == "admin" or not self._operations.counts(scope["path"]):
             # Administration and monitoring are not limited, so an administrator can undo a limit on the own tenant.
             await self._watched(principal, scope, receive, send)
         else:
@@ -149,7 +157,7 @@ class Authentication:
     ) -> UnauthorizedError | ForbiddenError | None:
         if not self._ring.requires_keys and (reason := self._proxies.refusal(headers)) is not None:
             return ForbiddenError(reason, code="keys_needed_behind_proxy")
-        access = access_of(path)
+        access = self._operations.access_of(path)
         if access == "open":
             return None
         if principal is None and identity is not None:

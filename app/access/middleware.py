@@ -8,9 +8,9 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.access.host_names import HostNames
-from app.access.path_access import access_of
 from app.accounts.login_provider import SAML_PATH
 from app.http.error_responses import ForbiddenError, error_response
+from app.http.operation_table import OperationTable
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -47,8 +47,11 @@ class OriginGuard:
     itself do no harm.
     """
 
-    def __init__(self, app: ASGIApp, names: HostNames, allowed_origins: Collection[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, operations: OperationTable, names: HostNames, allowed_origins: Collection[str]
+    ) -> None:
         self._app = app
+        self._operations = operations
         self._names = names
         self._allowed = frozenset(allowed_origins)
 
@@ -66,18 +69,17 @@ class OriginGuard:
         host = headers.get("host")
         if host is not None and (refusal := self._names.refusal(host)) is not None:
             return refusal
-        if headers.get("origin") in self._allowed or not _is_guarded(scope["method"], scope["path"]):
+        if headers.get("origin") in self._allowed or not self._is_guarded(scope["method"], scope["path"]):
             return None
         if is_same_origin(headers):
             return None
         return "Pages of other origins may not use this server. Allow an origin with --cors-origins."
 
-
-def _is_guarded(method: str, path: str) -> bool:
-    if method in SAFE_METHODS:
-        return method != "OPTIONS" and (access_of(path) != "open" or path.startswith("/api/"))
-    # The page of a SAML provider posts there. The answer has an effect only in the browser that began the login.
-    return path != SAML_PATH
+    def _is_guarded(self, method: str, path: str) -> bool:
+        if method in SAFE_METHODS:
+            return method != "OPTIONS" and (self._operations.access_of(path) != "open" or path.startswith("/api/"))
+        # The page of a SAML provider posts there. The answer has an effect only in the browser that began the login.
+        return path != SAML_PATH
 
 
 def is_same_origin(headers: Headers) -> bool:

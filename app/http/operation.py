@@ -1,12 +1,13 @@
 """Operations: routes of the API, each declared once with all that others know of it.
 
-A route reads its body and its query as the operation declares them. The OpenAPI document follows from the operations.
+A route reads its body and its query as the operation declares them. The OpenAPI document, the access levels of paths
+and the choice of bodies to log follow from the operations.
 """
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, Literal, get_type_hints
 
 from starlette.responses import Response
 
@@ -15,6 +16,11 @@ from app.domain.rights import Right
 from app.http.media_types import EVENTS, JSON
 from app.http.query_params import Query
 from app.schemas.parsing import RequestModel
+from app.schemas.secret import has_secret
+from app.tenants.principal import Scope
+
+Access = Literal["open"] | Scope
+"""Access level: "open" requires nothing, "user" a key or a login, and "admin" a key of this scope."""
 
 Endpoint = Callable[..., Awaitable[Response]]
 
@@ -23,9 +29,13 @@ NO_CONTENT: Final = 204
 
 @dataclass(frozen=True, slots=True)
 class RawBody:
-    """A body of another media type than JSON, which its endpoint reads."""
+    """A body of another media type than JSON, which its endpoint reads.
+
+    has_secret: whether it is never logged.
+    """
 
     media_type: str
+    has_secret: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,7 +52,9 @@ class Operation:
     answer: TypedDict of a JSON response; None leaves it undescribed.
     events: TypedDict of the data of each kind of event in a stream.
     status: of a response without a fault.
+    access: level that its path requires. All operations of one path have the same.
     right: the right that the caller needs; None without one.
+    counts: whether an open request counts against the tenant's limit. Requests of administrators never do.
     needs_model: whether it is refused while no model is loaded, before its body is read.
     max_bytes: limit on the body.
     takes: parameters of the endpoint by name, in the order in which they are read.
@@ -58,7 +70,9 @@ class Operation:
     answer: type[Any] | None = None
     events: Mapping[str, type[Any]] = field(default_factory=dict)
     status: int = 200
+    access: Access = "user"
     right: Right | None = None
+    counts: bool = True
     needs_model: bool = False
     max_bytes: int = MAX_BODY_BYTES
     takes: Mapping[str, type[RequestModel | Query]] = field(init=False)
@@ -89,3 +103,10 @@ class Operation:
     def methods(self) -> list[str]:
         """HTTP methods."""
         return self.method.split()
+
+    @property
+    def logs_body(self) -> bool:
+        """Whether a setting may have the body logged: its type is declared, and has no secret."""
+        if self.body is None or isinstance(self.body, RawBody):
+            return self.body is not None and not self.body.has_secret
+        return not has_secret(self.body)

@@ -29,8 +29,7 @@ SECURITY_HEADERS = {
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"})
 
-HOLD_SECRETS = ("/api/login", "/api/account/", "/login/", "/scim/")
-"""Beginnings of paths whose bodies are never logged, regardless of the settings."""
+LogsBody = Callable[[str, str], bool]
 BeginTrace = Callable[[Scope, RequestRecord], RequestTrace | None]
 
 _REQUEST_ID = re.compile(r"[\w.:-]+", re.ASCII)
@@ -44,16 +43,16 @@ class RequestContext:
     """
 
     def __init__(
-        self, app: ASGIApp, metrics: Metrics, *, log_messages: bool, begin_trace: BeginTrace | None = None
+        self, app: ASGIApp, metrics: Metrics, *, logs_body: LogsBody, begin_trace: BeginTrace | None = None
     ) -> None:
         """Wrap `app`.
 
-        log_messages: log the bodies of requests too.
+        logs_body: returns whether the body of a request with this method and path is logged.
         begin_trace: begins a request's trace; None without tracing.
         """
         self._app = app
         self._metrics = metrics
-        self._log_messages = log_messages
+        self._logs_body = logs_body
         self._begin_trace = begin_trace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,7 +62,7 @@ class RequestContext:
             return
         # Metric labels must not take arbitrary values from clients.
         method = scope["method"] if scope["method"] in METHODS else "other"
-        logs_body = self._log_messages and not scope["path"].startswith(HOLD_SECRETS)
+        logs_body = self._logs_body(method, scope["path"])
         record = RequestRecord(request_id=_request_id(scope), method=method, body=bytearray() if logs_body else None)
         if self._begin_trace is not None:
             record.trace = self._begin_trace(scope, record)

@@ -195,16 +195,16 @@ async def drain_replica(request: Request) -> Response:
 
 
 operations = [
-    Operation("GET", "/api/admin/keys", list_keys, answer=ApiKeyPage),
-    Operation("POST", "/api/admin/keys", create_key, answer=NewApiKey, status=201),
-    Operation("DELETE", "/api/admin/keys/{id}", revoke_key, status=204),
-    Operation("GET", "/api/admin/people", list_people, answer=AdminPersonPage),
-    Operation("POST", "/api/admin/people", add_person, answer=NewAdminPerson, status=201),
-    Operation("POST", "/api/admin/people/{id}/password", reset_password, answer=InitialPassword),
-    Operation("PATCH", "/api/admin/people/{id}", change_person, answer=AdminPerson),
-    Operation("POST", "/api/admin/replicas/{id}/drain", drain_replica, media=(), status=202),
-    Operation("GET", "/api/admin/tenants", list_tenants, answer=TenantPage),
-    Operation("DELETE", "/api/admin/tenants/{tenant}", delete_tenant, answer=DeletedTenant),
-    Operation("GET", "/api/admin/tenants/{tenant}/usage", tenant_usage, answer=TenantUsage),
-    Operation("PUT", "/api/admin/tenants/{tenant}/limits", set_limits, answer=TenantWithLimits),
+    Operation("GET", "/api/admin/keys", list_keys, answer=ApiKeyPage, access="admin"),
+    Operation("POST", "/api/admin/keys", create_key, answer=NewApiKey, status=201, access="admin"),
+    Operation("DELETE", "/api/admin/keys/{id}", revoke_key, status=204, access="admin"),
+    Operation("GET", "/api/admin/people", list_people, answer=AdminPersonPage, access="admin"),
+    Operation("POST", "/api/admin/people", add_person, answer=NewAdminPerson, status=201, access="admin"),
+    Operation("POST", "/api/admin/people/{id}/password", reset_password, answer=InitialPassword, access="admin"),
+    Operation("PATCH", "/api/admin/people/{id}", change_person, answer=AdminPerson, access="admin"),
+    Operation("POST", "/api/admin/replicas/{id}/drain", drain_replica, media=(), status=202, access="admin"),
+    Operation("GET", "/api/admin/tenants", list_tenants, answer=TenantPage, access="admin"),
+    Operation("DELETE", "/api/admin/tenants/{tenant}", delete_tenant, answer=DeletedTenant, access="admin"),
+    Operation("GET", "/api/admin/tenants/{tenant}/usage", tenant_usage, answer=TenantUsage, access="admin"),
+    Operation("PUT", "/api/admin/tenants/{tenant}/limits", set_limits, answer=TenantWithLimits, access="admin"),
 ]

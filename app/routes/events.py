@@ -67,5 +67,6 @@ operations = [
             "gone": ConversationGone,
             "reload": ManyChanges,
         },
+        counts=False,
     ),
 ]

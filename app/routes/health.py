@@ -156,6 +156,6 @@ def _tier(figures: TierFigures | None, state: str) -> TierHealth:
 
 
 operations = [
-    Operation("GET", "/health", health, answer=Health),
-    Operation("GET", "/ready", ready, answer=Health),
+    Operation("GET", "/health", health, answer=Health, access="open"),
+    Operation("GET", "/ready", ready, answer=Health, access="open"),
 ]

@@ -26,5 +26,6 @@ operations = [
         follow_live,
         events={"sample": LiveSample},
         headers=("Last-Event-ID",),
+        access="admin",
     ),
 ]

@@ -317,12 +317,12 @@ async def _shown(services: Services, principal: Principal | None) -> bodies.Prin
 
 
 operations = [
-    Operation("GET", "/api/login", who, answer=Login),
-    Operation("POST", "/api/login", log_in, max_bytes=MAX_LOGIN_BYTES, answer=Login),
-    Operation("POST", PASSWORD_PATH, log_in_with_password, max_bytes=MAX_LOGIN_BYTES, answer=Login),
-    Operation("POST", "/api/login/start", start, max_bytes=MAX_LOGIN_BYTES, answer=LoginStart),
-    Operation("GET", "/login/callback", callback, query=ProviderAnswer, media=(), status=303),
-    Operation("POST", SAML_PATH, receive_answer, body=RawBody(FORM)),
-    Operation("GET", SAML_METADATA_PATH, describe_service),
-    Operation("POST", "/api/logout", log_out, status=204),
+    Operation("GET", "/api/login", who, answer=Login, access="open"),
+    Operation("POST", "/api/login", log_in, max_bytes=MAX_LOGIN_BYTES, answer=Login, access="open"),
+    Operation("POST", PASSWORD_PATH, log_in_with_password, max_bytes=MAX_LOGIN_BYTES, answer=Login, access="open"),
+    Operation("POST", "/api/login/start", start, max_bytes=MAX_LOGIN_BYTES, answer=LoginStart, access="open"),
+    Operation("GET", "/login/callback", callback, query=ProviderAnswer, media=(), status=303, access="open"),
+    Operation("POST", SAML_PATH, receive_answer, body=RawBody(FORM, has_secret=True), access="open"),
+    Operation("GET", SAML_METADATA_PATH, describe_service, access="open"),
+    Operation("POST", "/api/logout", log_out, status=204, access="open"),
 ]

@@ -15,5 +15,5 @@ async def metrics(request: Request) -> Response:
 
 
 operations = [
-    Operation("GET", "/metrics", metrics, media=(PLAIN,)),
+    Operation("GET", "/metrics", metrics, media=(PLAIN,), access="admin"),
 ]

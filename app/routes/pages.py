@@ -12,6 +12,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from app.http.operation import Operation
+
 STATIC = Path(__file__).parent.parent / "static"
 
 OLLAMA_IS_RUNNING = "Ollama is running"
@@ -69,8 +71,8 @@ def _accepts_gzip(headers: Headers) -> bool:
     return any(name.strip() == "gzip" and "q=0" not in map(str.strip, more) for name, *more in offers)
 
 
-def page_routes(static: Path = STATIC, ollama_port: int | None = None) -> list[BaseRoute]:
-    """Build the routes for the files in `static`. While the page is not built, `/` explains how to build it.
+def page_operations(static: Path = STATIC, ollama_port: int | None = None) -> list[Operation]:
+    """Build the operations of the page's views. While the page is not built, `/` explains how to build it.
 
     ollama_port: port at which `/` answers in Ollama's words, by which its clients recognize it.
     """
@@ -92,7 +94,19 @@ def page_routes(static: Path = STATIC, ollama_port: int | None = None) -> list[B
             raise HTTPException(404)
         return FileResponse(file, headers=PREVIEW_HEADERS)
 
-    async def beside_index(request: Request) -> Response:
+    return [
+        Operation("GET", "/", root, access="open"),
+        Operation("GET", "/c/{id}", index, access="open"),
+        Operation("GET", "/live", index, access="open"),
+        Operation("GET", "/admin", index, access="open"),
+        Operation("GET", "/preview.html", preview, access="open"),
+    ]
+
+
+def file_routes(static: Path = STATIC) -> list[BaseRoute]:
+    """Build the routes of the page's files."""
+
+    async def file_of_page(request: Request) -> Response:
         file = static / request.path_params["name"]
         with suppress(OSError):  # a name longer than the file system allows
             if file.is_file():
@@ -100,11 +114,14 @@ def page_routes(static: Path = STATIC, ollama_port: int | None = None) -> list[B
         raise HTTPException(404)
 
     return [
-        Route("/", root),
-        Route("/c/{id}", index),
-        Route("/live", index),
-        Route("/admin", index),
         Mount("/assets", ImmutableFiles(directory=static / "assets", check_dir=False)),
-        Route("/preview.html", preview),
-        Route("/{name}", beside_index),
+        Route("/{name}", file_of_page),
     ]
+
+
+def is_page_file(path: str) -> bool:
+    """Return whether `path` is that of a file of the page, such as /favicon.svg.
+
+    No path of the API that has a single segment has a dot.
+    """
+    return path.startswith("/assets/") or (path.count("/") == 1 and "." in path)

@@ -4,15 +4,14 @@ from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from app.domain.bounds import MAX_PROVISIONING_BYTES
+from app.http.operation import Operation, RawBody
 from app.http.request_body import read_bytes
 from app.services import server_services
 from engine.api.errors import NotFoundError
 
 BASE: Final = "/scim/v2"
-METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 async def provision(request: Request) -> Response:
@@ -38,4 +37,12 @@ async def provision(request: Request) -> Response:
     return JSONResponse(answer.body, answer.status, answer.headers)
 
 
-routes = [Route(f"{BASE}/{{path:path}}", provision, methods=METHODS)]
+operations = [
+    Operation(
+        "GET POST PUT PATCH DELETE",
+        f"{BASE}/{{path:path}}",
+        provision,
+        body=RawBody("application/scim+json", has_secret=True),
+        access="open",
+    ),
+]

@@ -90,5 +90,5 @@ operations = [
     ),
     Operation("GET", "/api/shares", list_shares, answer=Shares),
     Operation("DELETE", "/api/shares/{id}", delete_share, status=204),
-    Operation("GET", "/share/{secret}", shared_chat, media=(HTML,)),
+    Operation("GET", "/share/{secret}", shared_chat, media=(HTML,), access="open"),
 ]

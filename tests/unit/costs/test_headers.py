@@ -19,7 +19,6 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from app.access.authentication import COOKIE, shown_key, shown_login
 from app.access.host_names import host_name
 from app.access.middleware import cors, is_same_origin
-from app.access.path_access import access_of
 from app.access.proxies import forwarding_header
 from app.access.unknown_address import UnknownAddress
 from app.accounts.known_browsers import KnownBrowsers
@@ -34,10 +33,12 @@ from app.host.model_aliases import ModelAliases
 from app.http.attachment import attachment
 from app.http.client_network import network_of
 from app.http.inflating import is_compressed
+from app.http.operation_table import OperationTable
 from app.http.request_context import RequestContext
 from app.logs.log_lines import TextLines
 from app.observability.metrics import Metrics
 from app.observability.tracing import trace_of
+from app.routes.api import OPERATIONS
 from app.routes.cursors import parse_position
 from app.routes.login import client_of
 from app.routes.pages import ImmutableFiles, _accepts_gzip
@@ -87,7 +88,7 @@ FORWARDED: Final[Any] = ProxyHeadersMiddleware(cast("Any", ignore), "127.0.0.1")
 PAGE: Final = FileResponse(Path(__file__))
 ASSETS: Final = ImmutableFiles(directory=Path(__file__).parent)
 UNKNOWN_ADDRESS: Final = UnknownAddress(ignore, Path(__file__))
-CONTEXT: Final = RequestContext(ignore, Metrics(EngineHost(), lambda: 0), log_messages=False)
+CONTEXT: Final = RequestContext(ignore, Metrics(EngineHost(), lambda: 0), logs_body=lambda *_: False)
 CORS: Final = Starlette(middleware=cors(["https://page.example"]))
 TRACE: Final = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"
 
@@ -163,7 +164,7 @@ ROWS: Final = (
         4_000,
         8_000,
     ),
-    CostRow("path of a request", repeated("/a"), access_of, 4_000, 16_000),
+    CostRow("path of a request", repeated("/a"), OperationTable(OPERATIONS).access_of, 4_000, 16_000),
     CostRow("Last-Event-ID header", repeated("1."), lambda text: is_number(text.rpartition(".")[2]), 8_000, 32_000),
     CostRow("query string", repeated("a=b&"), QueryParams, 2_000, 16_000),
     CostRow("query of a list", repeated("include=a&"), lambda text: Listing.parse(QueryParams(text)), 1_000, 16_000),

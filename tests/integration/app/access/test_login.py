@@ -147,10 +147,12 @@ async def test_no_log_holds_a_key(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         _, key = await server.services.access.administration.create_key("alice", "alice", "user")
         cookie = await logged_in(http, key)
         await http.post("/api/conversations", json={"title": "told"})
-        secrets = ("grey gulls", "brown gulls", "black gulls")
+        secrets = ("grey gulls", "brown gulls", "black gulls", "white gulls", "blue gulls")
         await http.post("/api/login/password", json={"name": "ada", "password": secrets[0]})
         await http.put("/api/account/password", json={"old_password": secrets[1], "new_password": secrets[1]})
         await http.post("/scim/v2/Users", json={"password": secrets[2]})
+        await http.post("/api/logins", json={"password": secrets[3]})
+        await http.put("/api/login", json={"password": secrets[4]})
     logged = "\n".join(record.getMessage() + json.dumps(getattr(record, "facts", {})) for record in caplog.records)
     assert "told" in logged
     assert key not in logged

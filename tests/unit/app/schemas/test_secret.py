@@ -5,9 +5,9 @@ from typing import Annotated
 import pytest
 from pydantic import Field, SecretStr
 
-from app.schemas.admin import PasswordLoginFields
+from app.schemas.admin import LoginFields, PasswordLoginFields
 from app.schemas.parsing import RequestModel, parse_body
-from app.schemas.secret import SecretText
+from app.schemas.secret import SecretText, has_secret, types_in
 from engine.api.errors import InvalidRequestError
 from tests.unit.costs.test_every_body import MODELS
 
@@ -20,6 +20,10 @@ class _Part(RequestModel):
     secret: Annotated[SecretStr, SecretText(8)]
 
 
+class _Parts(RequestModel):
+    parts: list[Annotated[_Part | None, Field()]]
+
+
 class _Text(RequestModel):
     secret: Annotated[str, Field(max_length=8)]
 
@@ -29,9 +33,15 @@ def test_every_field_named_as_a_secret_has_the_type() -> None:
         f"{model.__name__}.{name}"
         for model in MODELS
         for name, field in model.model_fields.items()
-        if NAMES & set(name.split("_")) and field.annotation is not SecretStr
+        if NAMES & set(name.split("_")) and SecretStr not in types_in(field.annotation)
     ]
     assert {name for name in wrong if not NO_SECRETS & {name, name.partition(".")[2]}} == set()
+
+
+def test_secret_in_any_part_of_a_body_is_found() -> None:
+    assert has_secret(LoginFields)
+    assert has_secret(_Parts)
+    assert not has_secret(_Text)
 
 
 def test_secret_is_not_shown() -> None:

@@ -48,6 +48,7 @@ from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe
 from app.services import AccessServices, ModelServices, RecordServices, Services, responses_of
 from app.storage.errors import DatabaseError, UnusableDatabaseError
+from app.storage.notices import NoticeTable
 from app.storage.store import Store
 from app.tenants.gate import TenantGates
 from app.tenants.tenant_threads import TenantThreads
@@ -230,7 +231,7 @@ class _Opening:
             shared_deletions=SharedDeletions(self.host, store, self.runs, self.erasure, lambda: self.lease.leads),
             replica_directory=_replica_directory(store) if self.plan.shares_replicas else None,
         )
-        await store.database.listen(records.on_notice)
+        await store.database.listen(NoticeTable(records.notice_handlers).on_notice)
         return records
 
     def _model(self) -> ModelServices:

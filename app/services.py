@@ -42,6 +42,7 @@ from app.runs.service import RunRegistry
 from app.runs.shared_progress import SharedProgress
 from app.runs.shared_runs import SharedRuns
 from app.runs.storage_probe import StorageProbe
+from app.storage.notices import NoticeHandlers
 from app.storage.store import Store
 from app.tenants.gate import TenantGate, TenantGates
 from app.tenants.principal import tenant_of
@@ -100,14 +101,11 @@ class RecordServices:
     shared_deletions: SharedDeletions
     replica_directory: "ReplicaStore | None"
 
-    def on_notice(self, topic: str, text: str) -> None:
-        """Follow a notice of another server."""
-        self.lease.heed(topic)
-        self.shared_runs.heed(topic, text)
-        if self.replica_directory is not None:
-            self.replica_directory.heed(topic)
-        self.shared_changes.heed(topic, text)
-        self.shared_deletions.heed(topic)
+    @property
+    def notice_handlers(self) -> list[NoticeHandlers]:
+        """Handlers of the notices of other servers."""
+        owners = (self.lease, self.shared_runs, self.shared_changes, self.shared_deletions, self.replica_directory)
+        return [owner.notice_handlers for owner in owners if owner is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from app.host.engine_host import EngineHost
 from app.runs.service import RunRegistry
 from app.storage.connection import MISSED
 from app.storage.erasures import ERASED
+from app.storage.notices import NoticeHandlers
 from app.storage.store import Store
 from app.storage.tenant_deletions import DELETED
 from engine.api.errors import OutageError
@@ -59,10 +60,10 @@ class SharedDeletions:
             with suppress(asyncio.CancelledError):
                 await self._task
 
-    def heed(self, topic: str) -> None:
-        """Follow a notice of another server."""
-        if topic in (ERASED, DELETED, MISSED):
-            self._news.set()
+    @property
+    def notice_handlers(self) -> NoticeHandlers:
+        """Handlers of the notices of other servers."""
+        return dict.fromkeys((ERASED, DELETED, MISSED), lambda _text: self._news.set())
 
     async def delete_tenant(self, engine: Backend, tenant: str) -> None:
         """End a tenant's requests and make its KV unreachable at all servers. Raise EngineError, OutageError."""

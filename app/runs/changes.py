@@ -15,6 +15,7 @@ from typing import Final
 from app.runs.outbox import Outbox
 from app.storage.connection import MISSED, NOTICE_CHARACTERS, Connection
 from app.storage.database import Database
+from app.storage.notices import NoticeHandlers
 from engine.api.errors import OverloadedError
 
 MAX_PENDING: Final = 64
@@ -158,12 +159,12 @@ class SharedChanges:
         waiting[change] = answered or waiting.get(change, False)
         self._outbox.send()
 
-    def heed(self, topic: str, text: str) -> None:
-        """Announce the changes in a notice of another server."""
-        if topic == MISSED:
-            self._changes.miss()
-        if topic != CHATS:
-            return
+    @property
+    def notice_handlers(self) -> NoticeHandlers:
+        """Handlers of the notices of other servers."""
+        return {CHATS: self._on_chats, MISSED: lambda _text: self._changes.miss()}
+
+    def _on_chats(self, text: str) -> None:
         server, changes = json.loads(text)
         if server != self._database.server:
             for tenant, conversation_id, answered in changes:

@@ -25,6 +25,7 @@ from typing import Final
 from app.runs.service import RunRegistry
 from app.runs.unstored_ends import REFUSALS
 from app.storage.database import Database
+from app.storage.notices import NoticeHandlers
 from app.storage.servers import LEASE_SECONDS, RELEASED, OtherSecretError, ServerStore, Standing
 
 LATE_SECONDS: Final = LEASE_SECONDS / 2
@@ -165,10 +166,14 @@ class Lease:
             reason = str(error) or "the database does not answer"
             logger.warning("other servers continue the answers of this one only when its lease has expired: %s", reason)
 
-    def heed(self, topic: str) -> None:
-        """Follow a notice of another server."""
+    @property
+    def notice_handlers(self) -> NoticeHandlers:
+        """Handlers of the notices of other servers."""
+        return {RELEASED: self._on_released}
+
+    def _on_released(self, _text: str) -> None:
         # A notice reaches its sender too, which stops or has stopped.
-        if topic == RELEASED and self._task is not None and self._takes_over:
+        if self._task is not None and self._takes_over:
             self._news.set()
             self._settled.clear()
 

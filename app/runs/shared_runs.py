@@ -22,6 +22,7 @@ from app.runs.run import Run, error_of
 from app.runs.run_log import RunLog, opening_event
 from app.runs.shared_progress import READING, reports_in
 from app.runs.unstored_ends import REFUSALS
+from app.storage.notices import NoticeHandlers
 from app.storage.run_records import RunNews, UnfinishedRun
 from app.storage.runs import CANCEL, PROGRESS
 from app.storage.store import Store
@@ -94,19 +95,24 @@ class SharedRuns:
         """Return the ids of a tenant's conversations in which any server generates an answer."""
         return set((await self._store.of(tenant).runs.in_progress()).values())
 
-    def heed(self, topic: str, text: str) -> None:
-        """Follow a notice about runs."""
-        if topic == PROGRESS:
-            for run_id in json.loads(text):
-                if (copy := self._copies.get(run_id)) is not None:
-                    copy.news.set()
-        elif topic == READING:
-            for run_id, progress in reports_in(text):
-                if (copy := self._copies.get(run_id)) is not None:
-                    copy.run.log.report(progress)
-        elif topic == CANCEL:
-            for run_id in json.loads(text):
-                self._stop(run_id)
+    @property
+    def notice_handlers(self) -> NoticeHandlers:
+        """Handlers of the notices of other servers."""
+        return {PROGRESS: self._on_progress, READING: self._on_reading, CANCEL: self._on_cancel}
+
+    def _on_progress(self, text: str) -> None:
+        for run_id in json.loads(text):
+            if (copy := self._copies.get(run_id)) is not None:
+                copy.news.set()
+
+    def _on_reading(self, text: str) -> None:
+        for run_id, progress in reports_in(text):
+            if (copy := self._copies.get(run_id)) is not None:
+                copy.run.log.report(progress)
+
+    def _on_cancel(self, text: str) -> None:
+        for run_id in json.loads(text):
+            self._stop(run_id)
 
     def _live_copy(self, run_id: str) -> Run | None:
         copy = self._copies.get(run_id)

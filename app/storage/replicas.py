@@ -10,6 +10,7 @@ from typing import Final
 
 from app.storage.connection import MISSED, Connection
 from app.storage.database import Database
+from app.storage.notices import NoticeHandlers
 from app.storage.servers import LIVE
 from engine.fleet.placement.shared_place import PublishedReplica, SharedPlace, decode_place, encode_place
 
@@ -95,9 +96,12 @@ class ReplicaStore:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
 
-    def heed(self, topic: str) -> None:
-        """Follow a notice of a server."""
+    @property
+    def notice_handlers(self) -> NoticeHandlers:
+        """Handlers of the notices of other servers."""
         # Notices are missed while a standby takes the place of the database, which may have lost epochs.
-        if topic in (REPLICAS, MISSED):
-            changed, self._changed = self._changed, asyncio.Event()
-            changed.set()
+        return {REPLICAS: self._on_change, MISSED: self._on_change}
+
+    def _on_change(self, _text: str) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()

@@ -26,7 +26,7 @@ async def test_leaving_server_hands_over_runs_within_its_lease(first: Server, se
     await first.services.records.runs.hand_over([run])
     assert b"server_restart" in (await frames_until_end(run))[-1]
     # The notice reaches its sender too, which takes nothing back.
-    first.lease.heed(RELEASED)
+    first.lease.notice_handlers[RELEASED]("")
     await first.lease.renew()
     assert first.services.records.runs.get(run.id, "local") is None
     await second.lease.renew()

@@ -81,7 +81,7 @@ async def test_client_of_another_server_sees_prompt_progress(first: Server, seco
 
 async def test_client_of_a_stopped_server_waits_for_the_new_owner(first: Server, second: Server) -> None:
     run = await first.asked(2)
-    second.lease.heed(RELEASED)
+    second.lease.notice_handlers[RELEASED]("")
     coming = asyncio.create_task(copy_at(second, run))
     await first.expire()
     keeping = asyncio.create_task(second.lease._keep())
@@ -98,7 +98,7 @@ async def test_clients_and_a_stop_wait_for_no_database_that_hangs(
     for limit in ("LEASE_SECONDS", "RELEASE_SECONDS"):
         monkeypatch.setattr(lease, limit, 0.01)
     monkeypatch.setattr(first.services.store.servers, "release", asyncio.Event().wait)
-    first.lease.heed(RELEASED)
+    first.lease.notice_handlers[RELEASED]("")
     async with asyncio.timeout(20):
         await first.lease.settled()
         await first.lease.stop()
@@ -109,7 +109,7 @@ async def test_server_that_has_stopped_waits_for_no_take_over(first: Server, sec
     run = await second.asked(3)
     await first.lease.stop()
     # A notice reaches its sender too.
-    first.lease.heed(RELEASED)
+    first.lease.notice_handlers[RELEASED]("")
     async with asyncio.timeout(LEASE_SECONDS / 2):
         await first.lease.settled()
         assert (await copy_at(first, run)).log.text == " w0 w1 w2"

@@ -12,6 +12,7 @@ import aiohttp
 import pytest
 from msgspec.structs import replace
 
+from app.storage.notices import NoticeTable
 from app.storage.replicas import ReplicaStore
 from app.storage.store import Store
 from bench.server import EbbServer, ServerSettings
@@ -68,7 +69,7 @@ async def test_epochs_lost_in_a_fail_over_come_back(stores: list[Store]) -> None
 
 async def test_publication_wakes_the_servers_that_wait_for_it(stores: list[Store]) -> None:
     first, second = [ReplicaStore(store.database) for store in stores]
-    await stores[1].database.listen(lambda topic, _text: second.heed(topic))
+    await stores[1].database.listen(NoticeTable([second.notice_handlers]).on_notice)
     epoch = await first.reserve(0)
     assert epoch is not None
     waiting = asyncio.create_task(second.next_change(60))

@@ -1,14 +1,16 @@
 """Fixtures: a server of its own for each test, whose engine needs no model, and pages that must stay free of errors."""
 
-import shutil
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Request, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error, Request, async_playwright, expect
 
+from bench.chromium import FLAGS, SHELL, find_chromium
 from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.redis.block_client import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
@@ -16,12 +18,13 @@ from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.integration.api_server import running_server
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+MISSING = "Chromium is not installed; install it (Debian, Ubuntu: apt-get install chromium)"
 TRACES = Path(__file__).parents[2] / ".make" / "traces"
 STATIC = Path(__file__).parents[2] / "app" / "static"
 
 # A deadline, not an estimate: the page always shares the machine with other work.
 DEADLINE_MS = 20_000
+FAILURE_SECONDS = 5.0
 
 WORD_SECONDS = 0.02
 WINDOW = 20_000
@@ -41,11 +44,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="package")
 def chromium_path() -> str:
-    for name in BROWSERS:
-        path = shutil.which(name)
-        if path is not None:
-            return path
-    pytest.skip("Chromium is not installed; install it (Debian, Ubuntu: apt-get install chromium)")
+    """Return the path of the headless shell, or of the browser where the shell is not installed."""
+    path = find_chromium(shell=True)
+    if path is None:
+        pytest.skip(MISSING)
+    return path
+
+
+@pytest.fixture(scope="package")
+def whole_browser_path() -> str:
+    """Return the path of the browser that people use, for what the headless shell lacks: settings, notifications."""
+    path = find_chromium()
+    if path is None or Path(path).name == SHELL:
+        pytest.skip(MISSING)
+    return path
 
 
 @pytest.fixture(scope="package")
@@ -80,8 +92,7 @@ async def browser(chromium_path: str) -> AsyncIterator[Browser]:
     """Launch Chromium. Each test opens and closes its own contexts, which share nothing."""
     expect.set_options(timeout=DEADLINE_MS)
     async with async_playwright() as playwright:
-        # Chromium's own sandbox does not work as root, which tests in containers run as.
-        browser = await playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
+        browser = await playwright.chromium.launch(executable_path=chromium_path, args=FLAGS)
         yield browser
         await browser.close()
 
@@ -98,12 +109,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 async def _failures_leave_traces(
     browser: Browser, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[None]:
-    """Record the steps in all pages, and keep the record of a test that fails: `playwright show-trace FILE`."""
+    """Record the steps in all pages. If the test fails, keep them with a picture and the HTML of each page.
+
+    `playwright show-trace FILE` shows the steps. Snapshots of every step would cost a tenth of a test's CPU time.
+    """
     new_context = browser.new_context
 
     async def traced(**options: Any) -> BrowserContext:
         context = await new_context(**options)
-        await context.tracing.start(snapshots=True)
+        await context.tracing.start()
         return context
 
     monkeypatch.setattr(browser, "new_context", traced)
@@ -114,11 +128,21 @@ async def _failures_leave_traces(
 async def _close_contexts(browser: Browser, test: pytest.Function) -> None:
     for number, context in enumerate(browser.contexts):
         if test.stash.get(FAILED, False):
-            await context.tracing.stop(path=TRACES / f"{test.originalname}-{number}.zip")
+            await _keep_failure(context, f"{test.originalname}-{number}")
         # A page may send a request while it closes, when its route handler may already be gone.
         for page in context.pages:
             await page.unroute_all(behavior="ignoreErrors")
         await context.close()
+
+
+async def _keep_failure(context: BrowserContext, name: str) -> None:
+    await context.tracing.stop(path=TRACES / f"{name}.zip")
+    for number, page in enumerate(context.pages):
+        # A page that hangs or has crashed, which may be why the test failed, gives neither.
+        with contextlib.suppress(Error, TimeoutError):
+            async with asyncio.timeout(FAILURE_SECONDS):
+                await page.screenshot(path=TRACES / f"{name}-{number}.png")
+                (TRACES / f"{name}-{number}.html").write_text(await page.content())
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import shutil
 import sys
 import tempfile
 import time
@@ -11,8 +10,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.async_api import Page, async_playwright
 
+from bench.chromium import launch_chromium
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
-from tests.e2e.conftest import BROWSERS
 from tests.e2e.screenshots import FLAGS, SECOND, page_of, prepare
 from tests.e2e.server_process import ServerProcess, ebb_process
 
@@ -85,10 +84,9 @@ async def play(chat: ChatPage, server: ServerProcess, film: Film) -> None:
 
 async def main(file: Path) -> None:
     """Film the chat and save the animation to `file`."""
-    path = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
     with tempfile.TemporaryDirectory() as state, ebb_process(Path(state), *FLAGS) as server:
         async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            browser = await launch_chromium(playwright)
             chat = await page_of(browser, server.url, SCREEN)
             await prepare(chat)
             film = Film(chat.page)

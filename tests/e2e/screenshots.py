@@ -4,7 +4,6 @@ Each view is shown light, light in Chinese, dark, and on a phone.
 """
 
 import asyncio
-import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,9 +12,9 @@ from typing import Any
 
 from playwright.async_api import Browser, Page, async_playwright
 
+from bench.chromium import launch_chromium
 from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ANSWER_MS, ChatPage
-from tests.e2e.conftest import BROWSERS
 from tests.e2e.server_process import ebb_serve
 from tests.e2e.showcase import showcase
 from tests.e2e.views import Views
@@ -94,10 +93,9 @@ async def page_of(browser: Browser, url: str, options: dict[str, Any]) -> ChatPa
 
 async def main(folder: Path, names: Sequence[str]) -> None:
     """Take screenshots of the views with these names, or of all, on all screens, and save them in `folder`."""
-    path = next(found for name in BROWSERS if (found := shutil.which(name)) is not None)
     with tempfile.TemporaryDirectory() as state:
         async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            browser = await launch_chromium(playwright)
             with ebb_serve(Path(state), *FLAGS) as url:
                 conversation = await prepare(await page_of(browser, url, SCREENS["light"]))
             with ebb_serve(Path(state), *FLAGS) as url:

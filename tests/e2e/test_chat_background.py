@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, expect
+from playwright.async_api import Browser, BrowserContext, async_playwright, expect
 
+from bench.chromium import FLAGS
 from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
@@ -43,6 +44,14 @@ async def server(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
         pytest.skip("The page is not built; run make setup")
     async with running_server(tmp_path, ReplayEngine(), static=STATIC) as server:
         yield server
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def whole_browser(whole_browser_path: str) -> AsyncIterator[Browser]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=whole_browser_path, args=FLAGS)
+        yield browser
+        await browser.close()
 
 
 async def opened(
@@ -125,9 +134,9 @@ async def test_unread_answer_has_mark_in_every_browser_until_seen(
 
 
 async def test_answer_in_a_hidden_tab_is_notified_if_asked(
-    browser: Browser, server: RunningServer[ReplayEngine]
+    whole_browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
-    context, chat = await opened(browser, server, permissions=["notifications"])
+    context, chat = await opened(whole_browser, server, permissions=["notifications"])
     # A hidden tab of this Chromium is still visible to its page.
     await context.add_init_script(
         "Object.defineProperty(document, 'visibilityState', {get: () => window.tabIsHidden ? 'hidden' : 'visible'})"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import async_playwright, expect
 
+from bench.chromium import FLAGS
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import NewPage
 
@@ -13,14 +14,14 @@ BLOCKED = 2
 """Chromium's content setting for what a person blocks."""
 
 
-async def test_page_works_where_cookies_are_blocked(chromium_path: str, server: str, tmp_path: Path) -> None:
+async def test_page_works_where_cookies_are_blocked(whole_browser_path: str, server: str, tmp_path: Path) -> None:
     profile = tmp_path / "Default"
     profile.mkdir()
     settings = {"profile": {"default_content_setting_values": {"cookies": BLOCKED}}}
     (profile / "Preferences").write_text(json.dumps(settings))
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
-            tmp_path, executable_path=chromium_path, args=["--no-sandbox"], base_url=server
+            tmp_path, executable_path=whole_browser_path, args=FLAGS, base_url=server
         )
         chat = ChatPage(await context.new_page())
         errors = list[str]()

@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, async_playwright, expect
 
+from bench.chromium import FLAGS
 from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage
 from tests.e2e.conftest import STATIC
@@ -34,7 +35,7 @@ async def insecure_page(chromium_path: str, tmp_path: Path) -> AsyncIterator[Cha
         running_server(tmp_path, ReplayEngine(), static=STATIC, bound_host="0.0.0.0") as server,
         async_playwright() as playwright,
     ):
-        flags = ["--no-sandbox", f"--host-resolver-rules=MAP {NAME} 127.0.0.1"]
+        flags = [*FLAGS, f"--host-resolver-rules=MAP {NAME} 127.0.0.1"]
         browser = await playwright.chromium.launch(executable_path=chromium_path, args=flags)
         page = await browser.new_page(base_url=server.url)
         chat = ChatPage(page)

@@ -13,7 +13,7 @@ async def chat_on_the_page(url: str) -> None:
     """Ask twice on the page, and read the chat again after a reload. The page may raise no error."""
     faults: list[str] = []
     async with async_playwright() as playwright:
-        browser = await launch_chromium(playwright)
+        browser = await launch_chromium(playwright, shell=True)
         page = await browser.new_page(base_url=url)
         page.on("pageerror", lambda error: faults.append(str(error)))
         chat = ChatPage(page)

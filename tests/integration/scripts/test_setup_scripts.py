@@ -75,6 +75,23 @@ def test_root_installs_missing_tools_without_starting_services(programs: Path, t
     assert install == "1 -q install -y --no-install-recommends chromium redis-server"
 
 
+@pytest.mark.parametrize("in_apt", [True, False])
+def test_headless_shell_is_installed_where_apt_has_it(programs: Path, tmp_path: Path, in_apt: bool) -> None:
+    calls = tmp_path / "calls"
+    calls.touch()
+    for name in ("chromium", "redis-server"):
+        add(programs, name)
+    add(programs, "apt-cache", f"exit {0 if in_apt else 100}")
+    add(programs, "apt-get", f'echo "$@" >> {calls}')
+    add(programs, "id", "echo 0")
+    env = shutil.which("env")
+    assert env is not None
+    (programs / "env").symlink_to(env)
+    assert run(programs, "get-test-tools", ci=True)[0] == 0
+    expected = "-q install -y --no-install-recommends chromium-headless-shell\n" if in_apt else ""
+    assert calls.read_text() == expected
+
+
 def test_tools_for_tests_of_logins_are_asked_for_by_name(programs: Path) -> None:
     add(programs, "apt-get", "exit 1")
     add(programs, "id", "echo 1000")

@@ -64,7 +64,7 @@ serve: setup ## set everything up, then run the server (ARGS="--port 9000")
 setup: .make/ebb $(if $(RAY),.make/ray) app/static/index.html ## set everything up without starting the server
 
 test: test-setup ## check and test everything with small sizes
-	@$(call check-beside,$(PYTEST) $(ARGS))
+	@$(call check-beside,$(PYTEST) --timeout 180 $(ARGS))
 
 test-full: export EBB_TEST_SIZE := full
 test-full: test-setup $(LLAMA_CPP_TEMPLATES) ## check and test everything with large sizes

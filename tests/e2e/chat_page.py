@@ -7,7 +7,9 @@ from typing import Any
 from playwright.async_api import Locator, Page, expect
 
 # Only an answer may wait for a busy machine. Everything else on the page must be quick.
-ANSWER_MS = 180_000
+ANSWER_MS = 90_000
+POLL_MS = 50
+AT_END = """element => element.scrollHeight - element.scrollTop - element.clientHeight < 4"""
 CHAT_URL = re.compile(r"/c/conv_\w+$")
 
 
@@ -82,9 +84,14 @@ class ChatPage:
                 return text !== undefined && text.trim().length >= characters;
             }""",
             arg=characters,
+            polling=POLL_MS,
             timeout=ANSWER_MS,
         )
         return await self.text_of_answer()
+
+    async def until_at_end(self) -> None:
+        """Wait until the thread is scrolled to its end."""
+        await self.page.wait_for_function(AT_END, arg=await self.thread.element_handle())
 
     async def toggle_raw(self, answer: Locator) -> None:
         """Switch an answer between formatted and raw text."""

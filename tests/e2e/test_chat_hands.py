@@ -10,11 +10,6 @@ from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import long_chat
 
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
-UNTIL_AT_END = """async element => {
-    while (element.scrollHeight - element.scrollTop - element.clientHeight >= 4) {
-        await new Promise(requestAnimationFrame);
-    }
-}"""
 SCROLL_UP = """async element => {
     const shown = new Set();
     let jump = 0;
@@ -131,7 +126,7 @@ async def test_page_follows_answer_until_user_scrolls_up(new_page: NewPage) -> N
     await chat.open_new_chat(tokens=2_000)
     await chat.send("Tell me everything about the sea.\n" * 12)
     await chat.until_writing(characters=40)
-    await chat.thread.evaluate(UNTIL_AT_END)
+    await chat.until_at_end()
 
     await chat.thread.hover()
     await chat.page.mouse.wheel(0, -300)
@@ -152,7 +147,7 @@ async def test_page_follows_answer_until_user_scrolls_up(new_page: NewPage) -> N
 
     await jump.click()
     await expect(jump).to_have_count(0)
-    await chat.thread.evaluate(UNTIL_AT_END)
+    await chat.until_at_end()
     await chat.button("Stop").click()
     await chat.expect_status("cancelled")
 
@@ -164,14 +159,17 @@ async def test_page_stands_still_under_pressed_button(new_page: NewPage) -> None
     await chat.until_writing(characters=400)
     question = chat.questions.first
 
-    await chat.answers.last.hover()
+    box = await chat.thread.bounding_box()
+    assert box is not None
+    # `hover` would scroll to the answer. If that is upwards, the page does not follow the answer any more.
+    await chat.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     await chat.page.mouse.down()
     place = await chat.thread.evaluate("element => element.scrollTop")
     await chat.until_writing(characters=len(await chat.text_of_answer()) + 400)
     assert await chat.thread.evaluate("element => element.scrollTop") == place
 
     await chat.page.mouse.up()
-    await chat.thread.evaluate(UNTIL_AT_END)
+    await chat.until_at_end()
     await expect(question).not_to_be_in_viewport()
     await chat.button("Stop").click()
     await chat.expect_status("cancelled")

@@ -1,4 +1,4 @@
-"""Fixtures: a real server with the real model, for all tests of the package."""
+"""Fixtures: a real server with a real model, for all tests of the package."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +11,12 @@ from tests.e2e.server_process import ServerProcess, ebb_process
 
 @pytest.fixture(scope="package")
 def server_process(
-    page_files: Path, model_path: Path, tmp_path_factory: pytest.TempPathFactory
+    page_files: Path, shallow_model: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServerProcess]:
-    """Run `ebb serve` with the default model.
-
-    A test that kills the server must start it again. The memory holds 5,824 of the 8,192 tokens of the model's window.
-    """
-    memory = ("--kv-memory", "128MiB", "--redis-memory", "256MiB")
-    with ebb_process(tmp_path_factory.mktemp("e2e"), "--cache-dir", str(default_cache_dir()), *memory) as process:
+    """Run `ebb serve`. A test that kills the server must start it again."""
+    model = ("--model", str(shallow_model), "--cache-dir", str(default_cache_dir()))
+    memory = ("--kv-memory", "192MiB", "--redis-memory", "256MiB")
+    with ebb_process(tmp_path_factory.mktemp("e2e"), *model, *memory) as process:
         yield process
 
 

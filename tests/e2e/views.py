@@ -12,6 +12,17 @@ from tests.e2e.chat_page import ANSWER_MS, ChatPage
 ENDLESS = 2_000
 
 
+GO = """path => {
+    if (document.querySelector("main > header") === null) return false;
+    for (const open of document.querySelectorAll("dialog[open]")) open.close();
+    if (location.pathname === path) return path === "/";
+    history.pushState(null, "", path);
+    dispatchEvent(new PopStateEvent("popstate"));
+    return true;
+}"""
+"""Shows an address in the open application, which takes less than to load the page. Returns whether it did."""
+
+
 class Views:
     """Navigation to every view of the page.
 
@@ -23,49 +34,54 @@ class Views:
         self._chat = chat
         self._resumed = resumed
         self._phone = phone
+        # Whether the next view must load the page: it would not see all chats otherwise.
+        self._loads = phone
 
     def all(self) -> list[Callable[[], Awaitable[None]]]:
-        """Return one function per view. Each leads from any view to the one that it is named after."""
+        """Return one function per view. Each leads from any view to the one that it is named after.
+
+        Views of chats and of the empty page take turns, because the page loads again for two views of the same chat.
+        """
         return [
             self.empty,
             self.answer,
-            self.branch,
-            self.tree,
-            self.editing,
-            self.editing_answer,
-            self.regenerating,
-            self.comparing,
-            self.prompts,
-            self.resumed,
-            self.receipt,
-            self.message,
-            self.search,
             self.menu,
+            self.branch,
+            self.prompts,
+            self.tree,
             self.archive,
-            self.settings,
+            self.editing,
             self.preferences,
-            self.keys,
+            self.editing_answer,
             self.palette,
+            self.regenerating,
+            self.deleting,
+            self.comparing,
+            self.deleting_all,
+            self.resumed,
+            self.deleted,
+            self.receipt,
+            self.importing,
+            self.message,
+            self.organizing,
+            self.search,
+            self.foldering,
+            self.settings,
+            self.sharing,
+            self.keys,
             self.live,
             self.admin,
             self.nowhere,
-            self.deleting,
-            self.deleting_all,
-            self.deleted,
-            self.importing,
-            self.organizing,
-            self.foldering,
-            self.selecting,
-            self.sharing,
-            self.shared,
             self.too_long,
+            self.selecting,
+            self.shared,
             self.queued,
             self.held,
             self.trouble,
         ]
 
     async def empty(self) -> None:
-        await self._chat.page.goto("/")
+        await self._go("/")
         await self._chat.page.get_by_text("runs on").wait_for()
 
     async def answer(self) -> None:
@@ -99,7 +115,7 @@ class Views:
         await keep.nth(1).wait_for(timeout=ANSWER_MS)
 
     async def prompts(self) -> None:
-        await self._chat.page.goto("/")
+        await self._go("/")
         await self._chat.composer.press_sequentially("/")
         await self._chat.page.get_by_role("option", name="New prompt").click()
         await (
@@ -112,11 +128,11 @@ class Views:
         await self._chat.page.locator("dialog[open], form textarea[rows='6']").first.wait_for()
 
     async def resumed(self) -> None:
-        await self._chat.page.goto(f"/c/{self._resumed}")
+        await self._go(f"/c/{self._resumed}")
         await self._chat.page.get_by_test_id("receipt").last.wait_for()
 
     async def receipt(self) -> None:
-        await self._chat.page.goto(f"/c/{self._resumed}")
+        await self._go(f"/c/{self._resumed}")
         await self._chat.page.get_by_test_id("receipt").last.get_by_role("button").click()
         await self._chat.page.get_by_text("Why wasn't more reused").wait_for()
         await self._chat.thread.evaluate("element => element.scrollTo(0, element.scrollHeight)")
@@ -127,13 +143,14 @@ class Views:
         await self._chat.page.get_by_role("menuitem").first.wait_for()
 
     async def search(self) -> None:
-        await self._chat.page.goto(f"/c/{self._resumed}")
+        await self._go(f"/c/{self._resumed}")
         await self._chat.answers.first.wait_for()
         await self._chat.page.keyboard.press("Control+Shift+F")
         await self._chat.page.keyboard.type("tid")
         found = self._chat.page.get_by_role("navigation", name="Found")
         await found.get_by_role("link").first.wait_for()
         await found.get_by_text("Filters", exact=True).click()
+        self._loads = True
 
     async def menu(self) -> None:
         await self._list()
@@ -144,6 +161,7 @@ class Views:
         await self._list()
         await self._item("Archived chats")
         await self._chat.page.get_by_role("heading", name="Archived chats").wait_for()
+        self._loads = True
 
     async def settings(self) -> None:
         await self._showcase()
@@ -159,7 +177,7 @@ class Views:
         await self._chat.page.keyboard.press("Control+/")
 
     async def live(self) -> None:
-        await self._chat.page.goto("/live")
+        await self._go("/live")
         await self._chat.page.get_by_role("img", name="Hit rate").wait_for()
 
     async def palette(self) -> None:
@@ -168,11 +186,11 @@ class Views:
         await self._chat.page.get_by_role("option").first.wait_for()
 
     async def admin(self) -> None:
-        await self._chat.page.goto("/admin")
+        await self._go("/admin")
         await self._chat.page.get_by_role("heading", name="People", exact=True).wait_for()
 
     async def nowhere(self) -> None:
-        await self._chat.page.goto("/nowhere")
+        await self._go("/nowhere")
         await self._chat.page.get_by_text("nothing at this address").wait_for()
 
     async def deleting(self) -> None:
@@ -222,6 +240,7 @@ class Views:
         await self._list()
         await self._item("Recently deleted")
         await self._chat.button("Restore “A first attempt”").first.wait_for()
+        self._loads = True
 
     async def importing(self) -> None:
         await self._list()
@@ -249,6 +268,7 @@ class Views:
         await self._chat.page.get_by_role("complementary").get_by_role("button", name="More actions for").first.click()
         await self._chat.page.get_by_role("menuitem", name="Select chats").click()
         await self._chat.page.get_by_text("1 selected").wait_for()
+        self._loads = True
 
     async def sharing(self) -> None:
         await self._list()
@@ -267,6 +287,7 @@ class Views:
         await self._chat.page.get_by_role("button", name=re.compile("^Sailing")).click()
         await self._chat.button("Folder settings").click()
         await self._chat.page.get_by_label("System prompt").fill("Answer like a pilot of this harbour.")
+        self._loads = True
 
     async def _organized(self) -> None:
         request = self._chat.page.request
@@ -290,14 +311,21 @@ class Views:
         await page.get_by_text("Server unreachable").wait_for()
         await page.unroute_all()
 
+    async def _go(self, path: str) -> None:
+        """Show an address, loading the page only if that is needed to leave the view."""
+        await self._chat.page.keyboard.press("Escape")
+        if self._loads or not await self._chat.page.evaluate(GO, path):
+            await self._chat.page.goto(path)
+        self._loads = self._phone
+
     async def _showcase(self) -> None:
-        await self._chat.page.goto("/")
+        await self._go("/")
         await self._open_list()
         await self._chat.chats.get_by_text("Tides and tables", exact=True).click()
         await self._chat.page.locator(".katex").first.wait_for()
 
     async def _list(self) -> None:
-        await self._chat.page.goto("/")
+        await self._go("/")
         await self._open_list()
         await self._chat.chats.first.wait_for()
 

@@ -1,8 +1,6 @@
 """`ebb profile` on a tiny model: the trace file and the printed table."""
 
-import gc
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,13 +14,11 @@ STEPS = 40
 
 
 @pytest.fixture(autouse=True)
-def _process_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _process_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Isolation of the process state that the command changes, since it normally runs in a separate process."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     monkeypatch.chdir(tmp_path)
-    yield
-    gc.unfreeze()
 
 
 def profile(tmp_path: Path, *flags: str) -> int:

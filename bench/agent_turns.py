@@ -143,7 +143,7 @@ class Compactions:
     padding: int = 0
 
     async def pairs(self, rounds: int) -> list[Pair]:
-        """Measure a chat of its own for each round, after one that finds the padding. Raise OtherWorkError."""
+        """Measure a separate chat for each round, after one that finds the padding. Raise OtherWorkError."""
         first, following = await self._round(0)
         self.padding = computed_in(first[1]) - computed_in(following[1])
         found = list[Pair]()
@@ -213,7 +213,7 @@ class Row:
 
 
 async def measure(flags: Sequence[str], root: Path, rounds: int, tokens: int) -> list[Row]:
-    """Measure both features on a server of their own. Raise ServerFailedError and OtherWorkError."""
+    """Measure both features on a separate server. Raise ServerFailedError and OtherWorkError."""
     rows = list[Row]()
     async with (
         EbbServer(ServerSettings("agent-turns", (*FLAGS, *flags)), root) as server,

@@ -277,7 +277,7 @@ def write(rows: Sequence[Row], prompts: int, out: Path) -> None:
 
 
 async def run(root: Path, prompts: int) -> list[Row]:
-    """Measure all arms, each on a server of its own."""
+    """Measure all arms, each on a separate server."""
     model = make_tiny_model(
         root / "model", layers=LAYERS, hidden=HIDDEN, heads=HIDDEN // 64, kv_heads=1, max_positions=8192
     )

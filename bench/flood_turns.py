@@ -39,7 +39,7 @@ _numbers = count()
 
 
 async def create_key(state_dir: Path, name: str) -> str:
-    """Make an API key of a tenant of its own."""
+    """Make an API key of a separate tenant."""
     command = (str(Path(sys.executable).with_name("ebb")), "keys", "create", name, "--state-dir", str(state_dir))
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     printed, _ = await process.communicate()

@@ -60,7 +60,7 @@ class HandOverCost:
 
 
 async def measure_hand_over(config: EngineConfig, folder: Path, report: Callable[[str], None]) -> HandOverCost:
-    """Answer prompts one after the other with a replica for each role. `folder` is for a Redis of their own."""
+    """Answer prompts one after the other with a replica for each role. `folder` is for a separate Redis."""
     tiers = TierConfig(64 << 20, "auto", 256 << 20, folder)
     whole = config.with_fields(tiers=tiers, kv_memory=2 * config.cache.kv_memory)
     engine = await asyncio.to_thread(build_fleet, whole, 2, report, roles=("prefill", "decode"))

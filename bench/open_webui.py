@@ -28,7 +28,7 @@ def install_open_webui(cache_dir: Path, torch_cpu_index: str) -> Path:
 
 @contextmanager
 def open_webui(program: Path, folder: Path, provider: str, key: str) -> Iterator[str]:
-    """Run Open WebUI without accounts of its own, and yield its URL when it is ready.
+    """Run Open WebUI without accounts, and yield its URL when it is ready.
 
     folder: its home, for all of its files.
     provider: URL of the server whose models it offers.

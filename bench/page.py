@@ -163,7 +163,7 @@ async def _long_chat(browser: Browser, messages: int, root: Path) -> tuple[float
 
 
 async def _measure(tokens: int, rate: float, messages: int, root: Path, num_rounds: int) -> PageReport:
-    """Measure in rounds, in folders of their own in `root`."""
+    """Measure in rounds, in separate folders in `root`."""
     rounds, databases = list[Round](), await fill(root)
     folders = [root / str(number) for number in range(num_rounds)]
     for folder in folders:

@@ -1,6 +1,6 @@
 """`python -m bench.weights_memory`: memory of loaded weights over the size of their GGUF file, for each type of blocks.
 
-Writes random Llamas, loads each in a process of its own, and prints a table. Memory is what only this process has:
+Writes random Llamas, loads each in a separate process, and prints a table. Memory is what only this process has:
 anonymous pages, huge ones in whole, and pages of files that nothing else maps.
 """
 

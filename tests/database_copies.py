@@ -21,7 +21,7 @@ def copied_databases() -> Iterator[None]:
 
     A file that has tables is migrated as without this.
     """
-    # Each open store has a thread of its own.
+    # Each open store has a separate thread.
     lock = threading.Lock()
     with closing(sqlite3.connect(":memory:", check_same_thread=False)) as made, pytest.MonkeyPatch.context() as patch:
 

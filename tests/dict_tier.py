@@ -26,7 +26,7 @@ from cache_tiers.tier import Tier
 
 
 class DictTier:
-    """LowerTier over a dictionary. Operations end on a thread of their own, as those of a server would.
+    """LowerTier over a dictionary. Operations end on a separate thread, as those of a server would.
 
     blocks: payloads by key, which outlive the tier.
     is_up: whether operations are attempted.

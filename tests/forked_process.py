@@ -1,6 +1,6 @@
 """Processes that are forked from one that has imported the server and torch, which takes longer than most of them run.
 
-A process that must start as a user starts it needs an interpreter of its own.
+A process that must start as a user starts it needs a separate interpreter.
 """
 
 import multiprocessing
@@ -41,7 +41,7 @@ class ForkedProcess:
         stderr: int | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """Start the process in a session of its own.
+        """Start the process in a separate session.
 
         main: function of a module, which reads its arguments from sys.argv.
         stdin, stdout, stderr: descriptors that stay open here; None stands for those of the fork server.

@@ -1,4 +1,4 @@
-"""A real OpenID provider (oidc-provider-mock) in a process of its own, since its imports warn."""
+"""A real OpenID provider (oidc-provider-mock) in a separate process, since its imports warn."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Chats over the SDK with a server in a process of its own, and the return of their KV after `kill -9`."""
+"""Chats over the SDK with a server in a separate process, and the return of their KV after `kill -9`."""
 
 import urllib.request
 from collections.abc import Sequence

@@ -27,6 +27,26 @@ MAX_LONG_SENTENCES = 0.1
 PRONOUNS = frozenset({"it", "its", "what", "who", "whoever", "nobody", "somebody", "those", "of"})
 FUNCTION_OPENINGS = PRONOUNS | {"the", "a", "all", "whether", "how"}
 
+AFTER_OWN = (
+    "and",
+    "or",
+    "in",
+    "for",
+    "with",
+    "that",
+    "which",
+    "on",
+    "to",
+    "has",
+    "have",
+    "is",
+    "are",
+    "from",
+    "by",
+    "so",
+)
+"""Words that show that "of its own" has no noun after it."""
+
 WORDS = {
     r"who(m)?ever": "name the party",
     r"nobody|somebody": "name the party",
@@ -39,6 +59,11 @@ WORDS = {
     r"gone on": "continued",
     r"beside": "alongside",
     r"brought up": "loaded",
+    r"heed(s|ed|ing)?": "handle, follow",
+    r"(?<!`)said(?![`:(])": "emitted, sent, written",
+    r"(?<!`)(?-i:farewell)(?!`)": "`farewell` event, or notice",
+    r"se(e|es|nt|en|eing) off": "hand over",
+    rf"of (its|their) own(?=[^\w\s]|$|\s+({'|'.join(AFTER_OWN)})\b)": "its own, or separate",
 }
 _WORDS = {re.compile(rf"\b({word})\b", re.IGNORECASE): instead for word, instead in WORDS.items()}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")

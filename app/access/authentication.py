@@ -146,7 +146,7 @@ class Authentication:
     async def _proxied_person(self, scope: Scope, headers: Headers) -> Identity | None:
         """Return the person that the proxy names, whose account exists from now on. Raise UntrustedProxyError."""
         identity = self._proxy.identity(headers, scope["state"].get(PEER)) if self._proxy is not None else None
-        # The proxy lets a person's browser through whichever page sends the request.
+        # The proxy vouches for the browser, not for the page that sent the request: another origin is refused.
         if identity is None or shown_key(headers) is not None or not is_same_origin(headers):
             return None
         await self._ring.meet(identity)

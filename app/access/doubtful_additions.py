@@ -1,4 +1,4 @@
-"""Amounts of which the database has not said whether they were added to a stored sum.
+"""Amounts for which the database has not confirmed whether they were added to a stored sum.
 
 Added again at once, they could count twice. They wait until the database says so, and are given back if they are not in
 the sum. Amounts in doubt at the end of the process do not count again.

@@ -3,7 +3,7 @@
 The first request after that second reads what has changed since, which another process may have written (`ebb keys`).
 A revoked key therefore grants nothing a second later. A key or a login that is not known may be a moment old, made at
 another server: its request waits for the next reading, and a flood of them for ten readings a second. The changes are
-read on a connection of their own, and a request waits for them only for a limited time.
+read on a separate connection, and a request waits for them only for a limited time.
 """
 
 import asyncio

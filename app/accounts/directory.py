@@ -1,7 +1,8 @@
-"""A directory (LDAP, RFC 4511) whose people log in here: a search for the person, then a bind as the person.
+"""LDAP login (RFC 4511): search for the entry, then bind as it.
 
-Each call opens a connection of its own, and blocks: for threads. Certificates are verified whatever the configuration
-of libldap says, referrals to other servers are not followed, and no password is sent unencrypted over a network.
+Each call opens a separate connection and blocks, so it belongs in a thread. Certificates are verified whatever the
+configuration of libldap says, referrals to other servers are not followed, and no password is sent unencrypted over a
+network.
 """
 
 import logging

@@ -39,8 +39,8 @@ class Place:
 class LoginTurns:
     """Owner of the logins that compute or wait for their turn, and of the threads on which they compute.
 
-    The threads belong to these logins alone, so no other work of the server delays a login. Each source has a line of
-    its own. If all places are taken, a login takes the last place of the longest line.
+    The threads belong to these logins alone, so no other work of the server delays a login. Each source has a separate
+    line. If all places are taken, a login takes the last place of the longest line.
     """
 
     def __init__(self, at_once: int) -> None:

@@ -1,1 +1,1 @@
-"""The `ebb` command: one module for each subcommand that has no package of its own."""
+"""The `ebb` command: one module for each subcommand that has no separate package."""

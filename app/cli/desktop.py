@@ -1,4 +1,4 @@
-"""`ebb desktop`: the page in a window of its own.
+"""`ebb desktop`: the page in a separate window.
 
 If no server answers at the address of the settings, the command starts one, which ends with the window.
 """

@@ -25,7 +25,7 @@ class ComputingMemory:
 
 
 def computing_memory(settings: Settings) -> ComputingMemory:
-    """Look at the memory of the device that `settings` choose. That of the host is measured, which takes a second."""
+    """Return the memory of the device that `settings` select. Measuring the host bandwidth takes about a second."""
     name = choose_device(settings.device)
     if name == "cpu":
         from app.cli.memory_speed import read_bandwidth

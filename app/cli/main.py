@@ -127,7 +127,7 @@ OF_THE_SERVER = (
     "login-hours",
     "token-prices",
 )
-"""Settings without effect on `ebb profile`, whose engine has a state directory and a secret of its own."""
+"""Settings without effect on `ebb profile`, whose engine has its own state directory and secret."""
 
 DESKTOP_HELP = "show the page in a window of its own, of the running server or of one that ends with the window"
 DRAIN_HELP = "restart a replica while the others continue its answers"

@@ -1,4 +1,4 @@
-"""Parsers of settings that have a form of their own, as users write them. Each raises ValueError with the reason."""
+"""Parsers of settings in the forms that users write. Each raises ValueError with the reason."""
 
 import ipaddress
 import re

@@ -92,7 +92,7 @@ class SharedDeletions:
                 engine.adopt_deletion(tenant, deletions)
 
     async def _publish(self, engine: Backend) -> None:
-        """Share the deletions from the time when this server had a file of its own."""
+        """Share the deletions from the time when this server had its own file."""
         tenants = {key.tenant for key in await self._store.keys.all()} | {self._store.tenant}
         own = {tenant: engine.deletions_of(tenant) for tenant in tenants}
         await self._store.tenant_deletions.raise_to({tenant: count for tenant, count in own.items() if count})

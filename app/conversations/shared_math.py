@@ -47,7 +47,7 @@ _NAMED_SPACES: Final = {
 
 
 def mathml(tex: str, *, display: bool) -> str | None:
-    """Convert a formula to MathML; None if it cannot be converted. display: as a block of its own."""
+    """Convert a formula to MathML; None if it cannot be converted. display: as a separate block."""
     tex = with_chemistry(tex) if len(tex) <= MAX_TEX else tex
     if len(tex) > MAX_TEX or _DEFINES.search(tex):
         return None

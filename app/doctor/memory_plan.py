@@ -51,7 +51,7 @@ def plan_memory(
     """Plan the memory for `settings` on a device with `free` bytes.
 
     model_folder: None counts the parts that depend on the model as 0.
-    host_free: free bytes of the host, for a device with memory of its own.
+    host_free: free bytes of the host, for a device with its own memory.
 
     Raise ModelNotFoundError for a folder without weights, WeightsError for weights that cannot be read,
     UnsupportedModelError for an unknown configuration, EngineError for an instruction set that this CPU lacks.

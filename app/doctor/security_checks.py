@@ -98,7 +98,7 @@ def _logins(settings: Settings) -> list[str]:
 
 
 def check_cors(settings: Settings) -> Finding:
-    """Check which pages may use the API through their visitors' browsers."""
+    """Check the allowed CORS origins."""
     if not settings.cors_origins:
         return Finding("ok", "cors", "off: no page but Ebb's own")
     plain = [origin for origin in settings.cors_origins if origin.startswith("http://") and not _is_local(origin)]

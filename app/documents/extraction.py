@@ -19,7 +19,7 @@ PLACES: Final = 2
 MOST_WAITING: Final = 16
 
 MESSAGES: Final = {
-    Refusal.UNKNOWN: "This is no docx, xlsx, pptx, epub or HTML file",
+    Refusal.UNKNOWN: "Unsupported file type: expected docx, xlsx, pptx, epub or HTML",
     Refusal.BROKEN: "The document is damaged and cannot be read",
     Refusal.ENCRYPTED: "The document is encrypted. Save a copy without a password",
     Refusal.EMPTY: "The document contains no text",

@@ -20,7 +20,7 @@ class Beginning:
 
 
 WHOLE = Beginning()
-"""What a prompt with all messages lacks."""
+"""Nothing is left out."""
 
 
 def beginning_of(path: Sequence[Message]) -> Beginning:
@@ -37,7 +37,7 @@ def beginning_of(path: Sequence[Message]) -> Beginning:
 
 
 def wanted_beginning(path: Sequence[Message], left_out: int | None, summary: str | None) -> Beginning:
-    """Return the beginning that a client wants to leave out of the prompts after `path`; None leaves out what it does.
+    """Return what the client wants to leave out after `path`. None for `left_out` keeps the current choice.
 
     Raise InvalidRequestError.
     """

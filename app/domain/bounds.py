@@ -24,7 +24,7 @@ MAX_BAD_WORD_LENGTH = 256
 MAX_BUDGET_MESSAGE = 1024
 """Characters that are added to thoughts which a budget ends."""
 MAX_MESSAGES = 4096
-"""Maximum length of a list of messages, and of any other list of objects without a bound of its own."""
+"""Maximum length of a list of messages, and of any other list of objects without a separate bound."""
 
 MAX_FIELDS = 256
 """Maximum number of fields of an object that ignores unknown names."""

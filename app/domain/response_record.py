@@ -48,7 +48,7 @@ def reasoning_id_of(message_id: str) -> str:
 
 
 def text_id_of(message_id: str, index: int) -> str:
-    """Return the item id of the answer's text at `index`. A text after a call is an item of its own."""
+    """Return the item id of the answer's text at `index`. A text after a call is a separate item."""
     return f"{TEXT_PREFIX}{message_id.removeprefix(MESSAGE_PREFIX)}_{index}" if index else message_id
 
 

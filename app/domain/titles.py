@@ -46,5 +46,5 @@ def title_by_model(answer: str, question: str) -> str | None:
 
 
 def _stems(text: str) -> set[str]:
-    """Return the first four letters of all words that are long enough, and each character that is a word of its own."""
+    """Return the first four letters of all words that are long enough, and each character that is a separate word."""
     return set(_STEM.findall(text.casefold()))

@@ -70,7 +70,7 @@ class IdleTasks(Generic[Work]):
     """Owner of work that waits until the engine is idle.
 
     One piece of work is attempted at a time, in the order in which they came. The others wait in a line as mere values:
-    a busy server may have thousands, so they have no tasks and functions of their own.
+    a busy server may have thousands, so they have no separate tasks and functions.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ MAX_VALUE_LENGTH: Final = 4096
 def cookie_of(header: str, name: str) -> str | None:
     """Return the value of the last cookie called `name`; None without one, or if its value is too long.
 
-    header: the Cookie header (RFC 6265, 4.2.1). Values are taken as they are: the server quotes none of its own.
+    header: the Cookie header (RFC 6265, 4.2.1). Values are taken as they are: the server quotes none of those it sets.
     """
     found = None
     for pair in header.split(";"):

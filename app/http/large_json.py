@@ -26,7 +26,7 @@ async def json_in_parts(
     """Make a response with `content`, whose last member is an empty list, and with the elements of that list.
 
     A part of the elements is requested once the client has taken the part before, so a slow reader holds one part. The
-    first part is requested before the response begins, so that an error has a response of its own.
+    first part is requested before the response begins, so that an error has its own response.
     """
     first = await anext(elements, None)
     beginning = msgspec.json.encode(content)

@@ -66,7 +66,7 @@ def fixed_length(tokens: int) -> Generation:
 class LoadClient:
     """Client of one server, with at most `concurrency` requests in flight.
 
-    Times count from sending a request, not from queueing it. Every answer has a connection of its own, and opening it
+    Times count from sending a request, not from queueing it. Every answer has a separate connection, and opening it
     counts towards the time to first token.
 
     base_url: URL without /v1, such as "http://127.0.0.1:8000".

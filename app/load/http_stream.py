@@ -58,7 +58,7 @@ async def post_stream(
 ) -> tuple[int, list[Piece]]:
     """Send `body` as JSON and return the status and the pieces of the response body.
 
-    Uses a connection of its own, which the server closes.
+    Uses a separate connection, which the server closes.
 
     tls: context for https; None trusts the system's authorities.
 

@@ -60,7 +60,7 @@ def _formatter(log_format: LogFormat) -> logging.Formatter:
 
 
 class TextLines(logging.Formatter):
-    """Formatter of text lines. Tracebacks follow on lines of their own, which are indented.
+    """Formatter of text lines. Tracebacks follow on separate lines, which are indented.
 
     2026-01-02 03:04:05,678 INFO ebb.requests: request method=GET ... request_id=req_1
     """

@@ -109,7 +109,7 @@ def tenant_of_call() -> str:
 def log_finished(name: str, output: RequestOutput) -> None:
     """Log a generation that has ended.
 
-    name: id of the request, which logs the figures in its own line, or id of a run. A run gets a line of its own, since
+    name: id of the request, which logs the figures in its own line, or id of a run. A run gets a separate line, since
         its connections come and go.
     """
     facts = _facts(output)

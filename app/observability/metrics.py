@@ -27,7 +27,7 @@ LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0
 
 
 class Metrics:
-    """Metrics in a registry of their own, so that two servers in one process do not collide."""
+    """Metrics in a separate registry, so that two servers in one process do not collide."""
 
     def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
         self._registry = CollectorRegistry()

@@ -6,7 +6,7 @@
         decode
 
 Spans contain numbers and names, never messages. The SDK reads OTEL_EXPORTER_OTLP_HEADERS and its other variables
-itself. A thread of its own sends the spans, and drops them if the collector is slow or unreachable.
+itself. A separate thread sends the spans, and drops them if the collector is slow or unreachable.
 """
 
 import time

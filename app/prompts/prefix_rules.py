@@ -72,7 +72,7 @@ class PrefixRules:
             treated = treat(message.content, self.kinds)
             places += treated.places
             moved += treated.moved
-            # A template may have a system prompt of its own, which an empty one would replace.
+            # A template may have its own system prompt, which an empty one would replace.
             if treated.text.strip() or not treated.places:
                 stable.append(replace(message, content=treated.text))
         return StableMessages(_said_first(moved, stable, messages[len(head) :]), names_of(places))

@@ -28,7 +28,7 @@ async def count_former_chats(request: Request) -> Response:
 async def take_former_chats(request: Request) -> Response:
     """Make the chats from before the first key the caller's, and count them."""
     if not await _may_take(request):
-        raise ForbiddenError("Only the first key of an administrator takes over chats from before the first key")
+        raise ForbiddenError("Only the oldest admin key may take over the chats created before keys existed")
     services = services_of(request)
     moved = await services.store.former_chats.give_to(services.store.tenant)
     services.records.changes.announce(services.store.tenant)
@@ -39,7 +39,7 @@ async def take_former_chats(request: Request) -> Response:
 async def refuse_former_chats(request: Request) -> Response:
     """Refuse the chats from before the first key: they stay as they are, and are offered in no browser again."""
     if not await _may_take(request):
-        raise ForbiddenError("Only the first key of an administrator refuses chats from before the first key")
+        raise ForbiddenError("Only the oldest admin key may decline the chats created before keys existed")
     await services_of(request).store.preferences.put("former_chats", "refused")
     return Response(status_code=204)
 

@@ -234,7 +234,7 @@ def _saml(services: Services) -> SamlLogins:
 def _check_origin(request: Request) -> None:
     """Refuse every origin but the server's own. Raise ForbiddenError.
 
-    An origin allowed by --cors-origins uses a key of its own and has no login on the page.
+    An origin allowed by --cors-origins uses a separate key and has no login on the page.
     """
     if not is_same_origin(Headers(scope=request.scope)):
         raise ForbiddenError("Only this server's own page may log in and out")

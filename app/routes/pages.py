@@ -27,7 +27,7 @@ NOT_BUILT = """<!doctype html>
 
 
 PREVIEW_HEADERS = {
-    # An origin of its own, that no address has: no cookies, no storage, no access to the page.
+    # A separate origin, that no address has: no cookies, no storage, no access to the page.
     "Content-Security-Policy": (
         "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
         "img-src data: blob:; media-src data: blob:; font-src data:; "

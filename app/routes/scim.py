@@ -1,4 +1,4 @@
-"""/scim/v2: provisioning of people and groups by a provider, with a token of its own. Errors are those of SCIM."""
+"""/scim/v2: provisioning of people and groups by a provider, with a separate token. Errors are those of SCIM."""
 
 from typing import Final
 

@@ -35,6 +35,6 @@ async def hand_over_in_batches(runs: RunRegistry, seconds: float) -> None:
         try:
             await runs.hand_over([run for run in left[begin : begin + size] if not run.ended.is_set()])
         except Exception as error:
-            # The server stops all the same. The end of its lease hands over the answers that are left.
+            # Stopping must not fail here: the remaining runs are taken over when the lease expires.
             logger.warning("the answers could not be handed over a few at a time: %s", error)
             return

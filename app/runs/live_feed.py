@@ -91,7 +91,7 @@ class LiveFeed:
                 self._rest()
 
     def stop(self) -> None:
-        """Stop the sampler for good. Followers get a farewell, and their streams end."""
+        """Stop the sampler for good. Followers get a `farewell` event, and their streams end."""
         self._stopped = True
         if self._sampling is not None:
             self._sampling.cancel()

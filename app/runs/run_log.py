@@ -148,7 +148,7 @@ class RunLog:
         self._notify()
 
     def interrupt(self) -> None:
-        """End the streams because the server stops before the run ends. Followers get a farewell and may return."""
+        """End the streams because the server stops before the run ends. Followers get a `farewell` event."""
         self._interrupted = True
         self._notify()
 
@@ -238,7 +238,7 @@ class RunLog:
         return self._newest_frame
 
     def _delta(self, first: int, number: int) -> bytes:
-        """Encode the pieces from index `first` as one delta. Reasoning has a field of its own."""
+        """Encode the pieces from index `first` as one delta. Reasoning has a separate field."""
         end = len(self._numbers)
         said = f'"text":{encode_json(self._said.of(first, end, thoughts=False))}'
         if reasoning := self._said.of(first, end, thoughts=True):

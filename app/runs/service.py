@@ -7,7 +7,7 @@ on disk. An end that the database refuses is announced as an error, kept in memo
 `app.runs.resumption` resumes it after the next start. Ended runs stay in memory for late followers, up to a bound.
 
 Another server may take over the runs of a server that could not renew its lease (`app.runs.lease`). A run that was lost
-in this way ends here without a trace: its followers get a farewell, and find the run at the other server.
+in this way is dropped here: its followers get a `farewell` event, and find the run at the other server.
 """
 
 import asyncio
@@ -304,7 +304,8 @@ class RunRegistry:
     async def hand_over(self, runs: Sequence[Run]) -> None:
         """Have other servers continue `runs`, which the engine works on. Raise the database's error.
 
-        Their followers get a farewell once no server owns the runs. Runs whose progress could not be stored stay here.
+        Their followers get a `farewell` event once no server owns the runs. Runs whose progress could not be stored
+        stay here.
         """
         tasks = [self._tasks[run.id] for run in runs if run.id in self._tasks]
         if not tasks:

@@ -123,7 +123,7 @@ class SharedRuns:
             del self._copies[copy.run.id]
 
     async def stop(self) -> None:
-        """End the copies. Their followers get a farewell."""
+        """End the copies. Their followers get a `farewell` event."""
         for copy in list(self._copies.values()):
             await copy.stop()
 

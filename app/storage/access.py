@@ -61,7 +61,7 @@ class AccessReading:
 
 
 class AccessStore:
-    """The rows that decide on access, read on a connection of their own."""
+    """The rows that decide on access, read on a separate connection."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,6 +1,6 @@
 """Sealed answers of clients that send whole conversations, by name: a tenant's share of the room is its own.
 
-A name opens with its owner, which has a column of its own here. Rows are removed in short transactions.
+A name opens with its owner, which has a separate column here. Rows are removed in short transactions.
 """
 
 from collections.abc import Callable, Collection, Mapping

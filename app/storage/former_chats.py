@@ -29,7 +29,7 @@ class FormerChats:
     async def give_to(self, tenant: str) -> int:
         """Move the chats with their folders, drafts and links to `tenant`. Return how many were moved.
 
-        Each chat moves in a transaction of its own. The presets, saved prompts and kept files follow them, except for
+        Each chat moves in a separate transaction. The presets, saved prompts and kept files follow them, except for
         those whose names the tenant uses.
         """
         moved = 0

@@ -10,7 +10,7 @@ NEXT_PREFIXES = (
     "SELECT 'next_' || message_id AS id, message_id AS parent_id, 'assistant' AS role, token_ids, '' AS prompt_key, "
     "TRUE AS starts_prompt FROM next_prefix"
 )
-"""The prefixes as nodes of a conversation's tokens. Each is a prompt of its own, plus one token."""
+"""The prefixes as nodes of a conversation's tokens. Each is a separate prompt, plus one token."""
 
 
 class NextPrefixStore:

@@ -48,7 +48,7 @@ class OwedUseStore:
 
 
 def _left(row: Row) -> OwedUse:
-    """Return what is still owed of a row. A clock that was set back changes no debt."""
+    """Return the remaining debt of a row. A clock set back leaves it unchanged."""
     noted = OwedUse(
         Debt(row["requests_owed"], row["requests_per_minute"]), Debt(row["tokens_owed"], row["tokens_per_minute"])
     )

@@ -211,7 +211,7 @@ class RunStore:
             return ended > 0
 
         # A power cut of this machine may undo this write of a file. The run's record then survives, and leads to the
-        # same text again after the next start. A database of its own may lose the write while this server lives on.
+        # same text again after the next start. A separate database may lose the write while this server lives on.
         return await self._database.write(update, durable=self._database.is_shared)
 
     async def unfinished(self) -> list[UnfinishedRun]:
@@ -245,7 +245,7 @@ class RunStore:
             _notify(connection, PROGRESS, sorted(taken))
             return taken
 
-        # A crash that undid this on a database of its own would give the run back to its former owner.
+        # A crash that undid this on a separate database would give the run back to its former owner.
         return await self._database.write(update, durable=self._database.is_shared)
 
     async def release(self, run_ids: Sequence[str]) -> None:

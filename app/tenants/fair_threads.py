@@ -24,7 +24,7 @@ Job = tuple[Future[Any], Callable[[], Any]]
 
 
 class FairThreads(ThreadPoolExecutor):
-    """Executor in which tenants wait in lines of their own. The tenant that holds the fewest threads is served first.
+    """Executor in which tenants wait in separate lines. The tenant that holds the fewest threads is served first.
 
     Invariant: no thread is free while a tenant that may take it waits.
     """

@@ -123,7 +123,7 @@ class EventStream(LibraryStream):
                     watcher.add_done_callback(cut)
                 await self._send_frames(send)
         except TimeoutError as error:
-            # A generator's cleanup may raise a timeout of its own.
+            # A generator's cleanup may raise its own timeout.
             is_cut = life.expired() and isinstance(error.__cause__, asyncio.CancelledError)
             if not (is_cut or isinstance(error, SendTimeoutError)):
                 raise

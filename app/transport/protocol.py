@@ -308,7 +308,7 @@ class HttpProtocol(UvicornProtocol):
         else:
             super().on_response_complete()
             if self.cycle.more_body:
-                # No route has read this body. Routes that read theirs have limits and responses of their own.
+                # No route has read this body. Routes that read theirs have their own limits and responses.
                 self._expect(DISCARD_SECONDS, self.transport.abort)
         if not self._answers:
             self._connections.on_response(self)

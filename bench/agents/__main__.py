@@ -1,8 +1,8 @@
 """`python -m bench.agents`: share of a coding agent's prompts that comes from a tier, over a conversation of ten turns.
 
-The real Claude Code and the real aider ask questions about a small project, each question in a process of its own that
+The real Claude Code and the real aider ask questions about a small project, each question in a separate process that
 continues the conversation. Their system prompts and tools are their own. Between two turns, the user adds a file. Every
-arm has a server and a state of its own. The figures are tokens from the server's log, by request. The model has random
+arm has its own server and state. The figures are tokens from the server's log, by request. The model has random
 weights (see `bench.agents.model`), so the answers mean nothing and times are not measured.
 """
 

@@ -1,4 +1,4 @@
-"""One conversation of an agent with a server of its own, and the beginning of a second one."""
+"""One conversation of an agent with a separate server, and the beginning of a second one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

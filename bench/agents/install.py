@@ -1,4 +1,4 @@
-"""Coding agents, each installed in a folder of its own at an exact version."""
+"""Coding agents, each installed in a separate folder at an exact version."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def install_claude_code(cache_dir: Path) -> Path:
 
 
 def install_node_program(cache_dir: Path, package: str, version: str, program: str, size: str) -> Path:
-    """Install a package of npm in a folder of its own, and return its program. Raise PreparationError.
+    """Install a package of npm in a separate folder, and return its program. Raise PreparationError.
 
     size: size of the installation, for the line of progress.
     """

@@ -8,7 +8,7 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 SOURCES: Final = "app/prompts"
 RULES: Final = "STYLE.md"
-"""Rules of the project, which each agent reads under a name of its own."""
+"""Rules of the project, which each agent reads under its own name."""
 QUESTIONS: Final = (
     "What is this project about? Answer in two sentences.",
     "Which module should I read first, and why?",

@@ -1,6 +1,6 @@
 """`python -m bench.api`: cost and robustness of the API: streams, first bytes, lists, hostile requests.
 
-The server is the real one in a process of its own, with an engine that replays tokens. Linux.
+The server is the real one in a separate process, with an engine that replays tokens. Linux.
 """
 
 import argparse

@@ -99,7 +99,7 @@ def _shared(name: str, count: int, shared: int, own: int, prefixes: int, rate: f
 
 
 def agents(folder: Path, sessions: int, requests: int) -> Workload:
-    """Return coding agents from the trace `agent.jsonl.gz`. Each block of 64 tokens has two of its own here."""
+    """Return coding agents from the trace `agent.jsonl.gz`. Each block of 64 tokens becomes two here."""
     found = []
     for number, line in enumerate(_lines(folder / "agent.jsonl.gz")):
         if number == sessions:

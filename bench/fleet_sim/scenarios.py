@@ -45,7 +45,7 @@ AROUND: Final = 5.0
 class Row:
     """One simulation.
 
-    first_token, first_token_p99, predicted: seconds; predicted is the mean that the routers said.
+    first_token, first_token_p99, predicted: seconds; predicted is the mean that the routers predicted.
     computed: share of the prompt tokens that was computed. possible: the same with one endless cache for all.
     crowding: median over the seconds of the largest number of requests of a replica over the mean. crowding_most: its
         maximum.

@@ -65,7 +65,7 @@ class WorldShape:
 class Observed:
     """Observations during a simulation.
 
-    first_token: seconds to the first token of each request; predicted: what the router said.
+    first_token: seconds to the first token of each request; predicted: the estimate of the router.
     at: when each request arrived.
     decision: seconds of the decisions that were timed.
     counts: requests by replica.

@@ -2,7 +2,7 @@
 
     python -m bench.gpu [--only equality,copies] [--small] [--device cpu] [--out bench/results]
 
-Needs torch, numpy and safetensors, no model and no server. Each phase is a process of its own with a time limit, and
+Needs torch, numpy and safetensors, no model and no server. Each phase is a separate process with a time limit, and
 its figures are written at once. A phase that fails or hangs therefore costs only its own figures.
 """
 

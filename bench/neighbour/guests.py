@@ -1,4 +1,4 @@
-"""The other tenant, in a process of its own so that its work does not delay the clock of the measured one.
+"""The other tenant, in a separate process so that its work does not delay the clock of the measured one.
 
 `python -m bench.neighbour.guests ORDER` reads a JSON object (`url`, `key`, `kind`, `seconds`, `seed` and the plan) from
 its argument, behaves accordingly for `seconds`, and prints the number of its requests by outcome.

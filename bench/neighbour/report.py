@@ -41,7 +41,7 @@ class NeighbourReport:
     well_behaved: Side
     errors: tuple[str, ...]
     bad_lines: tuple[str, ...]
-    """Lines of the server's log that report a fault of its own."""
+    """Lines of the server's log that report a fault of the server."""
 
 
 def side(samples: Samples, neighbour_tokens: int, victim_tokens: int, outcomes: Mapping[str, int]) -> Side:

@@ -37,7 +37,7 @@ class MixedPlan:
 
 @dataclass(frozen=True, slots=True)
 class LongPlan:
-    """Long prompts: one alone, then `streams` that decode together behind prompts of their own. Sizes are in tokens."""
+    """Long prompts: one alone, then `streams` that decode together behind separate prompts. Sizes are in tokens."""
 
     prompt: int = 6_000
     streams: int = 4

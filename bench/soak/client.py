@@ -66,7 +66,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class SoakClient:
-    """Client of one server on connections of its own. All methods raise NotAsExpectedError.
+    """Client of one server on its own connections. All methods raise NotAsExpectedError.
 
     sampling: sampling parameters of every answer.
     """

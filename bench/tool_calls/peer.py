@@ -1,4 +1,4 @@
-"""vLLM's reading of answers, in a process of its own."""
+"""vLLM's reading of answers, in a separate process."""
 
 import json
 import os

@@ -155,7 +155,7 @@ class HostMemory:
 
 @contextmanager
 def host_memory_at(growing: GrowingMemory) -> Iterator[None]:
-    """Have an L1 manager that is constructed now use this memory. LMCache would touch all pages of its own."""
+    """Have an L1 manager that is constructed now use this memory. LMCache would touch all pages of a pool."""
     before = device_ops.alloc_pinned_ptr
     device_ops.alloc_pinned_ptr = lambda _nbytes, _device: growing.address
     try:

@@ -328,7 +328,7 @@ class LMCacheStore:
     def _check_read_locks(self, locked: Sequence[api.ObjectKey]) -> LeakCheck:
         """Check that no block stays locked while nothing is written.
 
-        LMCache locks the blocks of a write before it counts the write, on a thread of its own, so a single look may
+        LMCache locks the blocks of a write before it counts the write, on a separate thread, so a single look may
         come in between.
         """
         for _ in range(_LOOKS_AT_LOCKS):

@@ -22,7 +22,7 @@ class TierError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block, or a part of one that is stored as a value of its own.
+    """A block, or a part of one that is stored as its own value.
 
     payload: memory to send from or receive into, contiguous, format 'B'.
     """

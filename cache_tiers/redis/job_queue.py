@@ -85,7 +85,7 @@ class JobQueue:
         return turn.key
 
     def _write_off(self, turn: Turn[Job, int]) -> None:
-        """Remove from the accounts a write that is no longer queued."""
+        """Subtract a dequeued write from the totals per tenant."""
         self._write_bytes -= turn.value
         self._shares.give(turn.owner, turn.value)
 

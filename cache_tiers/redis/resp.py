@@ -301,7 +301,7 @@ def _connect_to(
 def _resolve(host: str, port: int, seconds: float) -> Sequence[_Resolved]:
     """Return the addresses of a host. Raise TimeoutError after `seconds`, or another OSError.
 
-    The system's resolver has no time limit that suits a stop, so a thread of its own waits for it.
+    The system's resolver has no time limit that suits a stop, so a separate thread waits for it.
     """
     found: SimpleQueue[Sequence[_Resolved] | OSError] = SimpleQueue()
 

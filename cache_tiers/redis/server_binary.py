@@ -43,7 +43,7 @@ def server_command(binary: Path, folder: Path, socket: Path, max_memory: int) ->
 
     The server saves on SIGTERM because a save point exists, and never before. The three words of --save must be three
     arguments: Redis 6.2 accepts one joined word without complaint and then saves nothing. The snapshot needs no
-    checksum, which would slow saving and loading down, since every value carries a MAC of its own.
+    checksum, which would slow saving and loading down, since every value carries its own MAC.
     """
     return [
         str(binary),

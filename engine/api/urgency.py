@@ -1,4 +1,4 @@
-"""Urgency of a request: how soon it wants to be served, and how long it may take."""
+"""Priority and deadline of a request."""
 
 from dataclasses import dataclass
 

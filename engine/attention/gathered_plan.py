@@ -26,7 +26,7 @@ class DecodeGroup:
 def group_decodes(lengths: Sequence[int], block_size: int, max_blocks: int) -> list[DecodeGroup]:
     """Split so that padding at most doubles a sequence of more than SHORT_BLOCKS, and a group gathers <= max_blocks.
 
-    A sequence that is longer than `max_blocks` is a group of its own.
+    A sequence that is longer than `max_blocks` is a separate group.
     """
     blocks = [-(-length // block_size) for length in lengths]
     groups: list[DecodeGroup] = []

@@ -1,4 +1,4 @@
-"""Check of an accelerator in a process of its own, since a driver that hangs cannot be stopped in this one."""
+"""Check of an accelerator in a separate process, since a driver that hangs cannot be stopped in this one."""
 
 import hashlib
 import json

@@ -102,7 +102,7 @@ class RankServer:
         index, _ = partition.place(process)
         stage = partition.stage(index)
         link = TorchStageLink(partition, process) if stage is not None else None
-        # On several machines, each stage has CPUs of its own.
+        # On several machines, each stage has separate CPUs.
         on_several = isinstance(self._order.meeting_place, MeetingAddress)
         num_sharers = partition.ranks if on_several else partition.num_processes
         return Worker(config, progress=self._progress, ranks=ranks, stage=stage, link=link, num_sharers=num_sharers)

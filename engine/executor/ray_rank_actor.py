@@ -37,7 +37,7 @@ class RankDoor:
 
 
 class RankActor:
-    """Process of one rank. The rank has a thread of its own, away from Ray's."""
+    """Process of one rank. The rank has a separate thread, away from Ray's."""
 
     def __init__(self) -> None:
         with frozen_objects():

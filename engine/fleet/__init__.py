@@ -1,1 +1,1 @@
-"""Several engines, each in a process of its own, served as one (docs/decisions/replicas.md)."""
+"""Several engines, each in a separate process, served as one (docs/decisions/replicas.md)."""

@@ -126,7 +126,7 @@ class StoredPrefixes:
         tiers = self._core.ask(self._tiers_of, otherwise=None)
         if not keys or tiers is None or tiers.store.link_speed() is None:
             return {}
-        # The answer must be taken even if the caller is cancelled, hence a task of its own.
+        # The answer must be taken even if the caller is cancelled, hence a separate task.
         task = asyncio.create_task(_ask(tiers, keys), name="where-is-kv")
         self._questions.add(task)
         task.add_done_callback(self._questions.discard)

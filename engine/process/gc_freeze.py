@@ -1,4 +1,4 @@
-"""Objects that live until the process ends, kept out of garbage collection."""
+"""Freeze of start-up objects out of the garbage collector (`gc.freeze`), and its thresholds."""
 
 import gc
 from collections.abc import Iterator

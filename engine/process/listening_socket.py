@@ -1,4 +1,4 @@
-"""Sockets that listen on one address of this machine, for processes on other machines."""
+"""Listening TCP sockets bound to one local address."""
 
 import socket
 

@@ -19,7 +19,7 @@ class SeenTokens:
     num: [1] int32.
 
     The native kernels add each token that they sample. Tokens without room are dropped: they come after the end of the
-    answer. A device counts them in a copy of its own (`engine.sampling.seen_table`).
+    answer. A device counts them in a separate copy (`engine.sampling.seen_table`).
     """
 
     def __init__(self, prompt: Sequence[int], answer: Sequence[int], room: int) -> None:

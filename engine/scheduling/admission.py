@@ -85,7 +85,7 @@ class Admission:
         request.lack = Lack(missing, keys[0] if keys else None)
 
     def _lacks_still(self, request: Request, stoppable: Sequence[Request]) -> bool:
-        """Tell, without a prefix lookup, whether the shortage of the last attempt still holds."""
+        """Return whether the last shortage still applies, without a new prefix lookup."""
         lack, pool = request.lack, self._blocks.pool
         if lack is None or (lack.next_key is not None and pool.has(lack.next_key)):
             return False

@@ -31,7 +31,7 @@ class LoadedModel:
 def of_all_processes(parts: Sequence[LoadedModel], partition: Partition) -> LoadedModel:
     """Combine the parts of all processes into the whole model.
 
-    A KV block consists of the parts of all processes. Where each process has memory of its own, the one with room for
+    A KV block consists of the parts of all processes. Where each process has separate memory, the one with room for
     the fewest blocks sets the limit.
     """
     first, block_nbytes = parts[0], sum(part.block_nbytes for part in parts)

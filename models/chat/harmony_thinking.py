@@ -85,7 +85,7 @@ SOLAR: Final = Channels(
 
 @dataclass(frozen=True, slots=True)
 class HarmonyThinking:
-    """A `Thinking` in messages of its own."""
+    """A `Thinking` in separate messages."""
 
     tokenizer: TextTokenizer
     channels: Channels

@@ -25,7 +25,7 @@ class TemplateSources:
 
 
 def read_templates(folder: ModelFolder) -> TemplateSources:
-    """Read the templates of the folder: from files of their own, else from tokenizer_config.json or chat_template.json.
+    """Read the templates of the folder: from separate files, else from tokenizer_config.json or chat_template.json.
 
     Raise ChatFormatError if a file is not a text, and ModelNotFoundError if a JSON file cannot be read.
     """

@@ -28,7 +28,7 @@ class ToolFormat:
     control_ids: ids of the model's control tokens by text.
     template: parts that the model's own chat template writes.
     is_known: the format was recognized or named by a setting, and is not the one of models whose own is unknown.
-    is_foreign: the chat template writes tools in a format of its own that Ebb does not know.
+    is_foreign: the chat template writes tools in its own format that Ebb does not know.
     """
 
     name: str
@@ -87,7 +87,7 @@ class ToolFormat:
         rules = self.syntax.grammar(tools, self._spelled, MAX_FREE_CALLS if parallel else 1)
         header = f"{channels.starts[0]}assistant" if channels is not None else ""
         if header and all(text.startswith(header) for text in self.openings(tools)):
-            # The text of an answer has a header of its own for each call.
+            # The text of an answer has a separate header for each call.
             rules[0] = f"start: {self._spelled(header)} call"
         return "\n".join(rules)
 

@@ -65,7 +65,7 @@ def suitable_model(memory: int, cores: int | None) -> CatalogueModel | None:
     The weights take at most half of the memory, since KV needs room too. They take at most 1 GB per core, since every
     token of an answer reads all of them.
 
-    cores: None for a device with a fast memory of its own.
+    cores: None for a device with its own fast memory.
     """
     limit = memory // 2 if cores is None else min(memory // 2, cores * _NBYTES_PER_CORE)
     fitting = [model for model in CATALOGUE if model.is_general and model.nbytes <= limit]

@@ -20,7 +20,7 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
 
 
 def read_config(raw: Mapping[str, Any]) -> DecoderConfig:
-    """Read the contents of config.json: norms of q and k, and rotary positions of their own in layers with windows.
+    """Read the contents of config.json: norms of q and k, and separate rotary positions in layers with windows.
 
     Raise as the reader of Gemma 2.
     """

@@ -76,7 +76,7 @@ def _gemma2(metadata: Metadata, config: Fields) -> Fields:
 
 
 def _gemma3(metadata: Metadata, config: Fields) -> Fields:
-    """Read windows of Gemma 3, which are in five of six layers, with rotary positions of their own."""
+    """Read windows of Gemma 3, which are in five of six layers, with separate rotary positions."""
     window = _window(metadata)
     cap = metadata.get("gemma3.final_logit_softcapping")
     return {

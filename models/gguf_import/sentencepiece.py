@@ -102,7 +102,7 @@ class SentencePieceVocabulary:
         return [(text[:cut], text[cut:]) for _, cut, _, text in found]
 
     def _score(self, id_: int) -> float:
-        # SentencePiece gives these pieces 0. The converters of GGUF files write a number of their own.
+        # SentencePiece gives these pieces 0. The converters of GGUF files write another number.
         return 0.0 if self._tokens.types[id_] == gguf.TokenType.USER_DEFINED else self._scores[id_]
 
 

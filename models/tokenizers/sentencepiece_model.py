@@ -34,7 +34,7 @@ def without_pieces(model: bytes, names: Set[str]) -> bytes:
 
 
 def merges_plain_text(model: bytes) -> bool:
-    """Return whether the model is BPE without a normalizer of its own.
+    """Return whether the model is BPE without its own normalizer.
 
     Raise ValueError if `model` is not a SentencePiece model.
     """

@@ -19,7 +19,7 @@ def pack_network(network: PreTrainedModel, packer: MatrixPacker) -> None:
     """Let every plain linear layer of `network`, and all experts, multiply by packed matrices.
 
     Each matrix is freed as soon as it is packed. Layers of another dtype than the network stay as they are, and so do
-    classes with a forward function of their own. A tied embedding reads the rows of the packed head, if that keeps the
+    classes with a separate forward function. A tied embedding reads the rows of the packed head, if that keeps the
     values.
     """
     dtype, head, embedding = network.dtype, network.get_output_embeddings(), network.get_input_embeddings()

@@ -147,7 +147,7 @@ class Firefox(Engine):
 
 @contextmanager
 def firefox(profile: Path, **preferences: object) -> Iterator[Engine]:
-    """Start Firefox without a window, with preferences of a profile of its own."""
+    """Start Firefox without a window, with preferences of a separate profile."""
     profile.mkdir()
     lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in preferences.items()]
     (profile / "user.js").write_text("\n".join(lines))

@@ -68,7 +68,7 @@ def test_tool_call_is_made_and_found_again(run: Run, kind: str) -> None:
         [[name, arguments]] = seen["calls"]
         assert (name, list(arguments)) == ("weather", ["city"])
         assert arguments["city"] in ("Paris", "Rome")
-        # LiteLLM sends a streamed call back to Anthropic's API with a text of its own: "[System: Empty message ...".
+        # LiteLLM sends a streamed call back to Anthropic's API with a separate text: "[System: Empty message ...".
         if (route, kind) != ("anthropic", "streamed"):
             assert_found_again([{"total": seen["total"], "cached": 0}, {"total": 0, "cached": seen["cached"]}])
 

@@ -136,7 +136,7 @@ def test_servers_of_a_fleet_share_database_redis_and_secret(chart: Any) -> None:
     assert len(b64decode(objects["Secret", "chat-secret"]["data"]["secret"])) == SECRET_BYTES
     secret = objects["Secret", "chat-postgres"]["stringData"]
     assert secret["url"] == f"postgresql://ebb:{secret['password']}@chat-postgres/ebb"
-    # Each server has a state directory of its own, which only one server can use.
+    # Each server has a separate state directory, which only one server can use.
     assert objects["StatefulSet", "chat"]["spec"]["volumeClaimTemplates"][0]["metadata"]["name"] == "data"
     assert objects["PodDisruptionBudget", "chat"]["spec"]["maxUnavailable"] == 1
 

@@ -127,7 +127,7 @@ def _linear_layers(network: PreTrainedModel) -> Iterator[tuple[str, torch.nn.Lin
 
 
 def _round_inputs(_: torch.nn.Module, inputs: tuple[torch.Tensor]) -> torch.Tensor:
-    """Round each FP8_BLOCK consecutive elements of the inputs of a layer to FP8 with a scale of their own."""
+    """Round each FP8_BLOCK consecutive elements of the inputs of a layer to FP8 with a separate scale."""
     groups = inputs[0].unflatten(-1, (-1, FP8_BLOCK))
     scales = groups.abs().amax(-1, keepdim=True).clamp(min=1e-12) / _LARGEST_FP8
     rounded_inputs: torch.Tensor = (groups / scales).to(torch.float8_e4m3fn).to(groups.dtype) * scales

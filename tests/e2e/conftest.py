@@ -1,4 +1,4 @@
-"""Fixtures: a server of its own for each test, whose engine needs no model, and pages that must stay free of errors."""
+"""Fixtures: a separate server for each test, whose engine needs no model, and pages that must stay free of errors."""
 
 import asyncio
 import contextlib

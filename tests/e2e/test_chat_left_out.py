@@ -14,7 +14,7 @@ TURNS = len(LINES)
 
 
 def full_chat(name: str = "a-long-chat") -> dict[str, Any]:
-    """Return a file to import with one chat that has filled the window, under an id of its own."""
+    """Return a file to import with one chat that has filled the window, under its own id."""
     messages = [
         {
             "id": f"{name}-{turn}-{role}",
@@ -77,7 +77,7 @@ async def test_full_chat_goes_on_without_its_first_messages(chat: ChatPage) -> N
     await chat.answers.last.get_by_test_id("receipt").get_by_role("button").click()
     await expect(chat.answers.last.get_by_role("term").filter(has_text="Messages left out")).to_be_visible()
 
-    # The next question fits, and nothing more is said about it.
+    # The next question fits, and no further notice is shown.
     await chat.send("And low water?")
     await chat.expect_status("incomplete")
     await expect(line).to_have_count(1)

@@ -125,7 +125,7 @@ class Person(Caller):
                 pass
 
     async def create(self, chat: Chat) -> None:
-        """Create the chat, with an id of its own, so that a repeated request creates it once."""
+        """Create the chat, with its own id, so that a repeated request creates it once."""
         chat_id = new_id("conv")
         await self.persist("POST", "/api/conversations", {"id": chat_id, "title": chat.title})
         chat.id, chat.created_at = chat_id, now()

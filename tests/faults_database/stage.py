@@ -1,4 +1,4 @@
-"""Servers on a database that can be broken, each behind a proxy of its own."""
+"""Servers on a database that can be broken, each behind a separate proxy."""
 
 import os
 import sys

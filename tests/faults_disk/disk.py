@@ -1,4 +1,4 @@
-"""A disk that hangs, is full or refuses changes, as a file system of its own (FUSE)."""
+"""A disk that hangs, is full or refuses changes, as a separate file system (FUSE)."""
 
 import shutil
 import subprocess

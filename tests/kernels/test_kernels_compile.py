@@ -29,7 +29,7 @@ VOCABULARIES = [500, 151_936, 262_144]
 
 @pytest.mark.parametrize("capability", [80, 90])
 def test_every_kernel_compiles_and_fits_shared_memory(capability: int, tmp_path: Path) -> None:
-    """In a process of its own: here kernels are interpreted."""
+    """In a separate process: here kernels are interpreted."""
     asked = json.dumps([capability, SHAPES, VOCABULARIES])
     script = str(Path(__file__).parent / "compile_kernels.py")
     environment = {"PYTHONPATH": ":".join([str(ROOT), *sys.path]), "TRITON_CACHE_DIR": str(tmp_path), "PATH": ""}

@@ -1,4 +1,4 @@
-"""A SAML provider made of pysaml2, in a process of its own, since its imports warn.
+"""A SAML provider made of pysaml2, in a separate process, since its imports warn.
 
 `python -m tests.logins.pysaml2_provider FOLDER` reads idp.pem, idp.key and service.xml in FOLDER, and writes idp.xml.
 Then each line of its input is JSON, with a request and the way to sign, and each line of its output is the response.

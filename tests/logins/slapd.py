@@ -1,4 +1,4 @@
-"""A real directory: OpenLDAP's slapd in a process of its own, with a few people and groups."""
+"""A real directory: OpenLDAP's slapd in a separate process, with a few people and groups."""
 
 import socket
 import subprocess

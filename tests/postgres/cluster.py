@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own for tests that break it: its processes, its standby and its clock."""
+"""A separate PostgreSQL for tests that break it: its processes, its standby and its clock."""
 
 import os
 import shutil
@@ -155,7 +155,7 @@ class Cluster:
         return True
 
     def execute(self, *statements: str) -> None:
-        """Execute statements, each in a transaction of its own. Raise psycopg.Error."""
+        """Execute statements, each in a separate transaction. Raise psycopg.Error."""
         with psycopg.connect(self.address, autocommit=True) as connection:
             for statement in statements:
                 connection.execute(statement.encode())

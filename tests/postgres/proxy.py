@@ -1,4 +1,4 @@
-"""A proxy in front of PostgreSQL, in a process of its own, whose connections can be cut, swallowed or misled.
+"""A proxy in front of PostgreSQL, in a separate process, whose connections can be cut, swallowed or misled.
 
     python -m tests.postgres.proxy FOLDER TARGET
 

@@ -82,7 +82,7 @@ async def server(
     is_ready: bool = True,
     url: str | None = None,
 ) -> AsyncIterator[Server]:
-    """Run a server with a state directory of its own.
+    """Run a server with a separate state directory.
 
     engine: makes titles; None for one that makes none.
     is_held: whether its engine computes nothing.

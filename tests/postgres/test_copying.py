@@ -82,7 +82,7 @@ async def test_copy_has_every_row_and_can_be_searched(tmp_path: Path) -> None:
     before = await store_at(path)
     assert await store.limits.stored_bytes() == await before.limits.stored_bytes()
     await before.close()
-    # Rows that come later get numbers of their own.
+    # Rows that come later get separate numbers.
     await answered(store, found, "another")
     assert await store.responses.get(await responded(store, told(instructions=LONG * 2))) == told(instructions=LONG * 2)
     await store.close()

@@ -24,7 +24,7 @@ from tests.postgres.server import WHOLE_ANSWER, end_of, server
 from tests.waiting import until
 
 PORT = 6432
-"""Part of the name of a socket, in a folder of its own."""
+"""Part of the name of a socket, in a separate folder."""
 
 
 @contextmanager

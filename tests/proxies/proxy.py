@@ -1,4 +1,4 @@
-"""nginx, HAProxy and Caddy, each as an ordinary process with a configuration and ports of its own."""
+"""nginx, HAProxy and Caddy, each as an ordinary process with its own configuration and ports."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from tests.redis_server import free_port
 from tests.waiting import until
 
 MADE_BY: Final = b"x-made-by"
-"""Header in which a proxy gives each request an id of its own."""
+"""Header in which a proxy gives each request its own id."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from tests.sizes import Size
 
 
 def check_made_by_proxy(seen: list[Seen], ids: set[bytes]) -> None:
-    """Check that each request has an id of its own and the names of the proxy. Add the ids to `ids`."""
+    """Check that each request has its own id and the names of the proxy. Add the ids to `ids`."""
     for each in seen:
         [made_by] = each.values(MADE_BY)
         assert made_by not in ids

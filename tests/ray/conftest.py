@@ -78,7 +78,7 @@ async def connected(cluster: RayCluster) -> AsyncIterator[None]:
 
 @pytest.fixture(scope="session")
 def config(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
-    """Return the configuration of one engine, with a Redis of its own."""
+    """Return the configuration of one engine, with a separate Redis."""
     folder = tmp_path_factory.mktemp("fleet")
     redis = RedisServer(folder, port=free_port())
     url = f"redis://127.0.0.1:{redis.port}"
@@ -101,7 +101,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> EngineConfig:
 
 @pytest.fixture(scope="session")
 def staged(tiny: EngineConfig, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineConfig]:
-    """Return the configuration of an engine with two stages, and a Redis of its own."""
+    """Return the configuration of an engine with two stages, and a separate Redis."""
     folder = tmp_path_factory.mktemp("staged")
     redis = RedisServer(folder, port=free_port())
     yield tiny.with_fields(

@@ -1,4 +1,4 @@
-"""Servers that share replicas on a cluster: one in a process of its own, which a test can kill, and two in this one."""
+"""Servers that share replicas on a cluster: one in a separate process, which a test can kill, and two in this one."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ START_SECONDS = 60.0
 class SharingServers:
     """Servers of one database in PostgreSQL.
 
-    first: a process of its own, which had Ray start the replicas.
+    first: a separate process, which had Ray start the replicas.
     others: two servers in this process.
     """
 

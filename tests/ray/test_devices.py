@@ -1,4 +1,4 @@
-"""Processes on machines with accelerators, which Ray only believes to exist: each sees devices of its own.
+"""Processes on machines with accelerators, which Ray only believes to exist: each sees separate devices.
 
 Ray is imported in the functions, since it reads its variables then, and the cluster sets them.
 """

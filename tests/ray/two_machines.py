@@ -2,7 +2,7 @@
 
 Run as root: python -m tests.ray.two_machines
 
-Both machines have a home and a network address of their own. Ebb is installed on them already, as step 1 would do it.
+Both machines have a separate home and network address. Ebb is installed on them already, as step 1 would do it.
 Four answers must be the same from two replicas, from one replica with a stage on each machine, and from two replicas
 while the cable between the machines is pulled.
 """

@@ -1,4 +1,4 @@
-"""A chat on the page of a server in a process of its own."""
+"""A chat on the page of a server in a separate process."""
 
 from playwright.async_api import async_playwright, expect
 

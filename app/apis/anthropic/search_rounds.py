@@ -1,8 +1,8 @@
 """Answers within which the server searches for deferred tools.
 
-The model calls a search, the server runs it, and the model continues the same answer. Each round is a request of its
-own, whose prompt is that of the round before with the answer so far and the results of the searches. The KV of both is
-found again, as in a conversation whose client searches.
+The model calls a search, the server runs it, and the model continues the same answer. Each round is a separate request,
+whose prompt is that of the round before with the answer so far and the results of the searches. The KV of both is found
+again, as in a conversation whose client searches.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Several answers to one request. Each is an engine request of its own, and all are aborted if the client leaves."""
+"""Several answers to one request. Each is a separate engine request, and all are aborted if the client leaves."""
 
 import asyncio
 import logging

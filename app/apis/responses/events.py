@@ -108,7 +108,7 @@ class ResponseEvents:
         return self._response(self._source.answer)
 
     def _progress(self, progress: PromptProgress) -> bytes:
-        """Encode a report of the prompt's progress. The types of the clients' SDKs have no event of its own for it."""
+        """Encode a report of the prompt's progress. The types of the clients' SDKs have no separate event for it."""
         response = self._response(begun(self._source.answer))
         shown = {"response": response, "prompt_progress": llama_progress(progress)}
         return numbered_frame({"type": "response.in_progress", **shown, "sequence_number": IN_PROGRESS})

@@ -21,7 +21,7 @@ from models.chat.format import Message as ChatMessage
 from models.thinking import ThinkingMode
 
 DEFAULT_ROOM = 8
-"""Divisor of the window: this part of it is left to an answer without a limit of its own."""
+"""Divisor of the window: this part of it is left to an answer without its own limit."""
 MAX_ROOM = 2
 """Divisor of the window: no message is dropped to leave more of it to an answer."""
 
@@ -209,7 +209,7 @@ class _Making:
 
 
 def default_room(engine: Backend) -> int:
-    """Return the tokens that `truncation: auto` leaves to an answer without a limit of its own."""
+    """Return the tokens that `truncation: auto` leaves to an answer without its own limit."""
     return _window(engine) // DEFAULT_ROOM
 
 

@@ -180,7 +180,7 @@ class Responses:
     async def _start(
         self, engine: Backend, draft: TurnDraft, prefix: StoredPrefix | None, *, rename: Callable[[str], str]
     ) -> Run:
-        """Start a turn behind the stored messages that it begins with, or in a conversation of its own."""
+        """Start a turn behind the stored messages that it begins with, or in a separate conversation."""
         if prefix is not None:
             new = await apart_if(_is_much(draft.new), lambda: prefix.rest_of(draft.new, draft.prompt))
             behind = replace(

@@ -89,7 +89,7 @@ async def stored_prefix(store: Store, asked: Sequence[Message], names: Sequence[
 def _common(path: Sequence[Message], asked: Sequence[Message]) -> list[int]:
     """Return, for each message at the beginning of `path` that equals some of `asked`, where these end.
 
-    The last message of `asked` is left out: an answer needs a message of its own to follow.
+    The last message of `asked` is left out: an answer needs a separate message to follow.
     """
     places = list[int]()
     for message in path:

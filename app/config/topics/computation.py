@@ -50,7 +50,7 @@ class ComputationSettings:
         integer(1, 64),
         "N",
         (
-            "processes that share the model, each on a device of its own or on its share of the cores; must "
+            "processes that share the model, each on a separate device or on its share of the cores; must "
             "divide the heads, the KV heads and the MLP"
         ),
     )
@@ -59,7 +59,7 @@ class ComputationSettings:
         integer(1, 64),
         "N",
         (
-            "stages that each have some of the layers, on devices of their own or on a share of the cores; at most one "
+            "stages that each have some of the layers, on separate devices or on a share of the cores; at most one "
             "per layer ([pipelines](decisions/pipeline.md))"
         ),
     )

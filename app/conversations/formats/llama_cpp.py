@@ -26,7 +26,7 @@ def matches(members: dict[str, Any]) -> bool:
 
 
 def from_lines(records: Iterable[Any]) -> Iterator[Any]:
-    """Join headers and messages of lines to conversations. Other records are conversations of their own.
+    """Join headers and messages of lines to conversations. Other records are separate conversations.
 
     A message whose conversation has no header begins one. A damaged line belongs to the conversation around it.
     """

@@ -1,6 +1,6 @@
 """Fenced code.
 
-In a block of Markdown, a fence with a language begins a block of its own, whose end is not the end of the outer one:
+In a block of Markdown, a fence with a language begins a separate block, whose end is not the end of the outer one:
 models quote Markdown with code in it, and use as many marks for both.
 """
 

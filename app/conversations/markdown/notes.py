@@ -1,4 +1,4 @@
-"""Footnotes: `[^label]` in the text, and `[^label]: text` on a line of its own, with further lines indented by four.
+"""Footnotes: `[^label]` in the text, and `[^label]: text` on a separate line, with further lines indented by four.
 
 Footnotes at the top of a text move to its end, numbered by their first reference. One without a reference keeps its
 label.

@@ -245,7 +245,7 @@ def _translated(statement: str) -> tuple[sql.SQL, tuple[str, ...]]:
 
 
 def _as_query(statement: str) -> sql.SQL:
-    # The storage modules build their statements from constants of their own.
+    # The storage modules build their statements from their own constants.
     return sql.SQL(statement)
 
 

@@ -2,7 +2,7 @@
 
 A single connection of each server writes, one transaction at a time. Each transaction holds a lock, so that only one
 server writes at a time, and a transaction sees everything that was written before it. Reads use separate connections.
-Searches and API keys have connections of their own, because a search may take seconds and every request waits for the
+Searches and API keys have separate connections, because a search may take seconds and every request waits for the
 keys. A connection that was lost is made again by the next statement.
 
 A transaction that stops between two statements, since its server is frozen, is ended after FROZEN_SECONDS.

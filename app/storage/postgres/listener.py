@@ -1,6 +1,6 @@
 """Notices between the servers of one database, by LISTEN and NOTIFY.
 
-A connection of its own listens. Notices that are sent while it is lost are lost as well, so every reader of notices
+A separate connection listens. Notices that are sent while it is lost are lost as well, so every reader of notices
 also looks at the database from time to time.
 """
 

@@ -25,7 +25,7 @@ def missing_requirement(url: str, reach: Reach) -> str | None:
         encoding = info.parameter_status("server_encoding")
         if encoding != "UTF8":
             return f"its encoding is {encoding}. Make one with createdb --encoding=UTF8 --template=template0"
-        # PostgreSQL tells a client the number of its session at the login, and a pooler one of its own.
+        # PostgreSQL tells a client the number of its session at the login. A pooler sends another one.
         if info.backend_pid != _session_of(connection) and _sessions_change(connection, url, reach):
             return (
                 "a pooler gives each transaction another session, but locks and notices belong to sessions. Set "

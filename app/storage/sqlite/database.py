@@ -1,7 +1,7 @@
 """The SQLite file: its connections, and the transactions on them.
 
 A single connection writes. Reads use separate connections and never wait for the writer (WAL). Searches and API keys
-have connections of their own, because a search may take seconds and every request waits for the keys.
+have separate connections, because a search may take seconds and every request waits for the keys.
 
 Durable transactions run with synchronous=FULL, the others with NORMAL, set before each transaction.
 """

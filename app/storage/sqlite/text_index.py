@@ -2,7 +2,7 @@
 
 Ebb finds the words (`app.storage.search_words`), and FTS5 splits them at spaces only.
 
-The index uses row numbers of its own, because VACUUM may renumber the rows of other tables. The index also stores its
+The index uses its own row numbers, because VACUUM may renumber the rows of other tables. The index also stores its
 own copy of the words, so that a row can be removed even if a later version finds other words in a text.
 Results come in index order, the newest first, so a frequent word costs no more than a rare one.
 

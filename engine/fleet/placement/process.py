@@ -91,7 +91,7 @@ def _build(
     loop: asyncio.AbstractEventLoop,
     built: "asyncio.Future[AsyncLLMEngine]",
 ) -> None:
-    """Build the engine on a thread of its own, while the loop sends signs of life."""
+    """Build the engine on a separate thread, while the loop sends signs of life."""
     try:
         from engine.process.gc_freeze import frozen_objects
         from engine.wiring.build import build_engine

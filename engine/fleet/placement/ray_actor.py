@@ -29,7 +29,7 @@ UNOPENED_SECONDS: Final = 60.0
 
 
 class ReplicaActor:
-    """Process of one replica. The engine has a thread and an event loop of its own, away from Ray's."""
+    """Process of one replica. The engine has its own thread and event loop, away from Ray's."""
 
     def __init__(self) -> None:
         self._identity = Identity.new()
@@ -100,7 +100,7 @@ def _host() -> str:
 def _begin(
     order: ReplicaOrder, admit: Connect, life_lock: LivenessLock | None = None, *, is_shared: bool = False
 ) -> None:
-    """Run the replica on a thread of its own, which holds `life_lock` until it ends."""
+    """Run the replica on a separate thread, which holds `life_lock` until it ends."""
 
     def run() -> None:
         try:

@@ -38,8 +38,8 @@ class ReplicaServer:
     """Owner of the engine and of the sessions of gateways. Every method belongs to the event loop's thread.
 
     A private replica ends with its gateway's connection. A shared one lives for as long as any gateway is connected,
-    and ORPHAN_SECONDS longer, unless the last one has said that it leaves. Either ends if the engine fails: nothing in
-    the process would be of use.
+    and ORPHAN_SECONDS longer, unless the last one has announced that it leaves. Either ends if the engine fails:
+    nothing in the process would be of use.
     """
 
     def __init__(self, token: bytes, epoch: int, *, is_shared: bool = False) -> None:

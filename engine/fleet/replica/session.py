@@ -81,7 +81,7 @@ class GatewaySession:
     Numbers of streams and calls, and names of hints, are the gateway's own. All of them end with the connection.
 
     is_proven: whether the gateway knows the token.
-    has_left: whether the gateway said that it leaves for good.
+    has_left: whether the gateway announced that it leaves for good.
     num_silent: ticks of the owner since the last frame.
     """
 

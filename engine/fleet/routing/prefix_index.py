@@ -1,7 +1,7 @@
 """Index of the prefixes that replicas hold, by the ends of their chains.
 
 A block's name stands for the whole prefix that ends with the block. A replica publishes the ends (tips) of its chains,
-since a tip implies its prefix. Where two chains part, their common prefix is published like a chain of its own.
+since a tip implies its prefix. Where two chains part, their common prefix is published like a separate chain.
 """
 
 from collections.abc import Iterable, Sequence

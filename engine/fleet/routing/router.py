@@ -140,13 +140,13 @@ class Router(Protocol):
         """Return the seat for a prompt, without a charge. At least one seat must have joined."""
 
     def route(self, prompt: RoutedPrompt) -> list[Assignment]:
-        """Choose a seat for a prompt and charge it. Return a assignment for each answer."""
+        """Choose a seat for a prompt and charge it. Return an assignment for each answer."""
 
 
 class PredictingRouter:
     """Router that sends a request where it takes the fewest seconds in all.
 
-    Nothing is weighed against anything else: all parts of a prediction are seconds. A difference of less than one step
+    All terms of a prediction are seconds, so they are added without weights. A difference of less than one step
     cannot be seen from outside, and there the replica that computed the conversation last is chosen.
     """
 

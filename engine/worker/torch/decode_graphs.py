@@ -2,7 +2,7 @@
 
 A graph has a fixed number of rows, so there is one graph per bucket size. A batch runs in the smallest bucket that
 holds it, and the remaining rows are padding. Each padding row is a sequence of length 1 in a spare block that no
-request owns, and writes to a slot of its own there. An NPU's operators allow neither rows without a sequence nor
+request owns, and writes to a separate slot there. An NPU's operators allow neither rows without a sequence nor
 duplicate slots.
 """
 
@@ -82,7 +82,7 @@ class DecodeShape:
         return buckets_up_to(self.max_rows, BUCKETS)
 
     def spare_blocks(self) -> int:
-        """Return the number of blocks that gives every padding row a slot of its own."""
+        """Return the number of blocks that gives every padding row a separate slot."""
         return -(-self.buckets()[-1] // self.block_size)
 
 

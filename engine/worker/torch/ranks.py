@@ -40,7 +40,7 @@ def open_store(host: str, num_processes: int) -> tuple[Store, MeetingAddress]:
     """
     listener = listen_on(host)
     address = MeetingAddress(host, listener.getsockname()[1])
-    # The store takes the socket. With one of its own it would listen on all interfaces.
+    # The store takes the socket. With a socket that it opens it would listen on all interfaces.
     store = TCPStore(
         host,
         address.port,

@@ -36,7 +36,7 @@ class Elements:
     field_end: text after a value.
     end: text after the last parameter.
     quote: texts around a value that contains the characters of marks; empty if there are none.
-    has_lines: a value is on lines of its own.
+    has_lines: a value is on its own lines.
     mention: matches the text after a mark that a sentence mentions with its end; None if any such text is a call.
     """
 

@@ -1,4 +1,4 @@
-"""Syntax of Gemma 4: an object without quotes around its keys, and with a mark of its own around texts."""
+"""Syntax of Gemma 4: an object without quotes around its keys, and with a special mark around texts."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Syntaxes of GigaChat 3: a JSON object in a message of its own, and of GigaChat 3.1: after a control token."""
+"""Syntaxes of GigaChat 3: a JSON object in a separate message, and of GigaChat 3.1: after a control token."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Syntaxes of Qwen3-Coder and Qwen3.5, with the values on lines of their own, and of Seed-OSS, without."""
+"""Syntaxes of Qwen3-Coder and Qwen3.5, with the values on separate lines, and of Seed-OSS, without."""
 
 import re
 from dataclasses import replace

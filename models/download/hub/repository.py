@@ -22,7 +22,7 @@ class HubName:
 
     @classmethod
     def parse(cls, text: str) -> "HubName | None":
-        """Parse `text`; return None if it is no name of this form."""
+        """Parse `text`; return None if it is not of the form owner/name or owner/name:choice."""
         found = _NAME.fullmatch(text)
         if found is None or found["repository"].lower().endswith(".gguf"):
             return None

@@ -50,7 +50,7 @@ class Watched:
                 self.steering.is_due = number in TURNS_WITH_A_TOOL
                 await ask(question)
                 of_turn = await self._prompts()
-                # The result of a tool comes with a request of its own.
+                # The result of a tool comes with a separate request.
                 assert len(of_turn) > (number in TURNS_WITH_A_TOOL), (number, of_turn)
                 tokens += of_turn
         return tokens

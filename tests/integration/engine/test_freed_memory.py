@@ -62,7 +62,7 @@ def name_of(each: object) -> str:
 
 
 async def exchange(api: Api, path: str, body: object, *, until: bytes = b"", method: str = "POST") -> bytes:
-    """Send one request on a connection of its own. Return the response, or its beginning up to `until`."""
+    """Send one request on a separate connection. Return the response, or its beginning up to `until`."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(api.url.rpartition(":")[2]))
     content = json.dumps(body).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {len(content)}\r\n\r\n"

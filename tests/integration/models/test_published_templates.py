@@ -142,7 +142,7 @@ def test_calls_of_the_template_are_read(name: str) -> None:
         return
     model, wrong = published(name), set[str]()
     for kind, calls in CALLED.items():
-        # Some templates write each call in an answer of its own. Without marks, only the first one is then read.
+        # Some templates write each call in a separate answer. Without marks, only the first one is then read.
         is_alone = model.chat.tools.template.has_one_call and model.chat.tools.syntax.marks.bare
         if read_calls(model, calls) != (calls[:1] if is_alone else calls):
             wrong.add(kind)

@@ -20,7 +20,7 @@ PATCH: Final = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 
 @pytest.fixture(scope="module", autouse=True)
 def _models_of_scim() -> None:
-    """Import the libraries on a thread of their own: pydantic searches all modules for every frame of the stack."""
+    """Import the libraries on a separate thread: pydantic searches all modules for every frame of the stack."""
     importing = Thread(target=import_module, args=("app.provisioning.service",))
     importing.start()
     importing.join()

@@ -1,4 +1,4 @@
-"""People with accounts: at a real OpenID provider and behind a proxy, each a tenant of their own."""
+"""People with accounts: at a real OpenID provider and behind a proxy, each a separate tenant."""
 
 import asyncio
 import json

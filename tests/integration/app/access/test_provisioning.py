@@ -41,7 +41,7 @@ ADA = {"X-User": "ada"}
 
 @pytest.fixture(scope="module", autouse=True)
 def _models_of_scim() -> None:
-    """Import the library of SCIM on a thread of its own, when the first test needs it.
+    """Import the library of SCIM on a separate thread, when the first test needs it.
 
     For each of its models, pydantic searches all modules for every frame of the stack. The stack of pytest is deep.
     """

@@ -21,7 +21,7 @@ async def test_key_marks_whole_prompt_in_each_of_openais_apis(api: Api, retentio
             await client.chat.completions.create(**ASKED, n=2, **fields)
             await client.completions.create(model="fake-1", prompt="hi", max_tokens=5, extra_body=fields)
             await client.responses.create(model="fake-1", input="hi", **fields)
-    # The fake engine makes two requests of two answers, and the second one has no marks of its own.
+    # The fake engine makes two requests of two answers, and the second one has no marks itself.
     unmarked, marked = api.engine.requests[:5], api.engine.requests[5:]
     assert [request.num_marked for request in unmarked] == [0] * 5
     assert [request.num_marked for request in marked] == [

@@ -83,7 +83,7 @@ async def test_several_answers_are_equal_whole_and_streamed(real_api: Api) -> No
 
 
 async def answers_call_tools(client: AsyncOpenAI) -> None:
-    """Assert that each of several streamed answers makes a tool call of its own."""
+    """Assert that each of several streamed answers makes a separate tool call."""
     days = {
         "type": "object",
         "properties": {"days": {"enum": [1, 2, 3]}},

@@ -97,7 +97,7 @@ TEXT_EVENTS = [
 ]
 
 
-@row("openai", "responses.create(stream=True)", "`response.reasoning_text.delta` and `.done` in an item of their own, "
+@row("openai", "responses.create(stream=True)", "`response.reasoning_text.delta` and `.done` in a separate item, "
      "then the message; any event can be gone on from")  # fmt: skip
 async def test_response_stream_sends_reasoning_first(openai: AsyncOpenAI) -> None:
     async with await openai.responses.create(model=MODEL, input="Hi", stream=True, background=True) as stream:
@@ -214,8 +214,8 @@ async def test_thinking_sent_back_is_left_out_of_the_prompt(claude: AsyncAnthrop
         await claude.messages.create(model=MODEL, max_tokens=9, messages=forged)
 
 
-@row("anthropic", "messages.stream(thinking=...)", "`thinking_delta`, then `signature_delta`, then the text in a block "
-     "of its own")  # fmt: skip
+@row("anthropic", "messages.stream(thinking=...)", "`thinking_delta`, then `signature_delta`, then the text in a "
+     "separate block")  # fmt: skip
 async def test_message_stream_sends_thinking_first(claude: AsyncAnthropic) -> None:
     async with claude.messages.stream(model=MODEL, max_tokens=99, messages=HI, thinking=ADAPTIVE) as stream:
         events = [event async for event in stream]

@@ -45,7 +45,7 @@ def server(tmp_path: Path) -> Iterator[HubServer]:
 
 
 def run(server: HubServer, tmp_path: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run the command as a user does, in a process with an interpreter of its own."""
+    """Run the command as a user does, in a process with a separate interpreter."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     environment |= {"HF_ENDPOINT": server.url, **own_variables(tmp_path)}
     script = "import sys; from app.cli.main import main; sys.exit(main())"

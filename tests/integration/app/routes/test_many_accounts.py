@@ -64,7 +64,7 @@ STEPS: tuple[Step, ...] = (ask, log_in, log_person_in, create_key, disable, limi
 
 @asynccontextmanager
 async def serving_accounts(folder: Path, count: int) -> AsyncIterator[People]:
-    """Serve `count` people from a database of their own."""
+    """Serve `count` people from a separate database."""
     async with serving_people(folder) as people:
         await add_accounts(people.server.services.store, count)
         await people.server.services.access.ring.read()
@@ -81,7 +81,7 @@ async def many(tmp_path: Path, size: Size) -> AsyncIterator[People]:
 
 @pytest.fixture
 async def both(tmp_path: Path, many: People) -> AsyncIterator[tuple[People, People]]:
-    """Serve few people and many people, each from a database of its own."""
+    """Serve few people and many people, each from a separate database."""
     (tmp_path / "few").mkdir()
     async with serving_accounts(tmp_path / "few", FEW) as few:
         yield few, many

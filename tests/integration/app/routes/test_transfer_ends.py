@@ -23,7 +23,7 @@ Api = RunningServer[ReplayEngine]
 
 
 class EndlessWork:
-    """Work on a thread that has no end of its own."""
+    """Work on a thread that does not end by itself."""
 
     def __init__(self) -> None:
         self.began = threading.Event()

@@ -1,4 +1,4 @@
-"""The check of a device in a process of its own: its verdict, its memory, and processes that fail or hang."""
+"""The check of a device in a separate process: its verdict, its memory, and processes that fail or hang."""
 
 import json
 import shutil

@@ -28,7 +28,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 @pytest.fixture(scope="package")
 def config(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory, redis: RedisServer) -> EngineConfig:
-    """Return the configuration of one engine, with a Redis of its own."""
+    """Return the configuration of one engine, with a separate Redis."""
     return engine_config(
         shallow_model,
         tmp_path_factory.mktemp("fleet") / "state",

@@ -1,4 +1,4 @@
-"""Turns of logins on threads of their own."""
+"""Turns of logins on separate threads."""
 
 import asyncio
 import threading

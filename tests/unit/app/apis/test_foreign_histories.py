@@ -48,7 +48,7 @@ def chat_prompt(**fields: Any) -> str:
 
 
 def apart(value: Any) -> Any:
-    """Return a value in which the tools of each list have names of their own."""
+    """Return a value in which the tools of each list have separate names."""
     if not isinstance(value, dict):
         return value
     tools = [apart({**tool, "name": f"tool_{at}"}) for at, tool in enumerate(value.get("tools") or ())]

@@ -1,4 +1,4 @@
-"""Folders of the state and the cache: their creation, their modes, and what is said where that is impossible."""
+"""Folders of the state and the cache: their creation, their modes, and the message where that is impossible."""
 
 import errno
 import os

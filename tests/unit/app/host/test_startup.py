@@ -18,7 +18,7 @@ PIECE = 16 << 10
 def _collector_as_before() -> Iterator[None]:
     thresholds = gc.get_threshold()
     yield
-    # What is frozen stays so: each later collection would visit all that the tests import.
+    # Frozen objects stay frozen: each later collection would visit all that the tests import.
     gc.set_threshold(*thresholds)
 
 

@@ -13,7 +13,7 @@ HEAD = [Message("tools", "[]"), Message("system", "Rhyme.")]
 
 
 def seals_of(messages: list[Message], *lacking: HeadPart, salt: bytes = SALT) -> dict[int, Seal]:
-    """Return the seals that `messages` lead to, where the answer to HEAD and SAID is remembered."""
+    """Return the seals that `messages` lead to, where the answer to `HEAD` and `SAID` is remembered."""
     remembered = [*HEAD, *SAID]
     dialogue = Dialogue(SALT, IDENTITY)
     for message in remembered:

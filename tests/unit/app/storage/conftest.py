@@ -1,4 +1,4 @@
-"""A store in a file of its own."""
+"""A store in a separate file."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

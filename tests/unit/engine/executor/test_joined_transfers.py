@@ -25,7 +25,7 @@ Said = Sequence[int] | str
 
 
 class SayingRanks:
-    """Two ranks that say of the next step what the test puts into `said`; None, and they die."""
+    """Two ranks that report for the next step what the test puts into `said`; None, and they die."""
 
     pids = (1, 2)
 

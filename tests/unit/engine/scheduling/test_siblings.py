@@ -26,7 +26,7 @@ def test_blocks_hold_prompt_once_and_each_answers_own_tokens(rest: int, prefix_c
     rig = Rig(max_tokens_per_step=8, pool_blocks=64, max_num_seqs=8, prefix_cache=prefix_cache)
     prompt = [*PROMPT, *range(10, 10 + rest)]
     answers = rig.add_answers(prompt, 5, max_tokens=11)
-    # Each answer computes the last token of the prompt itself, in a block of its own.
+    # Each answer computes the last token of the prompt itself, in a separate block.
     shared = (len(prompt) - 1) // BLOCK
     while any(answer.status is not RequestStatus.FINISHED for answer in answers):
         rig.step()

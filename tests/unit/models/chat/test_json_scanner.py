@@ -66,7 +66,7 @@ def test_value_is_complete_only_if_strict_parser_agrees(text: str) -> None:
         json.loads(said)
         from_json(said, allow_inf_nan=False)
     else:
-        with pytest.raises(ValueError):  # noqa: PT011 - the parser has an error of its own
+        with pytest.raises(ValueError):  # noqa: PT011 - the parser has a separate error
             from_json(text, allow_inf_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""Tools that OpenAI's servers would run, or that have calls of a form of their own, are refused by their type."""
+"""Tools that OpenAI's servers would run, or that have calls of their own form, are refused by their type."""
 
 from typing import Any
 

@@ -170,7 +170,7 @@ async def test_each_engine_step_is_sent_as_one_event_at_once(client: AsyncOpenAI
     await stream.close()
 
 
-@row("openai", "chat.completions.create(stream_options={'include_usage': True})", "usage in a last chunk of its own")
+@row("openai", "chat.completions.create(stream_options={'include_usage': True})", "usage in a separate last chunk")
 async def test_requested_usage_comes_in_an_extra_chunk(client: AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(
         model="fake-1", messages=MESSAGES, stream=True, max_tokens=2, stream_options={"include_usage": True}

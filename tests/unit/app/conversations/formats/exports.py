@@ -165,7 +165,7 @@ def llama_cpp(begin: int) -> Json:
 
 
 def llama_cpp_lines(chats: list[Json]) -> list[Json]:
-    """Return the records of the same chats, each of which later versions write to a line of its own."""
+    """Return the records of the same chats, each of which later versions write to a separate line."""
     return [
         record
         for chat in chats

@@ -25,7 +25,7 @@ BEAT = 0.01
 
 
 class Gateway:
-    """One gateway's end of a connection, and whether the replica has said that it is drained."""
+    """One gateway's end of a connection, and whether the replica has announced that it is drained."""
 
     def __init__(self, token: bytes = TOKEN) -> None:
         self.lost = asyncio.Event()

@@ -1,6 +1,7 @@
 """Checks of STYLE.md on docstrings, comments, test names and docs.
 
-`python -m tests.style_rules` prints the violations of the whole tree, or of the files that are given.
+`python -m tests.style_rules` prints the violations of the whole tree, or of the files that are given. With `--wrap`, it
+first wraps the long lines of pages.
 """
 
 import argparse
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tests.wrapped_pages import MAX_LINE, long_lines, wrapped
 
 ROOT = Path(__file__).parent.parent
 CODE = ("app", "engine", "cache_tiers", "models", "bench", "scripts", "tests")
@@ -213,6 +216,8 @@ def _in_prose(text: str) -> Iterator[str]:
 
 def in_page(text: str) -> Iterator[tuple[int, str]]:
     """Yield line and description of each violation in a page of the docs."""
+    for number, length in long_lines(text):
+        yield number, f"line of {length} characters, at most {MAX_LINE}: run python -m tests.style_rules --wrap"
     text = re.sub(r"```.*?```", lambda code: "\n" * code[0].count("\n"), text, flags=re.DOTALL)
     sentences = long = 0
     line = 1
@@ -241,8 +246,13 @@ def main() -> int:
     """Print the violations; return 1 if there is one."""
     parser = argparse.ArgumentParser(description="Check docstrings, comments, test names and docs against STYLE.md.")
     parser.add_argument("files", nargs="*", help="check these files (default: all)")
+    parser.add_argument("--wrap", action="store_true", help="wrap the long lines of pages first")
     arguments = parser.parse_args()
     chosen = [Path(name).resolve() for name in arguments.files] or [*code_files(), *docs_files()]
+    if arguments.wrap:
+        for page in chosen:
+            if page.suffix == ".md":
+                page.write_text(wrapped(page.read_text()))
     violations = [violation for path in chosen for violation in violations_in(path)]
     for violation in violations:
         print(violation)

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.style_rules import MAX_BY_PLACE, code_files, docs_files, in_page, in_source, violations_in, wide_calls
+from tests.wrapped_pages import long_lines, wrapped
 
 
 def test_every_file_follows_the_style() -> None:
@@ -19,11 +20,26 @@ def test_every_file_follows_the_style() -> None:
         ('class A:\n    """Nobody uses it."""\n', "docstring opens with 'nobody'"),
         ('class A:\n    """A table. It is sorted."""\n', "sentence opens with 'it'"),
         ("# The blocks are computed\n# anew.\n", "'anew': again"),
+        ("# The thread has a lock of its own.\n", "'of its own': its own"),
+        ("# The value that the client said.\n", "'said'"),
         (f"def test_{'x' * 60}() -> None: ...\n", "test name of 65 characters"),
     ],
 )
 def test_each_rule_finds_what_it_forbids(source: str, found: str) -> None:
     assert any(found in text for _, text in in_source(source))
+
+
+def test_long_lines_of_prose_are_found_and_wrapped() -> None:
+    item = f"- `code {'word ' * 22}abc` - last"
+    page = f"# {'Heading ' * 20}\n\n| {'cell ' * 40}|\n\n```\n{'code ' * 40}\n```\n\n{item}\n\n{'x' * 130}\n"
+    assert [text for _, text in in_page(page) if "characters" in text] == [
+        "line of 129 characters, at most 120: run python -m tests.style_rules --wrap"
+    ]
+    new = wrapped(page)
+    assert list(long_lines(new)) == []
+    assert new.split() == page.split()
+    # A dash at the beginning of a line would be another item.
+    assert " abc` -\n  last\n" in new
 
 
 def test_clean_source_has_no_violations() -> None:

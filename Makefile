@@ -170,19 +170,12 @@ bench-fleet: setup .make/dev ## print the tables of a fleet: what a replica cost
 	@$(BIN)/python -m bench.fleet_policies --workloads chats hot-prefix --size 0.5 --out build/bench-fleet
 	@$(BIN)/python -m bench.fleet_sim --parts roles
 
-bench-postgres-drivers: setup .make/dev ## compare asyncpg with psycopg on the SQL of the store, on a PostgreSQL of its own; JSON and table in bench/results, two minutes
-	@scripts/with-postgres $(BIN)/python -m bench.postgres_drivers $(ARGS)
-
-bench-search-databases: setup .make/dev ## compare searches and writes in bulk on SQLite and PostgreSQL, with 160,000 messages, ten minutes
-	@scripts/with-postgres $(BIN)/python -m bench.search_databases $(ARGS)
-
 bench-adapters: ## compare restoring from Redis with LMCache and redis-py; JSON and table in bench/results
 bench-agent-turns: ## compare streams with tools, and turns after a compaction, with those without; JSON and table in bench/results, ten minutes
 bench-agents: ## measure how much of the prompts of Claude Code and aider comes from a tier; JSON and tables in bench/results, ten minutes
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes
 bench-attention: ## measure attention of the native step as a share of what the machine can do; JSON and table in bench/results
 bench-eviction: ## replay a trace of chats against the eviction policies of the CPU tier; JSON and table in bench/results
-bench-family-step: ## compare the native step of each model family with that of a Llama of the same sizes; JSON and table in bench/results
 bench-fleet-policies: ## compare policies of the choice of a replica on four replicas and in simulation; JSON and tables in bench/results
 bench-fleet-sim: ## simulate 1,000 replicas and a million conversations around the router (ARGS="--parts roles" for one part); JSON in bench/results, page in docs
 bench-fleet-wire: ## measure what a replica costs against an engine in the server's process, and a hand-over; JSON and table in bench/results, two minutes
@@ -191,21 +184,15 @@ bench-flood: ## measure how a flood of one tenant's prompts affects another's pr
 bench-forms: ## measure the time to refuse hostile forms and bodies, and the event loop's lag; JSON and table in bench/results
 bench-gpu: ## measure a random-weight 7B on a GPU: equality, copies, a returning chat, decodes; JSON and table, ten minutes
 bench-gpu-server: ## measure a server on a GPU as its clients see it, on a random-weight 4B; JSON and table in bench/results
-bench-growing-memory: ## compare steps and copies in memory that becomes resident with its use with such as is resident at the start
 bench-growth: ## measure whether memory levels off over 30,000 turns and 30,000 stateless requests; JSON and table in bench/results, 40 minutes
-bench-links: ## measure restoring from a Redis behind a slow network; JSON and table in bench/results
 bench-loop: ## measure how hostile clients stall the event loop and delay a stream; JSON and table in bench/results
 bench-neighbour: ## measure a tenant alongside a hostile one, 50 minutes; JSON and table in bench/results
 bench-page: test-setup ## measure in Chromium how the page streams 20,000 tokens and shows a long chat; JSON and table in bench/results
 bench-page-peer: test-setup ## compare the page with Open WebUI's in Chromium, 20 minutes; JSON and table in bench/results
-bench-pipeline: ## measure how long the stages of a pipeline wait for each other; JSON and table in bench/results
 bench-sampler: ## measure what sampling settings add to a step of 32 decodes; JSON and table in bench/results
 bench-sampler-vocabulary: ## measure what sampling settings add to a step with 151,936 and 262,144 ids, on random weights; JSON and table in bench/results
 bench-speculation: ## measure the gain of speculation where answers copy their prompts, and its cost elsewhere; JSON and table in bench/results
 bench-start: ## measure the time and memory of a second start
-bench-stateless: ## measure what 200 chats recompute with a client that resends the whole conversation; JSON and table in bench/results
-bench-tenants: ## measure what a tenant can learn about another's prompts from timing; JSON and table in bench/results
-bench-thinking: ## measure how much of a prompt is reused after answers with reasoning; JSON and table in bench/results
 bench-transformers-backend: ## compare the step of the transformers backend with that of Ebb's torch decoder, on random weights
 bench-turns: ## measure returning turns by tier; JSON, table and plot in bench/results
 bench-weights: ## measure multiplication by weights of each format as a share of what the machine can do, and print a table

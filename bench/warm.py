@@ -21,7 +21,6 @@ from typing import Final, Literal
 
 from app.config.settings import load_settings
 from bench.cold import empty_cpu
-from bench.long_prompt import prompt
 from bench.machine import describe_machine
 from bench.report import RESULTS, Target, write_results
 from bench.stats import Spread, share, spread
@@ -46,6 +45,7 @@ TURNS: Final = 16
 TYPING_SECONDS: Final = 1.5
 MAX_OVER_HOT: Final = 1.10
 _MIB: Final = 1 << 20
+_TOKENS: Final = range(1000, 20000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Chats:
     async def _ask(self, tenant: str, ids: Sequence[int], num_new: int) -> tuple[list[int], float, Usage]:
         """Return all ids including the answer's, the milliseconds to the first token, and the usage."""
         self._salt += 1
-        asked = [*ids, *prompt(num_new, self._salt)]
+        asked = [*ids, *_prompt(num_new, self._salt)]
         params = SamplingParams(temperature=0.0, max_tokens=ANSWER_TOKENS, ignore_eos=True)
         began = time.perf_counter()
         [stream] = await self._engine.generate(GenerateRequest(prompt_token_ids=asked, params=params, tenant=tenant))
@@ -257,6 +257,11 @@ def write(rows: Sequence[Row], targets: Sequence[Target], typing_seconds: float,
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
     write_results(out, "warm", result, table(rows, targets))
+
+
+def _prompt(length: int, salt: int) -> list[int]:
+    """Make token ids that share no prefix with those of another salt."""
+    return [_TOKENS[(salt * 7919 + at * 104729) % len(_TOKENS)] for at in range(length)]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,8 +15,8 @@ from app.access.daily_use import DailyUse
 from app.access.directory_logins import DirectoryLogins
 from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
+from app.access.rate_limit_sync import RateLimitSync
 from app.access.saml_logins import SamlLogins
-from app.access.use_keeper import UseKeeper
 from app.accounts.accounts import Accounts
 from app.accounts.scim_plan import ScimPlan
 from app.conversations.chat_prefixes import ChatPrefixes
@@ -263,7 +263,7 @@ class _Opening:
         return AccessServices(
             ring=ring,
             gates=self.gates,
-            use_keeper=UseKeeper(self.gates, store.owed_use, lambda: self.lease.is_alone),
+            use_keeper=RateLimitSync(self.gates, store.owed_use, lambda: self.lease.is_alone),
             daily_use=daily_use,
             administration=Administration(
                 host=self.host,
@@ -317,7 +317,7 @@ async def _join(runs: RunRegistry) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(JOIN_SECONDS):
             await runs.join()
-            runs.dismiss()
+            runs.interrupt()
 
 
 def _replica_directory(store: Store) -> "ReplicaStore":

@@ -55,7 +55,7 @@ from app.routes import scim
 from app.routes.api import OPERATIONS
 from app.routes.pages import STATIC, file_routes, is_page_file, page_operations
 from app.routes.routing import route_of
-from app.runs.departure import hand_over_in_batches
+from app.runs.hand_over import hand_over_in_batches
 from app.services import Services
 from app.storage.errors import UnusableDatabaseError
 from app.storage.sqlite.restoration import complete_restore
@@ -417,7 +417,7 @@ class DrainingServer(uvicorn.Server):
             await lease.stop()
             await self._services.records.shared_runs.stop()
         finally:
-            self._services.records.runs.dismiss()
+            self._services.records.runs.interrupt()
             # The live feed never ends by itself, and would hold up the exit.
             self._services.live.stop()
             self._services.records.changes.stop()

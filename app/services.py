@@ -12,8 +12,8 @@ from app.access.daily_use import DailyUse
 from app.access.directory_logins import DirectoryLogins
 from app.access.key_ring import KeyRing
 from app.access.password_logins import PasswordLogins
+from app.access.rate_limit_sync import RateLimitSync
 from app.access.saml_logins import SamlLogins
-from app.access.use_keeper import UseKeeper
 from app.accounts.accounts import Accounts
 from app.accounts.login_provider import LoginProvider
 from app.apis.responses.service import Responses
@@ -67,7 +67,7 @@ class AccessServices:
 
     ring: KeyRing
     gates: TenantGates
-    use_keeper: UseKeeper
+    use_keeper: RateLimitSync
     daily_use: DailyUse
     administration: Administration
     accounts: Accounts

@@ -18,7 +18,7 @@ from typing import Final
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, Role
 from app.storage.imports import Imported
-from app.storage.run_records import MessageEnd, RunRecord, Turn
+from app.storage.run_records import MessageEnd, RunRecord, TurnRows
 from app.storage.store import Store
 from bench.stats import Spread, spread
 
@@ -137,7 +137,7 @@ async def turn_times(store: Store, count: int) -> list[float]:
         answer = _message(conversation.id, question.id, "assistant", "")
         began = time.perf_counter()
         run = RunRecord(id=answer.id, message_id=answer.id, kv_fingerprint="kv", prompt_ids=b"")
-        await store.runs.begin(Turn(answer=answer, run=run, questions=(question,), title="question"))
+        await store.runs.begin(TurnRows(answer=answer, run=run, questions=(question,), title="question"))
         await store.runs.finish(
             MessageEnd(content="answer " * 120, status="complete", finish_reason="stop", token_ids=b"").of(answer)
         )

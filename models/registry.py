@@ -20,7 +20,7 @@ from models.errors import ModelError, UnsupportedModelError
 from models.families import gemma2, gemma3, granite, llama, ministral, ministral3, mistral, phi3, qwen2, qwen3, smollm3
 from models.interface.attention_call import AttentionCall
 from models.interface.causal_lm import CausalLM
-from models.interface.parallel import ALONE, RankGroup
+from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.interface.partition import Stage
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 from models.pangu import architecture as pangu
@@ -156,7 +156,7 @@ def load_model(
     dtype: torch.dtype,
     device: torch.device,
     layers: LayerKinds = TORCH_LAYERS,
-    ranks: RankGroup = ALONE,
+    ranks: RankGroup = SINGLE_RANK,
     window: int | None = None,
     *,
     keep_packed: bool = False,

@@ -7,7 +7,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.store import Store
 from app.tenants.principal import Scope
 
@@ -96,7 +96,7 @@ async def provision_accounts(store: Store, count: int) -> ManyGroups:
 
 
 async def _insert(store: Store, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    def write(connection: Connection, some: Sequence[tuple[Any, ...]]) -> None:
+    def write(connection: DatabaseConnection, some: Sequence[tuple[Any, ...]]) -> None:
         connection.execute_many(sql, some)
 
     for start in range(0, len(rows), BATCH):

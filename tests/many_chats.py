@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, Role
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.rows import add_conversations, insert_messages
 from app.storage.store import Store
 
@@ -49,7 +49,7 @@ async def add_chats(store: Store, count: int) -> ManyChats:
     deleted = [_chat(f"Deleted {number}", ["What is a tide?", "It follows the moon."]) for number in range(count // 2)]
     deleted_ids, cut = {chat.id for chat, _ in deleted}, {chat.id for chat, _ in chats[::4]}
 
-    def write(connection: Connection, made: Sequence[tuple[Conversation, list[Message]]]) -> None:
+    def write(connection: DatabaseConnection, made: Sequence[tuple[Conversation, list[Message]]]) -> None:
         now = time.time()
         for conversation, messages in made:
             _write(connection, store.tenant, conversation, messages)
@@ -81,12 +81,14 @@ async def add_long_chat(store: Store, count: int) -> tuple[str, list[str]]:
     return conversation.id, [message.id for message in messages]
 
 
-def _write(connection: Connection, tenant: str, conversation: Conversation, messages: Sequence[Message]) -> None:
+def _write(
+    connection: DatabaseConnection, tenant: str, conversation: Conversation, messages: Sequence[Message]
+) -> None:
     add_conversations(connection, tenant, [(replace(conversation, head_id=None), None)])
     _extend(connection, conversation, messages)
 
 
-def _extend(connection: Connection, conversation: Conversation, messages: Sequence[Message]) -> None:
+def _extend(connection: DatabaseConnection, conversation: Conversation, messages: Sequence[Message]) -> None:
     insert_messages(connection, messages)
     connection.execute("UPDATE conversation SET head_id = ? WHERE id = ?", (messages[-1].id, conversation.id))
 

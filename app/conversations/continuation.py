@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from app.conversations.unstored_turn import Erase, erase_turn
-from app.domain.beginning import beginning_of
 from app.domain.deltas import Delta
 from app.domain.ids import new_id
+from app.domain.left_out import beginning_of
 from app.domain.records import Conversation, Message
-from app.domain.sampling_json import beside_sampling, params_from_json, params_to_json
+from app.domain.sampling_json import params_from_json, params_to_json, without_sampling
 from app.domain.token_history import pack_ids, unpack_ids
 from app.host.backend import Backend, GenerationStream
 from app.host.engine_host import EngineHost
@@ -22,7 +22,7 @@ from app.tenants.gate import TenantGate
 from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError
 from engine.api.generate_request import GenerateRequest
 
-GOES_ON = ("incomplete", "cancelled")
+RESUMABLE = ("incomplete", "cancelled")
 
 
 class Continuation:
@@ -36,7 +36,7 @@ class Continuation:
         self._runs = runs
         self._gate = gate
 
-    async def go_on(self, message_id: str, expected: Versions = None) -> Run:
+    async def resume(self, message_id: str, expected: Versions = None) -> Run:
         """Continue generating an answer, by at most the conversation's `max_tokens`, else up to the end of the window.
 
         Raises:
@@ -82,7 +82,7 @@ class Continuation:
     async def _question_of(self, answer: Message) -> Message:
         if answer.role != "assistant" or answer.parent_id is None:
             raise InvalidRequestError("Only an answer can be continued", param="id")
-        if answer.status not in GOES_ON:
+        if answer.status not in RESUMABLE:
             said = "is still being generated" if answer.status == "in_progress" else "is complete: retry it instead"
             raise ConflictError(f"This answer {said}", code="answer_not_cut")
         return await self._store.messages.get(answer.parent_id)
@@ -142,7 +142,7 @@ def _reopened(answer: Message, tenant: str, stream: GenerationStream, record: Ru
         usage=None,
         completed_at=None,
         run_id=record.id,
-        params=params_to_json(stream.params) | beside_sampling(answer.params or {}),
+        params=params_to_json(stream.params) | without_sampling(answer.params or {}),
     )
     # Number the deltas so that the last one has the number implied by the token count. Numbers must increase.
     before = [(stream.reasoning_before, True), (stream.text_before, False)]

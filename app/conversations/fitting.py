@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from app.conversations.turns import Turns
-from app.domain.beginning import Beginning
+from app.domain.left_out import LeftOut
 from app.domain.records import Conversation, Message
 from engine.api.errors import PromptTooLongError
 
@@ -15,7 +15,7 @@ class Fitting:
     """
 
     def __init__(
-        self, turns: Turns, conversation: Conversation, path: Sequence[Message], content: str, now: Beginning
+        self, turns: Turns, conversation: Conversation, path: Sequence[Message], content: str, now: LeftOut
     ) -> None:
         self._turns = turns
         self._conversation = conversation
@@ -23,7 +23,7 @@ class Fitting:
         self._content = content
         self._now = now
 
-    async def tokens(self, beginning: Beginning | None = None) -> int | None:
+    async def tokens(self, beginning: LeftOut | None = None) -> int | None:
         """Count the tokens of the prompt without `beginning`, or without what is left out now.
 
         Returns None if they are too many to be counted.
@@ -45,6 +45,6 @@ class Fitting:
         low, high = 0, len(starts)
         while low < high:
             middle = (low + high) // 2
-            tokens = await self.tokens(Beginning(starts[middle]))
+            tokens = await self.tokens(LeftOut(starts[middle]))
             low, high = (low, middle) if tokens is not None and tokens <= most else (middle + 1, high)
         return starts[low] if low < len(starts) else None

@@ -18,9 +18,9 @@ from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Final, TypeVar
 
+from app.domain.answer_tokens import TokenNode, trails_of
 from app.domain.storage_health import StorageUnavailableError
 from app.domain.token_history import ID_BYTES, num_common, unpack_ids
-from app.domain.token_trails import TokenNode, trails_of
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.storage.database import READ_SECONDS

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.turns import Turns
+from app.domain.answer_tokens import TokenNode
 from app.domain.token_history import MessageTokens, is_shortened, pack_ids
-from app.domain.token_trails import TokenNode
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.host.idle import IdleTasks, is_busy, prefill

@@ -15,7 +15,7 @@ from app.conversations.shared_markdown import RenderTimeError, SharedMarkdown
 from app.conversations.shared_page_texts import SharedPageTexts
 from app.domain.attached_files import split_files
 from app.domain.records import Message
-from app.domain.share import Share
+from app.domain.share import ShareLink
 
 MAX_RENDERED: Final = 200_000
 """Characters of all answers that are rendered. Longer text is shown as it is written, which costs less."""
@@ -71,7 +71,7 @@ HEADERS: Final[Mapping[str, str]] = {
 }
 
 
-def shared_page(share: Share, messages: Sequence[Message], texts: SharedPageTexts) -> str:
+def shared_page(share: ShareLink, messages: Sequence[Message], texts: SharedPageTexts) -> str:
     """Render the page of a link. Takes a while for long chats, so call it in a thread."""
     renderer, room = SharedMarkdown(), MAX_RENDERED
     parts = list[str]()
@@ -135,7 +135,7 @@ def _plain(text: str) -> str:
     return f'<pre class="plain">{html.escape(text)}</pre>'
 
 
-def _below(share: Share, message: Message, texts: SharedPageTexts) -> str:
+def _below(share: ShareLink, message: Message, texts: SharedPageTexts) -> str:
     """Return the lines below an answer."""
     lines = [f'<p class="note">{texts.cut}</p>\n'] if message.status != "complete" else []
     receipt = _receipt(message.usage, texts) if share.shows_receipts else None

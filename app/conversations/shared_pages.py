@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from app.domain.records import Message
-from app.domain.share import Share
+from app.domain.share import ShareLink
 from app.tenants.tenant_threads import TenantThreads
 from app.tenants.token_bucket import TokenBucket
 
@@ -39,7 +39,7 @@ class SharedPages:
         self._under_way: dict[_Key, asyncio.Task[bytes]] = {}
         self._views: OrderedDict[str, TokenBucket] = OrderedDict()
 
-    def seconds_until_view(self, share: Share, per_minute: int) -> float:
+    def seconds_until_view(self, share: ShareLink, per_minute: int) -> float:
         """Count a view of a link and return 0, or return the seconds until there is room for one."""
         views = self._views.setdefault(share.id, TokenBucket(self._clock))
         self._views.move_to_end(share.id)
@@ -51,7 +51,7 @@ class SharedPages:
         return wait
 
     async def page(
-        self, share: Share, messages: Callable[[], Awaitable[Sequence[Message]]], texts: "SharedPageTexts"
+        self, share: ShareLink, messages: Callable[[], Awaitable[Sequence[Message]]], texts: "SharedPageTexts"
     ) -> bytes:
         """Return the page of a link in UTF-8. Raise OverloadedError if too much work of the link's tenant waits.
 
@@ -70,7 +70,7 @@ class SharedPages:
         return await asyncio.shield(rendering)
 
     async def _render(
-        self, key: _Key, share: Share, read: Callable[[], Awaitable[Sequence[Message]]], texts: "SharedPageTexts"
+        self, key: _Key, share: ShareLink, read: Callable[[], Awaitable[Sequence[Message]]], texts: "SharedPageTexts"
     ) -> bytes:
         # The renderer of Markdown is loaded for the first view, and not at the start.
         from app.conversations.shared_page import shared_page

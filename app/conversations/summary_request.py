@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.conversations.fitting import Fitting
 from app.conversations.turns import Turns
-from app.domain.beginning import WHOLE, Beginning, beginning_of, wanted_beginning
+from app.domain.left_out import WHOLE, LeftOut, beginning_of, wanted_beginning
 from app.host.backend import Backend
 from app.prompts.summary import TASK
 from app.prompts.thinking import preferred_mode
@@ -51,7 +51,7 @@ async def summary_request(
         fewest = await fitting.fewest_left_out(most)
         if fewest is None or fewest == len(path):
             raise InvalidRequestError("The messages are too long to be summarized", param="left_out")
-        without = Beginning(fewest)
+        without = LeftOut(fewest)
     thinking = preferred_mode(engine, "none")
     prompt = await turns.prompt_of(conversation, path, TASK, without, thinking=thinking)
     return GenerateRequest(prompt_token_ids=prompt, params=replace(SAMPLING, max_tokens=max_tokens), keep_kv=False)

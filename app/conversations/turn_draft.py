@@ -13,7 +13,7 @@ from app.domain.tool_use import ToolUse
 from app.prompts.stateless import Remember
 from app.prompts.turn_prompt import Prompt
 from app.runs.run import PROGRESS_SECONDS
-from app.storage.run_records import RunRecord, Turn
+from app.storage.run_records import RunRecord, TurnRows
 from app.storage.versions import Versions
 from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import Urgency
@@ -22,7 +22,7 @@ from models.thinking import ThinkingMode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnDraft:
-    """A turn that the engine has not accepted yet. Fields that are not listed here are as in `Turn`.
+    """A turn that the engine has not accepted yet. Fields that are not listed here are as in `TurnRows`.
 
     question: the message before the answer.
     new: messages that are not stored yet. `question` is the last of them; empty if it is stored.
@@ -81,12 +81,12 @@ class TurnDraft:
             merged=self.merged or None,
         )
 
-    def stored_turn(self, answer: Message, kv_fingerprint: str) -> Turn:
+    def stored_turn(self, answer: Message, kv_fingerprint: str) -> TurnRows:
         """Make the record of this turn for the store."""
         assert answer.run_id is not None
         rendered_again = not self.new and self.prompt.tokens != self.question.tokens
         timeout = self.urgency.timeout
-        return Turn(
+        return TurnRows(
             answer=answer,
             run=RunRecord(
                 id=answer.run_id,

@@ -11,8 +11,8 @@ from app.conversations.merging import answers_to_merge, merging_ids
 from app.conversations.repeated_requests import RepeatedRequests
 from app.conversations.turn_draft import TurnDraft
 from app.conversations.unstored_turn import Erase, erase_turn
-from app.domain.beginning import Beginning, beginning_of, wanted_beginning
 from app.domain.ids import new_id
+from app.domain.left_out import LeftOut, beginning_of, wanted_beginning
 from app.domain.records import Conversation, Message
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
@@ -238,7 +238,7 @@ class Turns:
         conversation: Conversation,
         path: Sequence[Message],
         content: str,
-        beginning: Beginning | None = None,
+        beginning: LeftOut | None = None,
         *,
         thinking: ThinkingMode | None = None,
     ) -> list[int]:
@@ -351,7 +351,7 @@ class Turns:
         self._runs.drive(run, stream, abort)
         return run
 
-    def _prompts(self, engine: Backend, conversation: Conversation, beginning: Beginning) -> PromptMaker:
+    def _prompts(self, engine: Backend, conversation: Conversation, beginning: LeftOut) -> PromptMaker:
         identity = self._host.prompt_identity
         return PromptMaker(
             gate=self._gate,

@@ -5,8 +5,8 @@ The KV of the chat may have been erased before the engine computed a part of the
 
 from collections.abc import Callable, Sequence
 
+from app.domain.answer_tokens import TokenNode
 from app.domain.token_history import MessageTokens, pack_ids
-from app.domain.token_trails import TokenNode
 from app.host.backend import GenerationStream
 
 Erase = Callable[[Sequence[TokenNode], str], None]

@@ -37,7 +37,7 @@ def params_of_ended(stored: dict[str, Any] | None) -> dict[str, Any] | None:
     return stored and {name: value for name, value in stored.items() if name not in UNTIL_THE_END}
 
 
-def beside_sampling(stored: Mapping[str, Any]) -> dict[str, Any]:
+def without_sampling(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return the serialized parameters that are not the engine's, such as the thinking mode."""
     return {name: value for name, value in stored.items() if name not in _NAMES}
 

@@ -8,7 +8,7 @@ SECRET_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Share:
+class ShareLink:
     """A link without its secret. Times are Unix seconds.
 
     message_id: the last message that is shown; later ones are not.

@@ -13,7 +13,7 @@ from app.domain.bounds import BODY_SECONDS, DISCARD_SECONDS, MAX_DISCARDED_BYTES
 from app.http.client_presence import stop_if_left
 from app.http.error_responses import BodyTooLargeError, TooSlowError
 from app.http.inflating import Inflation, is_compressed
-from app.logs.request_log import said
+from app.logs.request_log import message
 from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.parsing import CompatibleRequest, RequestModel, parse_body
 from app.tenants.body_memory import STATE, BodyMemory
@@ -51,7 +51,7 @@ def _parsed(request: Request, model: type[Model], body: bytes) -> Model:
         return parse_body(model, body)
     fields = parse_body(model, body, unknown)
     if unknown:
-        logger.debug("ignored unknown fields", extra=said({"fields": str(unknown)}))
+        logger.debug("ignored unknown fields", extra=message({"fields": str(unknown)}))
     return fields
 
 

@@ -92,10 +92,10 @@ class RequestRecord:
         }
         if self.body:
             facts["body"] = self.body.decode(errors="replace")
-        logger.log(level, "request", extra=said(facts))
+        logger.log(level, "request", extra=message(facts))
 
 
-def said(facts: Mapping[str, Fact]) -> dict[str, Mapping[str, Fact]]:
+def message(facts: Mapping[str, Fact]) -> dict[str, Mapping[str, Fact]]:
     """Return the `extra` argument for a log line with facts."""
     return {"facts": facts}
 
@@ -120,7 +120,7 @@ def log_finished(name: str, output: RequestOutput) -> None:
         record.facts |= facts
     else:
         level = logging.INFO if output.finish_reason == "error" else logging.DEBUG
-        logger.log(level, "run", extra=said({"run_id": name, **facts}))
+        logger.log(level, "run", extra=message({"run_id": name, **facts}))
 
 
 def log_embedded(name: str, outputs: Sequence[RequestOutput]) -> None:

@@ -17,8 +17,8 @@ from app.prompts.tool_offer import in_name_order
 from app.prompts.volatile_lines import (
     KNOWN_LINES,
     UNTREATED,
+    FoundLine,
     LineKind,
-    Place,
     TreatedLines,
     line_of_pattern,
     names_of,
@@ -64,7 +64,7 @@ class PrefixRules:
     def apply(self, messages: Sequence[Message]) -> StableMessages:
         """Apply the rules to the messages of a request. Only tools and system messages at the beginning are covered."""
         head = list(takewhile(lambda message: message.role in ("tools", "system"), messages))
-        stable, places, moved = list[Message](), list[Place](), list[str]()
+        stable, places, moved = list[Message](), list[FoundLine](), list[str]()
         for message in head:
             if message.role == "tools":
                 stable.append(in_name_order(message) if self.sorts_tools else message)

@@ -23,7 +23,7 @@ from app.prompts.answer_seal import NO_TAG, Dialogue, KnownAnswer, Seal, seals_o
 from app.prompts.exact_ids import exact_ids
 from app.prompts.headless import HEAD, NOTHING_LACKS, Headless, HeadPart
 from app.prompts.prefix_rules import STABLE, PrefixRules, StableMessages
-from app.prompts.tokenization import LONG_TEXT, apart_if, go_on, size_of, to_ids
+from app.prompts.tokenization import LONG_TEXT, apart_if, never_stop, size_of, to_ids
 from app.prompts.volatile_lines import TreatedLines
 from app.tenants.gate import TenantGate
 from models.chat.format import Message
@@ -113,7 +113,7 @@ class WholePrompts:
         thinking: ThinkingMode | None = None,
         opening: str = "",
         lacking: frozenset[HeadPart] = NOTHING_LACKS,
-        stop: Callable[[], None] = go_on,
+        stop: Callable[[], None] = never_stop,
     ) -> WholePrompt:
         """Build the prompt for an answer to `messages`. Changes nothing.
 

@@ -40,7 +40,7 @@ async def size_apart(messages: Sequence[Message]) -> int:
     return await apart_if(len(messages) >= MANY_MESSAGES, lambda: size_of(messages))
 
 
-def go_on() -> None:
+def never_stop() -> None:
     """Raise nothing: the text is tokenized even if its client has left."""
 
 
@@ -51,7 +51,7 @@ async def to_ids(
     num_characters: int,
     *,
     param: str,
-    stop: Callable[[], None] = go_on,
+    stop: Callable[[], None] = never_stop,
 ) -> T:
     """Return `encode()`, which tokenizes `num_characters` among other work.
 

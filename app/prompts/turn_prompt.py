@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.beginning import WHOLE, Beginning
+from app.domain.left_out import WHOLE, LeftOut
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, joined_ids, key_without, pack_ids, prompt_key, unpack_ids
 from app.domain.tool_use import IsCall, IsResult
@@ -51,7 +51,7 @@ class PromptMaker:
     param: str = "content"
     tools: Sequence[ChatMessage] = ()
     rules: PrefixRules = AS_SENT
-    beginning: Beginning = WHOLE
+    beginning: LeftOut = WHOLE
 
     async def key(self) -> str:
         """Return the key of the token ids that are stored with the prompts."""

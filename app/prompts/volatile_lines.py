@@ -51,7 +51,7 @@ class VolatileLine:
     ends: Literal["anywhere", "line", "text"] = "line"
     most: int = 512
 
-    def places(self, text: str) -> Iterator["Place"]:
+    def places(self, text: str) -> Iterator["FoundLine"]:
         """Yield the places of such lines in `text`, in order."""
         at = text.find(self.beginning)
         for _ in range(MAX_ATTEMPTS):
@@ -61,7 +61,7 @@ class VolatileLine:
             begins_line = text[start - 1 : start] in ("", "\n")
             hit = self.rest.match(text, after, after + self.most) if begins_line else None
             if hit is not None and self._may_end(text, hit.end()):
-                yield Place(self, start, at, hit.end())
+                yield FoundLine(self, start, at, hit.end())
             at = text.find(self.beginning, after)
 
     def _may_end(self, text: str, end: int) -> bool:
@@ -83,7 +83,7 @@ class LabelledLine:
     source: str
     treatment: Treatment = "moved"
 
-    def places(self, text: str) -> Iterator["Place"]:
+    def places(self, text: str) -> Iterator["FoundLine"]:
         """Yield the places of such lines in `text`, in order."""
         at = text.find(":")
         for _ in range(MAX_LABELS):
@@ -94,7 +94,7 @@ class LabelledLine:
                 start = text.rfind("\n", max(0, at - MAX_LABEL), at) + 1
                 label = _LABEL.fullmatch(text, start, at)
                 if label is not None and (start or at < MAX_LABEL) and not _OF_A_THING.search(text, start, at):
-                    yield Place(self, start, label.start("label"), hit.end())
+                    yield FoundLine(self, start, label.start("label"), hit.end())
             at = text.find(":", at + 1)
 
 
@@ -102,7 +102,7 @@ LineKind = VolatileLine | LabelledLine
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FoundLine:
     """A volatile line in a text: its indent begins at `start`, its own text is from `begin` to `end`."""
 
     kind: LineKind
@@ -130,13 +130,13 @@ class TreatedText:
     """
 
     text: str
-    places: tuple[Place, ...] = ()
+    places: tuple[FoundLine, ...] = ()
     moved: tuple[str, ...] = ()
 
 
 def treat(text: str, kinds: Sequence[LineKind]) -> TreatedText:
     """Take the lines of `kinds` out of `text`. If two overlap, the first counts."""
-    kept, moved, taken, at = list[str](), list[str](), list[Place](), 0
+    kept, moved, taken, at = list[str](), list[str](), list[FoundLine](), 0
     for place in sorted((place for kind in kinds for place in kind.places(text)), key=lambda place: place.start):
         if place.start < at:
             continue
@@ -148,7 +148,7 @@ def treat(text: str, kinds: Sequence[LineKind]) -> TreatedText:
     return TreatedText("".join([*kept, text[at:]]), tuple(taken), tuple(moved)) if taken else TreatedText(text)
 
 
-def names_of(places: Sequence[Place]) -> TreatedLines:
+def names_of(places: Sequence[FoundLine]) -> TreatedLines:
     """Return the names of the lines at `places`, by treatment."""
     removed = dict.fromkeys(each.kind.name for each in places if each.kind.treatment == "removed")
     moved = dict.fromkeys(each.kind.name for each in places if each.kind.treatment == "moved")

@@ -135,7 +135,7 @@ async def get_conversation(request: Request, page: PageOfPath) -> Response:
     async def messages() -> AsyncIterator[list[Message]]:
         async for part in services.turns.in_parts(parts):
             siblings = await services.store.tree.siblings(conversation.id, [each.parent_id for each in part])
-            yield [_beside(message, siblings[message.parent_id]) for message in part]
+            yield [_with_siblings(message, siblings[message.parent_id]) for message in part]
 
     body: ConversationWithMessages = {**conversation_body(conversation), "branches": None, "messages": []}
     if page.is_end and not page.is_whole:
@@ -192,11 +192,11 @@ async def retry_message(request: Request, fields: RetryFields) -> Response:
 async def continue_message(request: Request) -> Response:
     """Continue an answer that was cut off, in the same message, and stream the run's events."""
     services = services_of(request)
-    run = await services.continuation.go_on(request.path_params["id"], expected_versions(request))
+    run = await services.continuation.resume(request.path_params["id"], expected_versions(request))
     return _followed(services, run)
 
 
-def _beside(message: records.Message, sibling_ids: list[str]) -> Message:
+def _with_siblings(message: records.Message, sibling_ids: list[str]) -> Message:
     # The message may have been deleted after the path was read and before its siblings were.
     ids = sibling_ids if message.id in sibling_ids else [message.id]
     return {**message_body(message), "sibling_ids": ids, "sibling_index": ids.index(message.id)}

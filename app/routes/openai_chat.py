@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.logprobs import ChatLogprobs, TokenNames
-from app.apis.openai.serializer import ChatShape, Head, TokenDetails
+from app.apis.openai.serializer import ChatShape, ChunkFields, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.apis.openai.tool_calls import ToolCallShape
 from app.http.media_types import EVENTS, JSON
@@ -34,7 +34,7 @@ async def chat_completions(request: Request, fields: ChatCompletionRequest) -> R
     )
     ids = fields.kept(prompt.ids, engine.max_model_len)
     remember = partial(services.model.prompts.remember, engine, prompt) if ids is prompt.ids else None
-    head = Head.new(
+    head = ChunkFields.new(
         "chatcmpl",
         model=engine.model_name,
         fingerprint=services.model.host.fingerprint,

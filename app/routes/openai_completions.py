@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.logprobs import TextLogprobs, TokenNames
 from app.apis.openai.scored_prompt import PromptShape
-from app.apis.openai.serializer import Echo, Head, TextShape, TokenDetails
+from app.apis.openai.serializer import ChunkFields, Echo, TextShape, TokenDetails
 from app.apis.openai.several_answers import answer_several
 from app.host.backend import Backend
 from app.http.media_types import EVENTS, JSON
@@ -29,7 +29,7 @@ async def completions(request: Request, fields: CompletionRequest) -> Response:
     params = fields.sampling_params(engine.sampling_defaults)
     num_answers = fields.num_answers(engine.config.scheduler.max_answers)
     num_drawn = fields.num_drawn(engine.config.scheduler.max_answers)
-    head = Head.new(
+    head = ChunkFields.new(
         "cmpl",
         model=engine.model_name,
         fingerprint=host.fingerprint,

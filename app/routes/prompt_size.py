@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from app.conversations.fitting import Fitting
-from app.domain.beginning import beginning_of
+from app.domain.left_out import beginning_of
 from app.domain.records import Conversation
 from app.http.operation import Operation
 from app.schemas.conversations import UnsentMessage

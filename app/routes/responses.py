@@ -21,7 +21,7 @@ from app.http.query_params import AnyText
 from app.http.request_body import ignored_of
 from app.prompts.tokenization import generate
 from app.services import services_of
-from app.serving.request import Said, collect_outputs, outputs_of
+from app.serving.request import SpokenParts, collect_outputs, outputs_of
 from app.tenants.gate import gate_of
 from engine.api.generate_request import GenerateRequest
 
@@ -73,7 +73,7 @@ async def compact_response(request: Request, fields: CompactRequest) -> Response
     request_id: str = request.state.request_id
     asked = GenerateRequest(prompt_token_ids=compaction.prompt.ids, params=compaction.params(), request_id=request_id)
     [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "input")
-    [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, Said())], request_id)
+    [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, SpokenParts())], request_id)
     services.model.next_prefixes.ahead(partial(compaction.next_prefix, summary.text), gate_of(request).tenant)
     return JSONResponse(compaction.body(summary))
 

@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from app.domain.digests import digest_of
 from app.domain.ids import new_id
-from app.domain.share import Share, new_secret
+from app.domain.share import ShareLink, new_secret
 from app.http.error_responses import ForbiddenError
 from app.http.media_types import HTML
 from app.http.operation import Operation
@@ -33,7 +33,7 @@ async def share_conversation(request: Request, fields: ShareFields) -> Response:
     if conversation.head_id is None:
         raise ConflictError("The conversation has no messages to share", code="conversation_empty")
     now, secret = time.time(), new_secret()
-    share = Share(
+    share = ShareLink(
         id=new_id("share"),
         tenant=services.store.tenant,
         conversation_id=conversation.id,

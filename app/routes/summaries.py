@@ -13,7 +13,7 @@ from app.prompts.tokenization import generate
 from app.schemas.conversations import SummaryWanted
 from app.schemas.response_bodies.prompt_size import Summary, SummaryDelta, SummaryError
 from app.services import services_of
-from app.serving.request import Said, collect_outputs, outputs_of, streamed
+from app.serving.request import SpokenParts, collect_outputs, outputs_of, streamed
 from app.tenants.gate import gate_of
 from app.transport.frames import EVENTS, Framing
 from app.transport.sse import named_frame
@@ -61,7 +61,7 @@ async def summarize(request: Request, fields: SummaryWanted) -> Response:
     [stream] = await generate(gate_of(request), engine, asked, rename=lambda _: "left_out")
     if fields.stream:
         return streamed(engine, stream, SummaryStream(), request_id, None)
-    [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, Said())], request_id)
+    [summary] = await collect_outputs(request, engine, [stream], [outputs_of(stream, None, SpokenParts())], request_id)
     return JSONResponse(SummaryStream().whole(summary))
 
 

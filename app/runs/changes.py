@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from app.runs.outbox import Outbox
-from app.storage.connection import MISSED, NOTICE_CHARACTERS, Connection
+from app.storage.connection import MISSED, NOTICE_CHARACTERS, DatabaseConnection
 from app.storage.database import Database
 from app.storage.notices import NoticeHandlers
 from engine.api.errors import OverloadedError
@@ -174,7 +174,7 @@ class SharedChanges:
         """Stop sending."""
         await self._outbox.stop()
 
-    def _notify(self, waiting: Mapping[tuple[str, str | None], bool], connection: Connection) -> None:
+    def _notify(self, waiting: Mapping[tuple[str, str | None], bool], connection: DatabaseConnection) -> None:
         changes = [(*change, answered) for change, answered in waiting.items()]
         for begin in range(0, len(changes), _CHANGES_OF_A_NOTICE):
             part = changes[begin : begin + _CHANGES_OF_A_NOTICE]

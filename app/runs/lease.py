@@ -191,7 +191,7 @@ class Lease:
         driven = self._runs.driven()
         standing = await self._renewed()
         self._note(standing)
-        self._heed(standing, {run.id for run in driven})
+        self._on_standing(standing, {run.id for run in driven})
         has_orphans = self._takes_over and await self._settle_orphans(standing)
         if self.claims and (standing.is_work_left or has_orphans):
             await self._take_over()
@@ -207,7 +207,7 @@ class Lease:
         self._watch.note(standing.others, self._clock())
         self.leads, self.is_alone, self._others_ready = standing.leads, not standing.others, standing.others_ready
 
-    def _heed(self, standing: Standing, driven: set[str]) -> None:
+    def _on_standing(self, standing: Standing, driven: set[str]) -> None:
         """Stop working on runs that are lost, or that a client of another server wants to end.
 
         driven: runs that the engine worked on before the renewal. A younger run may not be in it.
@@ -218,7 +218,7 @@ class Lease:
                 if held.is_cancelled:
                     self._runs.stop(run)
             elif run.id in driven and run.answer.status == "in_progress":
-                self._runs.lose(run)
+                self._runs.mark_lost(run)
 
     async def _settle_orphans(self, standing: Standing) -> bool:
         """Settle the runs that were orphans at the last renewal too, and return whether there were any.

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Generic, TypeVar
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 
 Name = TypeVar("Name")
@@ -25,7 +25,7 @@ class Outbox(Generic[Name, News]):
     """
 
     def __init__(
-        self, database: Database, notify: Callable[[Mapping[Name, News], Connection], None], subject: str
+        self, database: Database, notify: Callable[[Mapping[Name, News], DatabaseConnection], None], subject: str
     ) -> None:
         """Prepare to send.
 

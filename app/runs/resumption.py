@@ -189,7 +189,7 @@ class Resumption:
         """
         for record, run in found:
             if run.id not in taken:
-                self._runs.lose(run)
+                self._runs.mark_lost(run)
                 continue
             run.is_owned = True
             if run.cancelled or record.is_cancelled:

@@ -141,7 +141,7 @@ class RunRegistry:
         if run.cancelled:
             abort()
         self._all_ended.clear()
-        self._tasks[run.id] = asyncio.create_task(self._see_off(run, last), name=run.id)
+        self._tasks[run.id] = asyncio.create_task(self._finish(run, last), name=run.id)
         self._announce(run.tenant, run.answer.conversation_id, False)
         if self._saver is None or self._saver.done():
             self._saver = asyncio.create_task(self._save_progress(), name="save-runs")
@@ -228,7 +228,7 @@ class RunRegistry:
             logger.warning("%d answers of this server are unknown here, and are resumed", len(unknown))
             await self._store.release(unknown)
 
-    def lose(self, run: Run) -> None:
+    def mark_lost(self, run: Run) -> None:
         """Stop working on a run that another server has taken over."""
         run.is_lost = True
         if run.abort is not None:
@@ -323,7 +323,7 @@ class RunRegistry:
             self._runs.pop(run.id, None)
             run.log.interrupt()
 
-    def dismiss(self) -> None:
+    def interrupt(self) -> None:
         """Send the followers of unfinished answers to the process that continues them."""
         for run in self._runs.values():
             if not run.log.is_closed:
@@ -332,7 +332,7 @@ class RunRegistry:
     def _of(self, tenant: str) -> list[Run]:
         return [run for run in self._runs.values() if run.tenant == tenant]
 
-    async def _see_off(self, run: Run, ending: asyncio.Future[RequestOutput]) -> None:
+    async def _finish(self, run: Run, ending: asyncio.Future[RequestOutput]) -> None:
         last = await ending
         run.reuse = last.usage.reuse if last.usage is not None else None
         run.failure = failure_of(last) if not run.cancelled else None

@@ -10,7 +10,7 @@ from dataclasses import fields
 from typing import Final
 
 from app.runs.outbox import Outbox
-from app.storage.connection import NOTICE_CHARACTERS, Connection
+from app.storage.connection import NOTICE_CHARACTERS, DatabaseConnection
 from app.storage.database import Database
 from engine.api.outputs import PromptProgress
 
@@ -40,7 +40,7 @@ class SharedProgress:
         await self._outbox.stop()
 
 
-def _notify(reports: Mapping[str, PromptProgress], connection: Connection) -> None:
+def _notify(reports: Mapping[str, PromptProgress], connection: DatabaseConnection) -> None:
     names = [each.name for each in fields(PromptProgress)]
     items = [(run_id, {name: getattr(report, name) for name in names}) for run_id, report in reports.items()]
     for begin in range(0, len(items), _REPORTS_OF_A_NOTICE):

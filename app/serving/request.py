@@ -92,11 +92,13 @@ async def answer(
         stream = followed(stream)
     if fields.stream:
         return streamed(engine, stream, shape, request_id, remember)
-    [whole] = await collect_outputs(request, engine, [stream], [outputs_of(stream, remember, Said())], request_id)
+    [whole] = await collect_outputs(
+        request, engine, [stream], [outputs_of(stream, remember, SpokenParts())], request_id
+    )
     return JSONResponse(await apart_if(len(whole.text) >= LONG_TEXT, lambda: shape.whole(whole)))
 
 
-class Said:
+class SpokenParts:
     """Ids and text received so far, packed: an object per token would take far more memory."""
 
     __slots__ = ("ids", "text")
@@ -112,7 +114,7 @@ class Said:
 
 
 async def outputs_of(
-    stream: GenerationStream, remember: Remember | None, said: Said
+    stream: GenerationStream, remember: Remember | None, said: SpokenParts
 ) -> AsyncGenerator[RequestOutput, None]:
     """Yield the outputs of `stream`. The last one is held back until the answer is remembered."""
     last = None
@@ -140,7 +142,7 @@ def streamed(
     ended = asyncio.Event()
 
     async def frames(writer: DirectWriter | None) -> AsyncGenerator[bytes, None]:
-        opened, at_rest, said = False, False, Said()
+        opened, at_rest, said = False, False, SpokenParts()
 
         def on_output(output: RequestOutput) -> bool:
             """Write the frame of a step if all earlier frames are written. The last output is left to `frames`."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.keys import COLUMNS as KEY_COLUMNS
 from app.storage.keys import LOGIN_COLUMNS, Login, key_of, login_of
@@ -73,7 +73,7 @@ class AccessStore:
         )
 
 
-def _changes(connection: Connection, since: ChangePlace) -> AccessReading | None:
+def _changes(connection: DatabaseConnection, since: ChangePlace) -> AccessReading | None:
     """Read the rows that have changed since a place; None if the place is no longer known."""
     rows = connection.fetch_all(
         "SELECT number, mark, kind, name FROM access_change WHERE number >= ? ORDER BY number", (since.number,)
@@ -101,7 +101,7 @@ def _changes(connection: Connection, since: ChangePlace) -> AccessReading | None
     )
 
 
-def _everything(connection: Connection) -> AccessReading:
+def _everything(connection: DatabaseConnection) -> AccessReading:
     # The place comes first: a change during the reading is read again, and none is missed.
     last = connection.fetch_one("SELECT number, mark FROM access_change ORDER BY number DESC LIMIT 1")
     assert last is not None
@@ -131,7 +131,7 @@ def _everything(connection: Connection) -> AccessReading:
 
 
 def _named(
-    connection: Connection, make: Callable[[Row], T], selection: str, names: Collection[K], column: str
+    connection: DatabaseConnection, make: Callable[[Row], T], selection: str, names: Collection[K], column: str
 ) -> dict[K, T | None]:
     """Read the rows with `names`, of which some may be missing."""
     found: dict[K, T | None] = dict.fromkeys(names)

@@ -6,10 +6,10 @@ A prompt is stored so that a cut answer can continue from it, and so that its KV
 import json
 from collections.abc import Iterable
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.limits import check_size
 
-MERGED_BESIDE = (
+MERGED_WITH = (
     "SELECT id FROM message WHERE merged IS NOT NULL AND parent_id = (SELECT parent_id FROM message WHERE id = :id)"
 )
 """Ids of the answers beside a message that merge answers, maybe that one."""
@@ -30,7 +30,7 @@ def prompt_nodes(messages: str) -> str:
     """
 
 
-def insert_answer_prompt(connection: Connection, tenant: str, message_id: str, token_ids: bytes) -> None:
+def insert_answer_prompt(connection: DatabaseConnection, tenant: str, message_id: str, token_ids: bytes) -> None:
     """Store the prompt of an answer, inside the transaction of the caller. Raise LimitReachedError.
 
     token_ids: packed.
@@ -39,7 +39,7 @@ def insert_answer_prompt(connection: Connection, tenant: str, message_id: str, t
     check_size(connection, tenant)
 
 
-def copy_answer_prompts(connection: Connection, tenant: str, copies: Iterable[tuple[str, str]]) -> None:
+def copy_answer_prompts(connection: DatabaseConnection, tenant: str, copies: Iterable[tuple[str, str]]) -> None:
     """Give copies of messages the prompts of the originals, inside the transaction of the caller.
 
     Raise LimitReachedError.
@@ -55,7 +55,7 @@ def copy_answer_prompts(connection: Connection, tenant: str, copies: Iterable[tu
     check_size(connection, tenant)
 
 
-def forget_answer_prompts(connection: Connection, conversation_id: str) -> None:
+def forget_answer_prompts(connection: DatabaseConnection, conversation_id: str) -> None:
     """Delete the prompts of a conversation whose history changes, inside the transaction of the caller."""
     connection.execute(
         "DELETE FROM answer_prompt WHERE message_id IN (SELECT id FROM message WHERE conversation_id = ?)",
@@ -63,6 +63,6 @@ def forget_answer_prompts(connection: Connection, conversation_id: str) -> None:
     )
 
 
-def forget_merging_prompts(connection: Connection, message_id: str) -> None:
+def forget_merging_prompts(connection: DatabaseConnection, message_id: str) -> None:
     """Delete the prompts that may quote an answer which is removed, inside the transaction of the caller."""
-    connection.execute(f"DELETE FROM answer_prompt WHERE message_id IN ({MERGED_BESIDE})", {"id": message_id})
+    connection.execute(f"DELETE FROM answer_prompt WHERE message_id IN ({MERGED_WITH})", {"id": message_id})

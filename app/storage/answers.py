@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from cache_tiers.owners.block_key import OWNER_BYTES, Owner, owner_of
 from cache_tiers.owners.fair_division import fair_shares
@@ -59,7 +59,7 @@ class AnswerStore:
         ]
         uses = [(when, owner_of(name), _digest(name)) for name, when in used.items()]
 
-        def write(connection: Connection) -> None:
+        def write(connection: DatabaseConnection) -> None:
             connection.execute_many(
                 "INSERT INTO answer(name, owner, sealed, nbytes, used_at) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT(name) DO UPDATE SET owner = excluded.owner, sealed = excluded.sealed, "
@@ -92,7 +92,7 @@ class AnswerStore:
     async def _remove(self, owner: Owner, until: float | None) -> None:
         """Remove the answers of `owner` that were last used by that time; None removes nothing."""
 
-        def remove(connection: Connection) -> int:
+        def remove(connection: DatabaseConnection) -> int:
             return connection.execute(
                 "DELETE FROM answer WHERE name IN (SELECT name FROM answer WHERE owner = ? AND used_at <= ? "
                 "ORDER BY used_at LIMIT ?)",

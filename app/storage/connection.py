@@ -29,7 +29,7 @@ class Row(Protocol):
         """Return the names of the columns."""
 
 
-class Connection(Protocol):
+class DatabaseConnection(Protocol):
     """A connection to the database. Belongs to the thread that runs the transaction or the read."""
 
     @property

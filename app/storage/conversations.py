@@ -9,7 +9,7 @@ from app.domain.bounds import MAX_TAGS
 from app.domain.ids import new_id
 from app.domain.records import Conversation
 from app.domain.titles import title_from
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.folders import check_folder, folder_tree
@@ -81,7 +81,7 @@ class ConversationStore:
         if conversation.title is None and (title := title_from(first_message or "")):
             conversation = replace(conversation, title=title, title_source="first_message")
 
-        def insert(connection: Connection) -> Conversation:
+        def insert(connection: DatabaseConnection) -> Conversation:
             check_folder(connection, self._tenant, conversation.folder_id)
             made = replace(conversation, updated_at=act_at(connection, now))
             if "system_prompt" not in given and made.folder_id is not None:
@@ -103,7 +103,7 @@ class ConversationStore:
                 code="conversation_exists",
             ) from None
 
-    def _found(self, connection: Connection, conversation_id: str) -> Conversation | None:
+    def _found(self, connection: DatabaseConnection, conversation_id: str) -> Conversation | None:
         sql = "SELECT * FROM shown_conversation WHERE id = ? AND tenant = ?"
         row = connection.fetch_one(sql, (conversation_id, self._tenant))
         return conversation_of(row) if row is not None else None
@@ -124,7 +124,7 @@ class ConversationStore:
         listed, values = wanted.of(self._tenant, self._database.dialect)
         beyond = "" if after is None else "AND (pinned, updated_at, id) < (?, ?, ?)"
 
-        def read(connection: Connection) -> Page:
+        def read(connection: DatabaseConnection) -> Page:
             rows = connection.fetch_all(
                 f"SELECT * {listed} {beyond} ORDER BY pinned DESC, updated_at DESC, id DESC LIMIT ? OFFSET ?",
                 (*values, *(after or ()), limit + 1, offset or 0),
@@ -189,7 +189,7 @@ class ConversationStore:
         for a conversation that is to become temporary.
         """
 
-        def update(connection: Connection) -> Conversation:
+        def update(connection: DatabaseConnection) -> Conversation:
             before = about_to_change(connection, self._tenant, conversation_id, expected)
             after = self._updated(connection, before, given)
             check_size(connection, self._tenant)
@@ -206,7 +206,7 @@ class ConversationStore:
         too many tags; nothing is changed then.
         """
 
-        def update(connection: Connection) -> list[str]:
+        def update(connection: DatabaseConnection) -> list[str]:
             changed = list[str]()
             for conversation_id in dict.fromkeys(ids):
                 try:
@@ -223,7 +223,7 @@ class ConversationStore:
 
         return await self._database.write(update)
 
-    def _updated(self, connection: Connection, before: Conversation, given: Mapping[str, Any]) -> Conversation:
+    def _updated(self, connection: DatabaseConnection, before: Conversation, given: Mapping[str, Any]) -> Conversation:
         """Write the given fields of a conversation, and return how it is then."""
         after = _changed(before, given)
         if after == before:
@@ -264,7 +264,7 @@ class ConversationStore:
         if not (await self.get(conversation_id)).unread:
             return False
 
-        def update(connection: Connection) -> bool:
+        def update(connection: DatabaseConnection) -> bool:
             changed = connection.execute(
                 "UPDATE conversation SET unread = FALSE WHERE id = ? AND tenant = ? AND unread AND deleted_at IS NULL",
                 (conversation_id, self._tenant),
@@ -281,7 +281,7 @@ class ConversationStore:
         same, since no user acted.
         """
 
-        def update(connection: Connection) -> bool:
+        def update(connection: DatabaseConnection) -> bool:
             changed = connection.execute(
                 "UPDATE conversation SET title = ?, title_source = 'model' "
                 "WHERE id = ? AND tenant = ? AND title_source = 'first_message' AND deleted_at IS NULL",

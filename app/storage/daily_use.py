@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.tenants.token_bucket import Use
 
@@ -17,7 +17,7 @@ class DailyUseStore:
         """Add use to that of tenants on days, in one transaction, and forget the days before `oldest`."""
         rows = [(tenant, day, use.requests, use.tokens) for (tenant, day), use in added.items()]
 
-        def write(connection: Connection) -> None:
+        def write(connection: DatabaseConnection) -> None:
             connection.execute_many(
                 "INSERT INTO daily_use(tenant, day, requests, tokens) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT(tenant, day) DO UPDATE SET requests = daily_use.requests + excluded.requests, "

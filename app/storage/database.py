@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from app.domain.ids import new_id
 from app.domain.storage_health import CommitUnknownError, StorageHealth, StorageUnavailableError
 from app.storage.batch_turns import BatchTurns
-from app.storage.connection import Connection, Parameters, Row
+from app.storage.connection import DatabaseConnection, Parameters, Row
 from app.storage.dialect import Dialect
 from app.storage.readers import Readers
 from app.storage.text_index import TextIndex
@@ -158,25 +158,27 @@ class Database(ABC):
             seconds=READ_SECONDS,
         )
 
-    async def read_together(self, work: Callable[[Connection], T], *, tenant: str = SERVER) -> T:
+    async def read_together(self, work: Callable[[DatabaseConnection], T], *, tenant: str = SERVER) -> T:
         """Run `work`, which makes several SELECTs, in a reader thread, and return its result.
 
         Each SELECT sees what was committed when it began. Raise ReadTimeoutError after READ_SECONDS.
         """
         return await self._pools.reads.run(work, tenant=tenant, seconds=READ_SECONDS)
 
-    async def search(self, work: Callable[[Connection], T], *, tenant: str, seconds: float = SEARCH_SECONDS) -> T:
+    async def search(
+        self, work: Callable[[DatabaseConnection], T], *, tenant: str, seconds: float = SEARCH_SECONDS
+    ) -> T:
         """Run the search `work` in a reader thread, one per tenant at a time.
 
         Raise ReadTimeoutError after `seconds`.
         """
         return await self._pools.searches.run(work, tenant=tenant, seconds=seconds)
 
-    async def read_keys(self, work: Callable[[Connection], T]) -> T:
+    async def read_keys(self, work: Callable[[DatabaseConnection], T]) -> T:
         """Run `work` as `read_together` does, on the connection reserved for what decides on access."""
         return await self._pools.keys.run(work, tenant=SERVER, seconds=READ_SECONDS)
 
-    async def write(self, work: Callable[[Connection], T], *, durable: bool = True) -> T:
+    async def write(self, work: Callable[[DatabaseConnection], T], *, durable: bool = True) -> T:
         """Run `work` in a transaction in the writer's thread, and return its result.
 
         The transaction is committed before this returns. If the caller is cancelled, it still runs to its end.
@@ -189,14 +191,14 @@ class Database(ABC):
         return await self._writes.run(partial(self._transaction, work, durable))
 
     @abstractmethod
-    def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
+    def _transaction(self, work: Callable[[DatabaseConnection], T], durable: bool) -> T:
         """Run `work` in a transaction, in the writer's thread. See `write`."""
 
-    async def write_batch(self, work: Callable[[Connection], T], *, tenant: str = SERVER) -> T:
+    async def write_batch(self, work: Callable[[DatabaseConnection], T], *, tenant: str = SERVER) -> T:
         """Run one batch of long work in a transaction that is not durable, when it is the tenant's turn."""
         async with self.batches.turn(tenant) as begin:
 
-            def timed(connection: Connection) -> T:
+            def timed(connection: DatabaseConnection) -> T:
                 begin()
                 return work(connection)
 

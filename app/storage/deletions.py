@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
+from app.domain.answer_tokens import TokenNode
 from app.domain.records import Conversation, Message
-from app.domain.token_trails import TokenNode
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.lone_turns import copy_what_follows, turn_of
 from app.storage.recently_deleted import COMPLETE, KEPT, RESTORABLE, hide_shown
@@ -87,7 +87,7 @@ class DeletionStore:
         Raise NotFoundError, VersionMismatchError; with `alone`, ConflictError and LimitReachedError, too.
         """
 
-        def update(connection: Connection) -> tuple[Conversation, list[str]]:
+        def update(connection: DatabaseConnection) -> tuple[Conversation, list[str]]:
             message = _shown_message(connection, self._tenant, message_id)
             conversation = about_to_change(connection, self._tenant, message.conversation_id, expected)
             head = conversation.head_id
@@ -113,7 +113,7 @@ class DeletionStore:
             ConflictError: the message was hidden with one above it, or its parent was hidden after it.
         """
 
-        def update(connection: Connection) -> Conversation:
+        def update(connection: DatabaseConnection) -> Conversation:
             row = connection.fetch_one(OWN_MESSAGE, (message_id, self._tenant))
             if row is None:
                 raise no_message(message_id)
@@ -148,7 +148,7 @@ class DeletionStore:
     async def mark_conversation(self, conversation_id: str) -> None:
         """Begin the removal of a conversation, whether it is hidden or not. Raise NotFoundError."""
 
-        def begin(connection: Connection) -> None:
+        def begin(connection: DatabaseConnection) -> None:
             changed = connection.execute(
                 "UPDATE conversation SET deleted_at = coalesce(deleted_at, ?) WHERE id = ? AND tenant = ?",
                 (time.time(), conversation_id, self._tenant),
@@ -162,7 +162,7 @@ class DeletionStore:
     async def mark_message(self, message_id: str) -> Conversation:
         """Begin the removal of a hidden message and all that was hidden with it. Raise NotFoundError."""
 
-        def begin(connection: Connection) -> Conversation:
+        def begin(connection: DatabaseConnection) -> Conversation:
             row = connection.fetch_one(f"{OWN_MESSAGE} AND deleted_with = message.id", (message_id, self._tenant))
             if row is None:
                 raise no_message(message_id)
@@ -178,7 +178,7 @@ class DeletionStore:
     async def remove_all(self) -> int:
         """Remove everything that the tenant stores for its chats. Return the number of conversations."""
 
-        def clear(connection: Connection) -> None:
+        def clear(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM draft WHERE tenant = ?", (self._tenant,))
             connection.execute("DELETE FROM folder WHERE tenant = ?", (self._tenant,))
             connection.execute("DELETE FROM share WHERE tenant = ?", (self._tenant,))
@@ -209,14 +209,14 @@ class DeletionStore:
             marked += await self._database.write(partial(mark_hidden, tenant=self._tenant, ids=batch))
         return marked
 
-    def _hide(self, connection: Connection, conversation_id: str, expected: Versions = None) -> None:
+    def _hide(self, connection: DatabaseConnection, conversation_id: str, expected: Versions = None) -> None:
         about_to_change(connection, self._tenant, conversation_id, expected)
         connection.execute(
             "UPDATE conversation SET deleted_at = ?, version = version + 1 WHERE id = ?",
             (time.time(), conversation_id),
         )
 
-    def _show(self, connection: Connection, conversation_id: str) -> Conversation:
+    def _show(self, connection: DatabaseConnection, conversation_id: str) -> Conversation:
         connection.execute(
             "UPDATE conversation SET deleted_at = NULL, keeps_kv = TRUE, version = version + 1 "
             f"WHERE id = ? AND tenant = ? AND {RESTORABLE}",
@@ -231,7 +231,7 @@ class DeletionStore:
         Returns None if there is nothing to remove.
         """
 
-        def begin(connection: Connection) -> Removal | None:
+        def begin(connection: DatabaseConnection) -> Removal | None:
             if (begun := next_removal(connection)) is not None:
                 return begun
             for sql in (OLDEST_CONVERSATION, OLDEST_BRANCH):
@@ -248,7 +248,7 @@ class DeletionStore:
         All tenants are covered. Returns None if there is none.
         """
 
-        def begin(connection: Connection) -> Removal | None:
+        def begin(connection: DatabaseConnection) -> Removal | None:
             row = connection.fetch_one(OLDEST_TEMPORARY, (until,))
             return None if row is None else _begun(connection, Removal(*row))
 
@@ -270,7 +270,7 @@ def _done_for(ids: Iterable[str], act: Callable[[str], object]) -> list[str]:
     return found
 
 
-def _begun(connection: Connection, removal: Removal) -> Removal:
+def _begun(connection: DatabaseConnection, removal: Removal) -> Removal:
     """Hide a conversation and begin its removal."""
     connection.execute(
         "UPDATE conversation SET deleted_at = coalesce(deleted_at, ?) WHERE id = ?",
@@ -280,7 +280,7 @@ def _begun(connection: Connection, removal: Removal) -> Removal:
     return removal
 
 
-def _shown_message(connection: Connection, tenant: str, message_id: str) -> Message:
+def _shown_message(connection: DatabaseConnection, tenant: str, message_id: str) -> Message:
     sql = "SELECT * FROM shown_message WHERE id = ? AND tenant = ?"
     row = connection.fetch_one(sql, (message_id, tenant))
     if row is None:

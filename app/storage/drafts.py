@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.versions import about_to_change
 
@@ -40,7 +40,7 @@ class DraftStore:
         """Replace the draft. An empty text deletes it. Raise NotFoundError."""
         draft = Draft(text, time.time()) if text else Draft()
 
-        def replace(connection: Connection) -> None:
+        def replace(connection: DatabaseConnection) -> None:
             if conversation_id is not None:
                 about_to_change(connection, self._tenant, conversation_id)
             connection.execute(f"DELETE FROM draft WHERE {PLACE}", (self._tenant, conversation_id))
@@ -54,7 +54,7 @@ class DraftStore:
         return draft
 
 
-def forget_sent(connection: Connection, tenant: str, conversation_id: str, content: str) -> None:
+def forget_sent(connection: DatabaseConnection, tenant: str, conversation_id: str, content: str) -> None:
     """Delete the draft of a message that is being sent, inside the transaction of the caller.
 
     A draft with the same text on the start page is deleted too, since the message may have been typed there.

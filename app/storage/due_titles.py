@@ -8,7 +8,7 @@ what the process before it left.
 from dataclasses import dataclass
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.servers import IS_LEFT
 
@@ -46,7 +46,7 @@ class DueTitleStore:
         if not await self._database.read(_FIRST_ANSWER, (answer_id,)):
             return False
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             # The message may have been removed since.
             connection.execute(
                 "INSERT INTO due_title(message_id, owner) SELECT id, ? FROM message WHERE id = ? "
@@ -85,7 +85,7 @@ class DueTitleStore:
         if not await self._database.read(f"SELECT 1 FROM due_title WHERE {left} LIMIT 1", (server,)):
             return []
 
-        def update(connection: Connection) -> list[str]:
+        def update(connection: DatabaseConnection) -> list[str]:
             connection.execute(f"DELETE FROM due_title WHERE takeovers >= ? AND {left}", (MAX_TAKEOVERS, server))
             taken = connection.fetch_all(
                 f"UPDATE due_title SET owner = ?, takeovers = takeovers + 1 WHERE {left} RETURNING message_id",

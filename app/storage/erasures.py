@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.token_history import pack_ids, unpack_ids
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from engine.api.stored_tokens import Trail
 
@@ -38,7 +38,7 @@ class ErasureStore:
         dumped = json.dumps([[pack_ids(each.token_ids).hex(), each.num_shared, list(each.ends)] for each in trails])
         server = self._database.server
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             now = connection.dialect.now
             connection.execute(
                 f"INSERT INTO erasure(tenant, server, trails, added_at) VALUES (?, ?, ?, {now})",

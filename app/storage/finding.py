@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import SEARCH_SECONDS, Database
 from app.storage.errors import ReadTimeoutError
 from app.storage.messages import PATH
@@ -63,7 +63,7 @@ class FindingStore:
         """
         sought = folded(text)
 
-        def find(connection: Connection) -> list[FoundIn]:
+        def find(connection: DatabaseConnection) -> list[FoundIn]:
             found = list[FoundIn]()
             for row in connection.iterate(_TEXTS, (message_id, self._tenant)):
                 text = folded(row["content"])

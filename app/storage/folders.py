@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.domain.bounds import MAX_FOLDER_DEPTH, MAX_FOLDERS
 from app.domain.folder import Folder, FolderLevel, FolderTree
 from app.domain.ids import new_id
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.list_filter import CHATS
@@ -42,7 +42,7 @@ class FolderStore:
         """Return how many chats are directly in each folder, and the tags of all chats, apart from archived ones."""
         listed, values = CHATS.of(self._tenant, self._database.dialect)
 
-        def read(connection: Connection) -> FolderContents:
+        def read(connection: DatabaseConnection) -> FolderContents:
             counted = f"SELECT folder_id, count(*) AS chats {listed} AND folder_id IS NOT NULL GROUP BY folder_id"
             counts = {row["folder_id"]: row["chats"] for row in connection.fetch_all(counted, values)}
             sets = connection.fetch_all(f"SELECT DISTINCT tags {listed} AND tags IS NOT NULL", values)
@@ -80,7 +80,7 @@ class FolderStore:
             ConflictError: a folder in it and one next to it have the same name.
         """
 
-        def remove(connection: Connection) -> None:
+        def remove(connection: DatabaseConnection) -> None:
             row = connection.fetch_one(
                 "SELECT parent_id FROM folder WHERE id = ? AND tenant = ?", (folder_id, self._tenant)
             )
@@ -102,13 +102,13 @@ class FolderStore:
             ) from None
 
 
-def folder_tree(connection: Connection, tenant: str) -> FolderTree:
+def folder_tree(connection: DatabaseConnection, tenant: str) -> FolderTree:
     """Read all folders of a tenant."""
     sql = f"SELECT {', '.join(KIND.columns)} FROM folder WHERE tenant = ?"
     return FolderTree(_folder_of(row) for row in connection.fetch_all(sql, (tenant,)))
 
 
-def check_folder(connection: Connection, tenant: str, folder_id: str | None) -> None:
+def check_folder(connection: DatabaseConnection, tenant: str, folder_id: str | None) -> None:
     """Check that a conversation can be put into a folder, inside the transaction that does it.
 
     Raise InvalidRequestError: the tenant has no such folder.
@@ -118,7 +118,7 @@ def check_folder(connection: Connection, tenant: str, folder_id: str | None) -> 
         raise InvalidRequestError(f"There is no folder {folder_id}", param="folder_id", code="folder_not_found")
 
 
-def folder_at(connection: Connection, tenant: str, path: Sequence[FolderLevel]) -> str | None:
+def folder_at(connection: DatabaseConnection, tenant: str, path: Sequence[FolderLevel]) -> str | None:
     """Return the id of the folder with the names of `path`, inside the caller's transaction.
 
     The folders that are missing are made, with their system prompts. An empty path has no folder.
@@ -140,7 +140,7 @@ def folder_at(connection: Connection, tenant: str, path: Sequence[FolderLevel]) 
     return parent
 
 
-def _check_place(connection: Connection, tenant: str, folder: Folder) -> None:
+def _check_place(connection: DatabaseConnection, tenant: str, folder: Folder) -> None:
     """Raise InvalidRequestError if there is no such place, or if the folder would be in itself or too deep."""
     if folder.parent_id is None:
         return

@@ -1,6 +1,6 @@
 """Conversations from the time before the first key, which belong to the tenant of clients without a key."""
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.folders import folder_at, folder_tree
 from app.storage.responses import give_responses
@@ -39,7 +39,7 @@ class FormerChats:
         return moved
 
     async def _move(self, conversation_id: str, tenant: str) -> bool:
-        def move(connection: Connection) -> bool:
+        def move(connection: DatabaseConnection) -> bool:
             if connection.fetch_one(f"{FORMER} AND id = ?", (LOCAL, conversation_id)) is None:
                 return False
             size = connection.fetch_one(
@@ -70,7 +70,7 @@ class FormerChats:
         return await self._database.write_batch(move, tenant=tenant)
 
 
-def _move_named(connection: Connection, tenant: str) -> None:
+def _move_named(connection: DatabaseConnection, tenant: str) -> None:
     """Move what clients without a key kept under names. Triggers count the rows of each tenant."""
     has_default = connection.fetch_one("SELECT 1 FROM preset WHERE tenant = ? AND is_default", (tenant,)) is not None
     for table in NAMED:

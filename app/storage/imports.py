@@ -13,7 +13,7 @@ from app.domain.folder import FolderLevel
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.response_record import ResponseRecord
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.folders import folder_at
 from app.storage.limits import check_room
@@ -86,7 +86,7 @@ class ImportStore:
         )
         if imports:
 
-            def discard_all(connection: Connection) -> None:
+            def discard_all(connection: DatabaseConnection) -> None:
                 for each in imports:
                     discard(connection, each["import_id"])
 
@@ -99,7 +99,7 @@ class ImportStore:
             "UNION ALL SELECT 1 FROM shown_conversation WHERE origin = :source AND tenant = :tenant LIMIT 1"
         )
 
-        def found(connection: Connection, some: Sequence[str]) -> list[str]:
+        def found(connection: DatabaseConnection, some: Sequence[str]) -> list[str]:
             return [each for each in some if connection.fetch_one(sql, {"source": each, "tenant": self._tenant})]
 
         here = set[str]()
@@ -108,7 +108,9 @@ class ImportStore:
             here.update(await self._database.read_together(partial(found, some=some), tenant=self._tenant))
         return here
 
-    def _stage(self, connection: Connection, *, import_id: str, batch: Sequence["_Piece"], with_origin: bool) -> None:
+    def _stage(
+        self, connection: DatabaseConnection, *, import_id: str, batch: Sequence["_Piece"], with_origin: bool
+    ) -> None:
         """Write a batch of pieces as hidden conversations.
 
         with_origin: whether to record the source. Duplicates have no origin, so that an export holds both copies.
@@ -126,7 +128,9 @@ class ImportStore:
                 if (response := piece.of.responses.get(message.id)) is not None:
                     insert_response(connection, self._tenant, message.id, response)
 
-    def _show(self, connection: Connection, import_id: str, folders: Mapping[str, tuple[FolderLevel, ...]]) -> set[str]:
+    def _show(
+        self, connection: DatabaseConnection, import_id: str, folders: Mapping[str, tuple[FolderLevel, ...]]
+    ) -> set[str]:
         """Make the staged conversations visible, put them into their folders, and return their ids.
 
         folders: levels from the top down to the folder by conversation, where there is one.
@@ -160,7 +164,7 @@ class ImportStore:
         return shown
 
 
-def discard(connection: Connection, import_id: str) -> None:
+def discard(connection: DatabaseConnection, import_id: str) -> None:
     """Mark the conversations that an import staged for removal."""
     connection.execute(
         "INSERT INTO removal(conversation_id) SELECT conversation_id FROM staged WHERE import_id = ? "

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.search_words import INDEXED_CHARACTERS
 
 BATCH_MESSAGES: Final = 200
@@ -10,7 +10,7 @@ BATCH_CHARACTERS: Final = 262_144
 """Characters of text per batch, which always holds at least one message."""
 
 
-def next_batch(connection: Connection) -> range | None:
+def next_batch(connection: DatabaseConnection) -> range | None:
     """Return the numbers of `searchable` to index next, and count them as indexed; None if nothing is left."""
     row = connection.fetch_one("SELECT below FROM upkeep WHERE task = 'index'")
     if row is None:
@@ -24,7 +24,7 @@ def next_batch(connection: Connection) -> range | None:
     return range(start, below)
 
 
-def _start_of_batch(connection: Connection, below: int) -> int | None:
+def _start_of_batch(connection: DatabaseConnection, below: int) -> int | None:
     """Return the least number of the batch that ends at `below`; None if nothing is left."""
     sizes = connection.iterate(
         "SELECT number, coalesce(length(content), 0) AS size FROM searchable "

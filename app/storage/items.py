@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from app.domain.answer_tokens import TokenNode
 from app.domain.ids import new_id
 from app.domain.records import Message, Role
-from app.domain.token_trails import TokenNode
 from app.domain.tool_use import ToolUse
 from app.storage.answer_prompts import forget_answer_prompts
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.next_prefixes import forget_next_prefixes
@@ -47,7 +47,7 @@ class ItemStore:
             LimitReachedError: the tenant's limit on messages of a conversation or stored bytes is reached.
         """
 
-        def insert(connection: Connection) -> list[Message]:
+        def insert(connection: DatabaseConnection) -> list[Message]:
             head = _head_of(connection, self._tenant, conversation_id)
             now, parent_id = time.time(), head["id"] if head is not None else None
             added: list[Message] = []
@@ -77,7 +77,7 @@ class ItemStore:
         as `add`, and NotFoundError if the message is not on the shown path.
         """
 
-        def remove(connection: Connection) -> list[TokenNode]:
+        def remove(connection: DatabaseConnection) -> list[TokenNode]:
             head = _head_of(connection, self._tenant, conversation_id)
             path = connection.fetch_all(PATH_QUERY, (head["id"], self._tenant)) if head is not None else []
             found = [row for row in path if row["id"] == message_id]
@@ -104,7 +104,7 @@ class ItemStore:
         return list(departure.nodes)
 
 
-def _head_of(connection: Connection, tenant: str, conversation_id: str) -> Row | None:
+def _head_of(connection: DatabaseConnection, tenant: str, conversation_id: str) -> Row | None:
     row = connection.fetch_one(
         "SELECT message.id, message.status FROM shown_conversation LEFT JOIN message ON message.id = head_id "
         "WHERE shown_conversation.id = ? AND tenant = ?",
@@ -117,7 +117,7 @@ def _head_of(connection: Connection, tenant: str, conversation_id: str) -> Row |
     return row if row["id"] is not None else None
 
 
-def _move_head(connection: Connection, conversation_id: str, message_id: str | None) -> None:
+def _move_head(connection: DatabaseConnection, conversation_id: str, message_id: str | None) -> None:
     at = act_at(connection, time.time())
     connection.execute(
         "UPDATE conversation SET head_id = ?, updated_at = ?, version = version + 1 WHERE id = ?",

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from app.domain.digests import digest_of
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.matching import ListPlace, matching
 from app.tenants.api_key import ApiKey, new_key
@@ -48,7 +48,7 @@ class KeyStore:
         key_id, secret = new_key()
         key = ApiKey(id=key_id, name=name, tenant=tenant, scope=scope, digest=digest_of(secret), created_at=time.time())
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             owner = connection.fetch_one("SELECT id FROM person WHERE tenant = ?", (tenant,))
             if owner is not None and owner["id"] != person_id:
                 raise ConflictError(
@@ -99,7 +99,7 @@ class KeyStore:
     async def revoke(self, key_id: str) -> None:
         """Revoke a key and end the logins made with it. Raise NotFoundError."""
 
-        def update(connection: Connection) -> None:
+        def update(connection: DatabaseConnection) -> None:
             changed = connection.execute(
                 "UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?", (time.time(), key_id)
             )
@@ -112,7 +112,7 @@ class KeyStore:
     async def revoke_all_of(self, tenant: str) -> int:
         """Revoke all keys of a tenant and return how many were still valid."""
 
-        def update(connection: Connection) -> int:
+        def update(connection: DatabaseConnection) -> int:
             num_revoked = connection.execute(
                 "UPDATE api_key SET revoked_at = ? WHERE tenant = ? AND revoked_at IS NULL", (time.time(), tenant)
             )
@@ -128,7 +128,7 @@ class KeyStore:
         at: Unix seconds.
         """
 
-        def update(connection: Connection) -> None:
+        def update(connection: DatabaseConnection) -> None:
             connection.execute_many(
                 "UPDATE api_key SET last_used_at = ? WHERE id = ?", [(at, key_id) for key_id in key_ids]
             )
@@ -138,7 +138,7 @@ class KeyStore:
     async def log_in(self, digest: bytes, login: Login) -> None:
         """Store a login. Removes expired logins, and the oldest ones of the same key beyond MAX_LOGINS."""
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM login WHERE expires_at <= ?", (time.time(),))
             connection.execute(
                 "DELETE FROM login WHERE key_id = ? AND digest NOT IN (SELECT digest FROM login WHERE key_id = ? "
@@ -155,7 +155,7 @@ class KeyStore:
     async def log_out(self, digest: bytes) -> None:
         """End a login, if there is one."""
 
-        def delete(connection: Connection) -> None:
+        def delete(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM login WHERE digest = ?", (digest,))
 
         await self._database.write(delete)

@@ -6,7 +6,7 @@ from typing import Final
 
 from app.domain.ids import new_id
 from app.domain.library import KeptFile, Preset, SavedPrompt
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.limits import check_size
 from app.storage.named_rows import NamedKind
@@ -29,7 +29,7 @@ def _preset_of(row: Row) -> Preset:
     )
 
 
-def _clear_default(connection: Connection, tenant: str, preset: Preset) -> None:
+def _clear_default(connection: DatabaseConnection, tenant: str, preset: Preset) -> None:
     """Make room for a new default, which replaces the former one."""
     if preset.is_default:
         connection.execute("UPDATE preset SET is_default = FALSE WHERE tenant = ? AND is_default", (tenant,))
@@ -92,7 +92,7 @@ class KeptFileStore:
         """
         file = KeptFile(new_id("file"), name, len(text), time.time())
 
-        def write(connection: Connection) -> KeptFile:
+        def write(connection: DatabaseConnection) -> KeptFile:
             connection.execute("DELETE FROM kept_file WHERE tenant = ? AND name = ?", (self._tenant, name))
             added = connection.execute(
                 f"INSERT INTO kept_file(tenant, text, {FILE_COLUMNS}) SELECT ?, ?, ?, ?, ?, ? "
@@ -111,7 +111,7 @@ class KeptFileStore:
     async def remove(self, file_id: str) -> None:
         """Remove a kept file. Raise NotFoundError."""
 
-        def delete(connection: Connection) -> None:
+        def delete(connection: DatabaseConnection) -> None:
             if not connection.execute("DELETE FROM kept_file WHERE id = ? AND tenant = ?", (file_id, self._tenant)):
                 raise _not_found(file_id)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from app.config.sizes import format_size
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.tenants.limits import LIMIT_NAMES, LimitReachedError, TenantLimits
 
@@ -28,7 +28,7 @@ class LimitStore:
         """Replace the limits of a tenant."""
         values = [tenant, *(getattr(limits, name) for name in LIMIT_NAMES)]
 
-        def replace(connection: Connection) -> None:
+        def replace(connection: DatabaseConnection) -> None:
             places = ", ".join("?" * len(values))
             connection.execute(
                 f"INSERT INTO tenant_limits(tenant, {COLUMNS}) VALUES ({places}) "
@@ -49,7 +49,7 @@ def limits_of(row: Row) -> TenantLimits:
     return TenantLimits(**{name: row[name] for name in LIMIT_NAMES})
 
 
-def check_room(connection: Connection, tenant: str, num_new: int) -> None:
+def check_room(connection: DatabaseConnection, tenant: str, num_new: int) -> None:
     """Check that there is room for more conversations, inside the transaction that creates them.
 
     Deleted ones count until they are removed. Raise LimitReachedError.
@@ -71,7 +71,7 @@ def check_room(connection: Connection, tenant: str, num_new: int) -> None:
             )
 
 
-def check_size(connection: Connection, tenant: str) -> None:
+def check_size(connection: DatabaseConnection, tenant: str) -> None:
     """Check a tenant's stored bytes, inside the transaction that adds to them. Raise LimitReachedError."""
     rows = connection.fetch_all(
         "SELECT stored_bytes, nbytes FROM tenant_limits JOIN tenant_usage USING (tenant) "
@@ -87,7 +87,7 @@ def check_size(connection: Connection, tenant: str) -> None:
         )
 
 
-def check_items(connection: Connection, conversations: Collection[str]) -> None:
+def check_items(connection: DatabaseConnection, conversations: Collection[str]) -> None:
     """Check the numbers of messages of a tenant's conversations and its bytes, in the transaction that adds to them.
 
     Deleted messages count until they are removed. Raise LimitReachedError.

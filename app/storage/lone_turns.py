@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from app.domain.ids import new_id
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.messages import PATH_QUERY
 from app.storage.removals import REMOVED_ABOVE
 from app.storage.rows import children_below, insert_messages, message_of
@@ -37,14 +37,14 @@ class Place:
     num_dropped: int
 
 
-def turn_of(connection: Connection, tenant: str, message: Message) -> Message:
+def turn_of(connection: DatabaseConnection, tenant: str, message: Message) -> Message:
     """Return the message with which a turn begins: the question of an answer, any other message itself."""
     path = connection.fetch_all(PATH_QUERY, (message.id, tenant)) if message.role == "assistant" else []
     above = message_of(path[-2]) if len(path) > 1 else None
     return above if above is not None and above.role == "user" else message
 
 
-def copy_what_follows(connection: Connection, tenant: str, turn: Message) -> dict[str, str | None]:
+def copy_what_follows(connection: DatabaseConnection, tenant: str, turn: Message) -> dict[str, str | None]:
     """Copy all messages after a turn to the place before it, inside the transaction of the caller.
 
     turn: the message with which the turn begins. The turn holds its answers, too.

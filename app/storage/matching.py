@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 
 ListPlace = tuple[float, str]
 """Place in a list of keys or people: created_at, id."""
@@ -12,7 +12,12 @@ BEFORE_ALL: ListPlace = (0.0, "")
 
 
 def matching(
-    connection: Connection, sql: str, parameters: Mapping[str, Any], columns: Sequence[str], query: str, limit: int
+    connection: DatabaseConnection,
+    sql: str,
+    parameters: Mapping[str, Any],
+    columns: Sequence[str],
+    query: str,
+    limit: int,
 ) -> list[Row]:
     """Return the first `limit` rows of a SELECT, with a query those that contain it.
 

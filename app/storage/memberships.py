@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 from typing import Final, TypeVar
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.errors import MissingReferenceError
 from engine.api.errors import InvalidRequestError
@@ -26,7 +26,7 @@ BATCH_SECONDS: Final = 0.02
 PIECE: Final = 10
 """Members that are changed between two looks at the clock."""
 
-Check = Callable[[Connection], None]
+Check = Callable[[DatabaseConnection], None]
 
 
 class Memberships:
@@ -75,11 +75,11 @@ class Memberships:
         for row in await self._database.read("SELECT id FROM scim_group WHERE renewed_to IS NOT NULL"):
             await self.renew(row["id"])
 
-    async def _in_batches(self, values: Sequence[T], write: Callable[[Connection, Sequence[T]], int]) -> None:
+    async def _in_batches(self, values: Sequence[T], write: Callable[[DatabaseConnection, Sequence[T]], int]) -> None:
         """Write all values, of which each transaction receives some and returns how many of them it has written."""
         start = 0
 
-        def write_some(connection: Connection) -> int:
+        def write_some(connection: DatabaseConnection) -> int:
             return write(connection, values[start : start + BATCH])
 
         while start < len(values):
@@ -87,7 +87,7 @@ class Memberships:
 
 
 def _differences(
-    connection: Connection, *, group_id: str, members: Mapping[str, str | None]
+    connection: DatabaseConnection, *, group_id: str, members: Mapping[str, str | None]
 ) -> tuple[list[str], list[tuple[str, str | None]]]:
     """Return the users to remove from a group, and the members to write."""
     sql = "SELECT user_id, display FROM scim_member WHERE group_id = ?"
@@ -96,7 +96,9 @@ def _differences(
     return removed, [each for each in members.items() if each[0] not in before or before[each[0]] != each[1]]
 
 
-def _write(connection: Connection, members: Sequence[tuple[str, str | None]], *, group_id: str, check: Check) -> int:
+def _write(
+    connection: DatabaseConnection, members: Sequence[tuple[str, str | None]], *, group_id: str, check: Check
+) -> int:
     def write(piece: Sequence[tuple[str, str | None]]) -> None:
         connection.execute_many(
             "INSERT INTO scim_member VALUES (?, ?, ?) ON CONFLICT(group_id, user_id) DO UPDATE "
@@ -109,19 +111,19 @@ def _write(connection: Connection, members: Sequence[tuple[str, str | None]], *,
     return _until_late(members, write)
 
 
-def _remove(connection: Connection, users: Sequence[str], *, group_id: str, check: Check) -> int:
+def _remove(connection: DatabaseConnection, users: Sequence[str], *, group_id: str, check: Check) -> int:
     check(connection)
     return _remove_users(connection, group_id, users)
 
 
-def _remove_some(connection: Connection, *, group_id: str) -> bool:
+def _remove_some(connection: DatabaseConnection, *, group_id: str) -> bool:
     """Remove a batch of members, and return whether there were any."""
     sql = "SELECT user_id FROM scim_member WHERE group_id = ? LIMIT ?"
     users = [row["user_id"] for row in connection.fetch_all(sql, (group_id, BATCH))]
     return bool(_remove_users(connection, group_id, users))
 
 
-def _remove_users(connection: Connection, group_id: str, users: Sequence[str]) -> int:
+def _remove_users(connection: DatabaseConnection, group_id: str, users: Sequence[str]) -> int:
     def remove(piece: Sequence[str]) -> None:
         connection.execute_many(
             "DELETE FROM scim_member WHERE group_id = ? AND user_id = ?", [(group_id, user_id) for user_id in piece]
@@ -131,7 +133,7 @@ def _remove_users(connection: Connection, group_id: str, users: Sequence[str]) -
     return _until_late(users, remove)
 
 
-def _renew_some(connection: Connection, *, group_id: str) -> bool:
+def _renew_some(connection: DatabaseConnection, *, group_id: str) -> bool:
     """Renew a batch of accounts, and return whether some may be left."""
     row = connection.fetch_one("SELECT renewed_to FROM scim_group WHERE id = ?", (group_id,))
     if row is None or row["renewed_to"] is None:
@@ -155,7 +157,7 @@ def _until_late(values: Sequence[T], change: Callable[[Sequence[T]], None]) -> i
     return num_changed
 
 
-def _renew_accounts(connection: Connection, person_ids: Sequence[str]) -> None:
+def _renew_accounts(connection: DatabaseConnection, person_ids: Sequence[str]) -> None:
     """Give accounts the names of their groups."""
     rows = connection.fetch_all(
         "SELECT person.id, person.groups, scim_group.name FROM person "

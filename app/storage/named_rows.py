@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.limits import check_size
@@ -46,7 +46,7 @@ class NamedKind(Generic[T]):
     values_of: Callable[[T], tuple[object, ...]]
     from_row: Callable[[Row], T]
     maximum: int
-    prepare: Callable[[Connection, str, T], None] = lambda _connection, _tenant, _item: None
+    prepare: Callable[[DatabaseConnection, str, T], None] = lambda _connection, _tenant, _item: None
 
 
 class NamedRows(Generic[T]):
@@ -76,7 +76,7 @@ class NamedRows(Generic[T]):
             InvalidRequestError: the kind has a rule that the item breaks.
         """
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             self._kind.prepare(connection, self._tenant, item)
             insert_named(connection, self._tenant, self._kind, item)
 
@@ -94,7 +94,7 @@ class NamedRows(Generic[T]):
         kind = self._kind
         assignments = ", ".join(f"{column} = ?" for column in kind.columns[1:])
 
-        def update(connection: Connection) -> None:
+        def update(connection: DatabaseConnection) -> None:
             kind.prepare(connection, self._tenant, item)
             changed = connection.execute(
                 f"UPDATE {kind.table} SET {assignments} WHERE id = ? AND tenant = ?",
@@ -109,14 +109,14 @@ class NamedRows(Generic[T]):
     async def remove(self, item_id: str) -> None:
         """Remove an item. Raise NotFoundError."""
 
-        def delete(connection: Connection) -> None:
+        def delete(connection: DatabaseConnection) -> None:
             sql = f"DELETE FROM {self._kind.table} WHERE id = ? AND tenant = ?"
             if not connection.execute(sql, (item_id, self._tenant)):
                 raise self.not_found(item_id)
 
         await self._database.write(delete)
 
-    async def _write(self, change: Callable[[Connection], None], item: T) -> None:
+    async def _write(self, change: Callable[[DatabaseConnection], None], item: T) -> None:
         kind = self._kind
         try:
             await self._database.write(change)
@@ -132,7 +132,7 @@ class NamedRows(Generic[T]):
         )
 
 
-def insert_named(connection: Connection, tenant: str, kind: NamedKind[T], item: T) -> None:
+def insert_named(connection: DatabaseConnection, tenant: str, kind: NamedKind[T], item: T) -> None:
     """Insert a new item, inside the caller's transaction.
 
     Raises:

@@ -3,7 +3,7 @@
 A prefix is stored so that its KV is erased along with the answer that it follows.
 """
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 
 NEXT_PREFIXES = (
@@ -28,7 +28,7 @@ class NextPrefixStore:
         token_ids: packed.
         """
 
-        def insert(connection: Connection) -> int:
+        def insert(connection: DatabaseConnection) -> int:
             return connection.execute(
                 "INSERT INTO next_prefix(message_id, token_ids) SELECT id, ? FROM shown_message WHERE id = ? "
                 "ON CONFLICT(message_id) DO UPDATE SET token_ids = excluded.token_ids",
@@ -38,7 +38,7 @@ class NextPrefixStore:
         return await self._database.write(insert, durable=False) > 0
 
 
-def forget_next_prefixes(connection: Connection, conversation_id: str) -> None:
+def forget_next_prefixes(connection: DatabaseConnection, conversation_id: str) -> None:
     """Delete the prefixes of a conversation whose history changes, inside the transaction of the caller."""
     connection.execute(
         "DELETE FROM next_prefix WHERE message_id IN (SELECT id FROM message WHERE conversation_id = ?)",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.servers import LIVE
 from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
@@ -52,7 +52,7 @@ class OwedErasureStore:
     async def replace(self, numbers: Sequence[int], keys: Sequence[BlockKey], added_at: float) -> list[int]:
         """Owe the erasure of blocks instead of what other rows say, and return the numbers of the rows."""
 
-        def write(connection: Connection) -> list[int]:
+        def write(connection: DatabaseConnection) -> list[int]:
             _delete(connection, numbers)
             return self._insert(connection, keys, added_at)
 
@@ -109,7 +109,7 @@ class OwedErasureStore:
                 durable=False,
             )
 
-    def _insert(self, connection: Connection, keys: Sequence[BlockKey], added_at: float) -> list[int]:
+    def _insert(self, connection: DatabaseConnection, keys: Sequence[BlockKey], added_at: float) -> list[int]:
         numbers = list[int]()
         for start in range(0, len(keys), ROW_KEYS):
             rows = connection.fetch_all(
@@ -120,7 +120,7 @@ class OwedErasureStore:
         return numbers
 
 
-def _delete(connection: Connection, numbers: Sequence[int]) -> None:
+def _delete(connection: DatabaseConnection, numbers: Sequence[int]) -> None:
     connection.execute_many("DELETE FROM owed_erasure WHERE number = ?", [(number,) for number in numbers])
 
 

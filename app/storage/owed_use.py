@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.tenants.token_bucket import NOTHING_OWED, Debt, OwedUse
 
@@ -24,7 +24,7 @@ class OwedUseStore:
     async def add(self, added: Mapping[str, OwedUse]) -> dict[str, OwedUse]:
         """Add use to the debts of tenants, and return what each tenant owes now."""
 
-        def write(connection: Connection) -> dict[str, OwedUse]:
+        def write(connection: DatabaseConnection) -> dict[str, OwedUse]:
             now = connection.dialect.now
             owed = {
                 row["tenant"]: _left(row)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.people import COLUMNS, ID_BYTES, NEVER_SEEN, SHOWN_COLUMNS, person_of
 from app.tenants.person import ADMIN_GROUP, OWN, Person
@@ -54,7 +54,7 @@ class PasswordStore:
         person_id, now = secrets.token_hex(ID_BYTES), time.time()
         groups = json.dumps([ADMIN_GROUP] if admin else [])
 
-        def insert(connection: Connection) -> Person:
+        def insert(connection: DatabaseConnection) -> Person:
             found = connection.execute(
                 f"INSERT INTO person({COLUMNS}) VALUES (?, ?, ?, ?, ?, '', ?, ?, ?, NULL) ON CONFLICT DO NOTHING",
                 (person_id, f"person-{person_id}", OWN, name.lower(), name, groups, now, NEVER_SEEN),
@@ -72,7 +72,7 @@ class PasswordStore:
         """Make a person an administrator, or a user. Raise NotFoundError: no person with a password has this id."""
         groups = json.dumps([ADMIN_GROUP] if admin else [])
 
-        def update(connection: Connection) -> Person:
+        def update(connection: DatabaseConnection) -> Person:
             connection.execute(
                 "UPDATE person SET groups = ? WHERE id = ? AND issuer = ? AND NOT provisioned", (groups, person_id, OWN)
             )
@@ -114,7 +114,7 @@ class PasswordStore:
     async def reset(self, person_id: str, digest: str) -> None:
         """Store an initial password, remove the second factor, and end the person's logins. Raise NotFoundError."""
 
-        def update(connection: Connection) -> None:
+        def update(connection: DatabaseConnection) -> None:
             _replace(connection, person_id, digest, True, None)
             connection.execute("DELETE FROM second_factor WHERE person_id = ?", (person_id,))
 
@@ -123,7 +123,7 @@ class PasswordStore:
     async def begin_factor(self, person_id: str, secret: bytes) -> None:
         """Store a second factor that is not confirmed yet. Raise ConflictError: there is a confirmed one."""
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM second_factor WHERE person_id = ? AND NOT is_confirmed", (person_id,))
             added = connection.execute(
                 "INSERT INTO second_factor(person_id, secret) VALUES (?, ?) ON CONFLICT DO NOTHING", (person_id, secret)
@@ -140,7 +140,7 @@ class PasswordStore:
         recovery: digests of the codes that replace the device, each for one login.
         """
 
-        def update(connection: Connection) -> int:
+        def update(connection: DatabaseConnection) -> int:
             return connection.execute(
                 "UPDATE second_factor SET is_confirmed = TRUE, last_step = ?, recovery = ? "
                 "WHERE person_id = ? AND NOT is_confirmed",
@@ -152,7 +152,7 @@ class PasswordStore:
     async def remove_factor(self, person_id: str) -> None:
         """Remove the second factor, if there is one."""
 
-        def delete(connection: Connection) -> None:
+        def delete(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM second_factor WHERE person_id = ?", (person_id,))
 
         await self._database.write(delete)
@@ -160,7 +160,7 @@ class PasswordStore:
     async def use_step(self, person_id: str, step: int) -> bool:
         """Record a login with the code of `step`. Returns False if that code, or a later one, was used before."""
 
-        def update(connection: Connection) -> int:
+        def update(connection: DatabaseConnection) -> int:
             return connection.execute(
                 "UPDATE second_factor SET last_step = ? WHERE person_id = ? AND last_step < ?", (step, person_id, step)
             )
@@ -170,7 +170,7 @@ class PasswordStore:
     async def use_recovery(self, person_id: str, digest: str) -> bool:
         """Remove a recovery code that a login uses. Returns False if it is none, or was used before."""
 
-        def update(connection: Connection) -> bool:
+        def update(connection: DatabaseConnection) -> bool:
             row = connection.fetch_one("SELECT recovery FROM second_factor WHERE person_id = ?", (person_id,))
             codes: list[str] = json.loads(row["recovery"]) if row is not None else []
             if digest not in codes:
@@ -184,7 +184,9 @@ class PasswordStore:
         return await self._database.write(update)
 
 
-def _replace(connection: Connection, person_id: str, digest: str, is_initial: bool, session_id: str | None) -> None:
+def _replace(
+    connection: DatabaseConnection, person_id: str, digest: str, is_initial: bool, session_id: str | None
+) -> None:
     changed = connection.execute(
         "UPDATE password SET digest = ?, is_initial = ?, changed_at = ? WHERE person_id = ?",
         (digest, is_initial, time.time(), person_id),

@@ -7,9 +7,9 @@ that gained a child between two batches stays. If the process ends between two b
 from dataclasses import dataclass
 from functools import partial
 
-from app.domain.token_trails import TokenNode
+from app.domain.answer_tokens import TokenNode
 from app.storage.answer_prompts import prompt_nodes
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
 from app.storage.removals import BATCH_MESSAGES, NODE_COLUMNS, Leaving, without_kv
@@ -57,7 +57,7 @@ class _Batch:
     above: str | None
 
 
-def mark_path_end(connection: Connection, message_id: str) -> None:
+def mark_path_end(connection: DatabaseConnection, message_id: str) -> None:
     """Mark a message that may have become unneeded, within the caller's transaction.
 
     Deleted messages are not marked: they can still be restored until their removal is due.
@@ -92,7 +92,7 @@ async def remove_path_end(
     return list(departure.nodes)
 
 
-def _remove_batch(connection: Connection, message_id: str) -> _Batch:
+def _remove_batch(connection: DatabaseConnection, message_id: str) -> _Batch:
     rows = connection.fetch_all(UNNEEDED, {"id": message_id, "most": BATCH_MESSAGES})
     was_marked = connection.execute("DELETE FROM path_end WHERE message_id = ?", (message_id,))
     if not (rows and was_marked):

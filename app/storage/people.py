@@ -5,7 +5,7 @@ import secrets
 import time
 from collections.abc import Collection
 
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.matching import ListPlace, matching
 from app.tenants.person import Identity, Person, PersonSession
@@ -38,7 +38,7 @@ class PersonStore:
         groups = json.dumps(identity.groups, ensure_ascii=False)
         person_id, now = secrets.token_hex(ID_BYTES), time.time()
 
-        def upsert(connection: Connection) -> Person:
+        def upsert(connection: DatabaseConnection) -> Person:
             connection.execute(
                 f"INSERT INTO person({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, NULL) "
                 "ON CONFLICT(issuer, subject) DO UPDATE SET name = excluded.name, email = excluded.email, "
@@ -89,7 +89,7 @@ class PersonStore:
         at: Unix seconds.
         """
 
-        def update(connection: Connection) -> None:
+        def update(connection: DatabaseConnection) -> None:
             connection.execute_many("UPDATE person SET last_seen_at = ? WHERE id = ?", [(at, id) for id in person_ids])
 
         await self._database.write(update, durable=False)
@@ -97,7 +97,7 @@ class PersonStore:
     async def set_disabled(self, person_id: str, disabled: bool) -> Person:
         """Disable a person and end their logins, or allow the person to log in again. Raise NotFoundError."""
 
-        def update(connection: Connection) -> Person:
+        def update(connection: DatabaseConnection) -> Person:
             connection.execute(
                 "UPDATE person SET disabled_at = ? WHERE id = ?", (time.time() if disabled else None, person_id)
             )
@@ -113,7 +113,7 @@ class PersonStore:
     async def forget(self, tenant: str) -> None:
         """Remove the person of a tenant with their logins. A disabled person stays, and stays disabled."""
 
-        def delete(connection: Connection) -> None:
+        def delete(connection: DatabaseConnection) -> None:
             of_tenant = "SELECT id FROM person WHERE tenant = ?"
             connection.execute(f"DELETE FROM person_session WHERE person_id IN ({of_tenant})", (tenant,))
             connection.execute("DELETE FROM person WHERE tenant = ? AND disabled_at IS NULL", (tenant,))
@@ -123,7 +123,7 @@ class PersonStore:
     async def log_in(self, digest: bytes, session: PersonSession) -> None:
         """Store a login. Removes expired ones, and the oldest ones of the same person beyond MAX_SESSIONS."""
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM person_session WHERE expires_at <= ?", (time.time(),))
             connection.execute(
                 "DELETE FROM person_session WHERE person_id = ? AND digest NOT IN (SELECT digest FROM person_session "
@@ -143,7 +143,7 @@ class PersonStore:
     async def end_session(self, person_id: str, session_id: str) -> None:
         """End a login of a person. Raise NotFoundError."""
 
-        def delete(connection: Connection) -> None:
+        def delete(connection: DatabaseConnection) -> None:
             ended = connection.execute(
                 "DELETE FROM person_session WHERE person_id = ? AND id = ?", (person_id, session_id)
             )

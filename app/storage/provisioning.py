@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.memberships import Memberships
 from app.storage.people import ID_BYTES, NEVER_SEEN
@@ -25,7 +25,7 @@ PAGE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Member:
     """An end of a membership: a group of a user, or a user of a group.
 
     name: name of the group, or what the provider says about the user; None if it says nothing.
@@ -48,7 +48,7 @@ class StoredResource:
     version: int
     created_at: float
     changed_at: float
-    links: tuple[Link, ...] = ()
+    links: tuple[Member, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class ProvisioningStore:
     async def create_user(self, user: UserFields) -> str:
         """Store a new user, whose account is created unless it exists, and return its id. Raise ConflictError."""
 
-        def insert(connection: Connection) -> str:
+        def insert(connection: DatabaseConnection) -> str:
             person_id = _account_of(connection, user.identity)
             _check_free(connection, "scim_user", "user_key", user.user_key, person_id, "userName")
             now = time.time()
@@ -152,7 +152,7 @@ class ProvisioningStore:
         version: the version that the user must have; None accepts any.
         """
 
-        def update(connection: Connection) -> None:
+        def update(connection: DatabaseConnection) -> None:
             before = _current(connection, "scim_user", user_id, version)
             _check_free(connection, "scim_user", "user_key", user.user_key, user_id, "userName")
             _rename(connection, user_id, user.identity)
@@ -171,7 +171,7 @@ class ProvisioningStore:
     async def delete_user(self, user_id: str, version: int | None) -> None:
         """Remove a user. The account keeps its chats, and is disabled. Raise NotFoundError, VersionError."""
 
-        def delete(connection: Connection) -> None:
+        def delete(connection: DatabaseConnection) -> None:
             _current(connection, "scim_user", user_id, version)
             _disable(connection, user_id)
             connection.execute("UPDATE person SET provisioned = FALSE, groups = '[]' WHERE id = ?", (user_id,))
@@ -184,7 +184,7 @@ class ProvisioningStore:
         group_id = secrets.token_hex(ID_BYTES)
         await self._memberships.check_users(group.members)
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             _check_free(connection, "scim_group", "name_key", group.name_key, group_id, "displayName")
             now = time.time()
             connection.execute(
@@ -201,7 +201,7 @@ class ProvisioningStore:
         """Replace a group. Raise NotFoundError, VersionError, ConflictError and InvalidRequestError."""
         await self._memberships.check_users(group.members)
 
-        def update(connection: Connection) -> int:
+        def update(connection: DatabaseConnection) -> int:
             before = _current(connection, "scim_group", group_id, version)
             _check_free(connection, "scim_group", "name_key", group.name_key, group_id, "displayName")
             connection.execute(
@@ -223,7 +223,7 @@ class ProvisioningStore:
     async def delete_group(self, group_id: str, version: int | None) -> None:
         """Remove a group. Raise NotFoundError, VersionError."""
 
-        def delete(connection: Connection) -> bool:
+        def delete(connection: DatabaseConnection) -> bool:
             _current(connection, "scim_group", group_id, version)
             if connection.fetch_one("SELECT 1 FROM scim_member WHERE group_id = ?", (group_id,)) is not None:
                 return False
@@ -236,10 +236,10 @@ class ProvisioningStore:
     async def _complete(self, group_id: str, group: GroupFields, version: int) -> None:
         """Write what may take long after a group itself, and wait for the disk."""
 
-        def check(connection: Connection) -> None:
+        def check(connection: DatabaseConnection) -> None:
             _current(connection, "scim_group", group_id, version)
 
-        def note(connection: Connection) -> None:
+        def note(connection: DatabaseConnection) -> None:
             connection.execute(
                 "UPDATE scim_group SET changed_at = ? WHERE id = ? AND version = ?", (time.time(), group_id, version)
             )
@@ -255,7 +255,7 @@ class ProvisioningStore:
             (*parameters, limit, offset),
         )
 
-    async def _links(self, end: str, columns: str, ids: Collection[str]) -> dict[str, tuple[Link, ...]]:
+    async def _links(self, end: str, columns: str, ids: Collection[str]) -> dict[str, tuple[Member, ...]]:
         if not ids:
             return {}
         sql = (
@@ -264,11 +264,11 @@ class ProvisioningStore:
             f"WHERE scim_member.{end} IN ({', '.join('?' * len(ids))}) ORDER BY 1, 2"
         )
 
-        def read(connection: Connection) -> dict[str, tuple[Link, ...]]:
+        def read(connection: DatabaseConnection) -> dict[str, tuple[Member, ...]]:
             # A group may have all people of the server.
-            links: dict[str, list[Link]] = {}
+            links: dict[str, list[Member]] = {}
             for row in connection.iterate(sql, tuple(ids)):
-                links.setdefault(row["owner"], []).append(Link(row["id"], row["name"]))
+                links.setdefault(row["owner"], []).append(Member(row["id"], row["name"]))
             return {owner: tuple(found) for owner, found in links.items()}
 
         return await self._database.read_together(read)
@@ -281,7 +281,7 @@ class VersionError(ConflictError):
     code = "version_mismatch"
 
 
-def _account_of(connection: Connection, identity: Identity) -> str:
+def _account_of(connection: DatabaseConnection, identity: Identity) -> str:
     """Return the id of the account of an identity, which is created unless it exists."""
     person_id, now = secrets.token_hex(ID_BYTES), time.time()
     connection.execute(
@@ -305,7 +305,7 @@ def _account_of(connection: Connection, identity: Identity) -> str:
     return str(row["id"])
 
 
-def _rename(connection: Connection, person_id: str, identity: Identity) -> None:
+def _rename(connection: DatabaseConnection, person_id: str, identity: Identity) -> None:
     """Give an account the identity of its user. Raise ConflictError: another account has that subject."""
     sql = "SELECT id FROM person WHERE issuer = ? AND subject = ? AND id <> ?"
     if connection.fetch_one(sql, (identity.issuer, identity.subject, person_id)) is not None:
@@ -316,14 +316,14 @@ def _rename(connection: Connection, person_id: str, identity: Identity) -> None:
     )
 
 
-def _disable(connection: Connection, person_id: str) -> None:
+def _disable(connection: DatabaseConnection, person_id: str) -> None:
     connection.execute(
         "UPDATE person SET disabled_at = ? WHERE id = ? AND disabled_at IS NULL", (time.time(), person_id)
     )
     connection.execute("DELETE FROM person_session WHERE person_id = ?", (person_id,))
 
 
-def _current(connection: Connection, kind: Kind, resource_id: str, version: int | None) -> Row:
+def _current(connection: DatabaseConnection, kind: Kind, resource_id: str, version: int | None) -> Row:
     row = connection.fetch_one(f"SELECT * FROM {kind} WHERE id = ?", (resource_id,))
     if row is None:
         raise NotFoundError(f"There is no resource {resource_id}", param="id", code="resource_not_found")
@@ -332,11 +332,13 @@ def _current(connection: Connection, kind: Kind, resource_id: str, version: int 
     return row
 
 
-def _check_free(connection: Connection, kind: Kind, column: str, key: str, resource_id: str, attribute: str) -> None:
+def _check_free(
+    connection: DatabaseConnection, kind: Kind, column: str, key: str, resource_id: str, attribute: str
+) -> None:
     row = connection.fetch_one(f"SELECT id FROM {kind} WHERE {column} = ? AND id <> ?", (key, resource_id))
     if row is not None:
         raise ConflictError(f"Another resource has this {attribute}", param=attribute, code="uniqueness")
 
 
-def _stored(row: Row, links: tuple[Link, ...]) -> StoredResource:
+def _stored(row: Row, links: tuple[Member, ...]) -> StoredResource:
     return StoredResource(row["id"], row["body"], row["version"], row["created_at"], row["changed_at"], links)

@@ -1,7 +1,7 @@
 """The ratings that people give to answers."""
 
 from app.domain.records import Conversation, Rating
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.limits import check_size
 from app.storage.rows import message_of, no_message
@@ -29,7 +29,7 @@ class RatingStore:
             LimitReachedError: the note exceeds the tenant's limit on stored bytes.
         """
 
-        def update(connection: Connection) -> Conversation:
+        def update(connection: DatabaseConnection) -> Conversation:
             row = connection.fetch_one(SHOWN_MESSAGE, (message_id, self._tenant))
             if row is None:
                 raise no_message(message_id)

@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.errors import ReadTimeoutError
 from engine.process.fair_places import FairPlaces
 
 T = TypeVar("T")
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", bound=DatabaseConnection)
 
 WAIT_SECONDS = 24.0
 """Seconds for which a read waits for a connection and its result together."""
@@ -63,7 +63,7 @@ class Readers(ABC, Generic[C]):
         is_late: whether the read has exceeded its time limit.
         """
 
-    async def run(self, work: Callable[[Connection], T], *, tenant: str, seconds: float) -> T:
+    async def run(self, work: Callable[[DatabaseConnection], T], *, tenant: str, seconds: float) -> T:
         """Run `work` on a leased connection in a reader thread, and return its result.
 
         The read is interrupted after `seconds`, and if the caller is cancelled. With the wait for a connection it takes

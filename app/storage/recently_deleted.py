@@ -7,7 +7,7 @@ from functools import partial
 
 from app.domain.records import Conversation, ConversationSource, Role
 from app.storage.answer_prompts import forget_merging_prompts
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.removals import (
     BRANCH_AND_ABOVE,
@@ -193,7 +193,7 @@ class RecentlyDeletedStore:
         return Removed(tenant, list(departure.nodes))
 
 
-def _clear_branch(connection: Connection, message_id: str) -> bool:
+def _clear_branch(connection: DatabaseConnection, message_id: str) -> bool:
     """Clear all tokens of a deleted branch. Returns False if the branch is not deleted any more."""
     if connection.fetch_one("SELECT 1 FROM message WHERE id = ? AND deleted_with = id", (message_id,)) is None:
         return False
@@ -217,7 +217,7 @@ async def hide_shown(database: Database, tenant: str, source: ConversationSource
     source: hides those of one source alone.
     """
 
-    def hide(connection: Connection, ids: Sequence[str]) -> list[str]:
+    def hide(connection: DatabaseConnection, ids: Sequence[str]) -> list[str]:
         rows = connection.fetch_all(
             "UPDATE conversation SET deleted_at = ?, version = version + 1 "
             f"WHERE {owned_among(len(ids), 'deleted_at IS NULL')} RETURNING id",

@@ -10,9 +10,9 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 
-from app.domain.token_trails import TokenNode
-from app.storage.answer_prompts import MERGED_BESIDE, forget_merging_prompts, prompt_nodes
-from app.storage.connection import Connection
+from app.domain.answer_tokens import TokenNode
+from app.storage.answer_prompts import MERGED_WITH, forget_merging_prompts, prompt_nodes
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.next_prefixes import NEXT_PREFIXES
 from app.storage.rows import children_below, node_of, owned_among
@@ -37,7 +37,7 @@ BRANCH_AND_ABOVE = f"""
       UNION ALL SELECT message.parent_id FROM above JOIN message ON message.id = above.id)
     SELECT {NODE_COLUMNS} FROM message WHERE id IN (SELECT id FROM below UNION SELECT id FROM above)
     UNION ALL {NEXT_PREFIXES} WHERE message_id IN (SELECT id FROM below)
-    UNION ALL {prompt_nodes(f"SELECT id FROM below UNION {MERGED_BESIDE}")}
+    UNION ALL {prompt_nodes(f"SELECT id FROM below UNION {MERGED_WITH}")}
 """
 # The recursion is evaluated as a queue, so each message comes after its parent.
 CONVERSATION_IDS = """
@@ -96,7 +96,7 @@ class Removed:
     nodes: list[TokenNode]
 
 
-def mark(connection: Connection, removal: Removal) -> None:
+def mark(connection: DatabaseConnection, removal: Removal) -> None:
     """Begin a removal within the caller's transaction. The conversation or branch must already be hidden.
 
     A conversation that is being removed keeps no KV of others.
@@ -109,7 +109,7 @@ def mark(connection: Connection, removal: Removal) -> None:
     )
 
 
-def mark_hidden(connection: Connection, tenant: str, ids: Sequence[str]) -> list[str]:
+def mark_hidden(connection: DatabaseConnection, tenant: str, ids: Sequence[str]) -> list[str]:
     """Begin the removal of those of a tenant's conversations that are hidden, within the caller's transaction.
 
     Returns the ids of the conversations whose removal had not begun.
@@ -125,7 +125,7 @@ def mark_hidden(connection: Connection, tenant: str, ids: Sequence[str]) -> list
     return [row["conversation_id"] for row in rows]
 
 
-def disown(connection: Connection, message_id: str) -> None:
+def disown(connection: DatabaseConnection, message_id: str) -> None:
     """Clear the token ids of a message that leaves its conversation, and of all messages below it.
 
     The ids of those below come from prompts that contained this message, so they would reveal its text.
@@ -139,7 +139,7 @@ def disown(connection: Connection, message_id: str) -> None:
     )
 
 
-def next_removal(connection: Connection) -> Removal | None:
+def next_removal(connection: DatabaseConnection) -> Removal | None:
     """Return a removal that has begun but not finished; None if there is none."""
     row = connection.fetch_one(
         "SELECT tenant, conversation_id, message_id "
@@ -173,7 +173,7 @@ async def remove(database: Database, removal: Removal, leaving: Leaving = withou
     return nodes
 
 
-def _remove_messages(connection: Connection, ids: Sequence[str], conversation_id: str | None) -> None:
+def _remove_messages(connection: DatabaseConnection, ids: Sequence[str], conversation_id: str | None) -> None:
     """Remove messages, and with the last ones their conversation."""
     if ids:
         connection.execute(f"DELETE FROM message WHERE id IN ({', '.join('?' * len(ids))})", ids)

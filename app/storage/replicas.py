@@ -8,7 +8,7 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
-from app.storage.connection import MISSED, Connection
+from app.storage.connection import MISSED, DatabaseConnection
 from app.storage.database import Database
 from app.storage.notices import NoticeHandlers
 from app.storage.servers import LIVE
@@ -40,7 +40,7 @@ class ReplicaStore:
         """See ReplicaDirectory."""
         server = self._database.server
 
-        def write(connection: Connection) -> int | None:
+        def write(connection: DatabaseConnection) -> int | None:
             changed = connection.execute(
                 f"UPDATE replica_keeper SET server = ?, last_epoch = {connection.dialect.greatest}(last_epoch, ?) + 1 "
                 f"WHERE ? IN ({LIVE}) AND (server = ? OR server NOT IN ({LIVE}))",
@@ -64,7 +64,7 @@ class ReplicaStore:
     async def publish(self, number: int, epoch: int, place: SharedPlace) -> bool:
         """See ReplicaDirectory."""
 
-        def write(connection: Connection) -> bool:
+        def write(connection: DatabaseConnection) -> bool:
             changed = connection.execute(
                 "UPDATE replica SET place = ? WHERE number = ? AND epoch = ?", (encode_place(place), number, epoch)
             )
@@ -76,7 +76,7 @@ class ReplicaStore:
     async def bring_back(self, number: int, epoch: int, place: SharedPlace) -> None:
         """See ReplicaDirectory."""
 
-        def write(connection: Connection) -> None:
+        def write(connection: DatabaseConnection) -> None:
             connection.execute(
                 "INSERT INTO replica(number, epoch, place) VALUES (?, ?, ?) ON CONFLICT(number) DO UPDATE SET "
                 "epoch = excluded.epoch, place = excluded.place "

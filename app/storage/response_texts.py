@@ -7,7 +7,7 @@ response is deleted, and deletes the texts that no response has any more.
 import hashlib
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 
 FIELDS: Final = ("instructions", "tools", "tool_choice", "text_format")
 """The fields of a response whose texts are shared."""
@@ -21,7 +21,7 @@ TEXTS: Final = ", ".join(
 """The columns of `FIELDS` in a query of `response`."""
 
 
-def share_text(connection: Connection, tenant: str, field: str, text: str | None) -> int | None:
+def share_text(connection: DatabaseConnection, tenant: str, field: str, text: str | None) -> int | None:
     """Store a text of a response to be, inside the transaction of the caller, which inserts that response.
 
     Returns the number of the text; None if the text is too short to be shared.

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Final
 
+from app.domain.answer_tokens import TokenNode
 from app.domain.response_record import ResponseRecord, message_id_of
-from app.domain.token_trails import TokenNode
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.dialect import Dialect
 from app.storage.path_ends import mark_path_end, remove_path_end
@@ -50,7 +50,7 @@ def with_input(dialect: Dialect) -> str:
     return f"SELECT message_id, input_name FROM {dialect.json_items} {response} {message} WHERE tenant = ?"
 
 
-def insert_response(connection: Connection, tenant: str, message_id: str, record: ResponseRecord) -> None:
+def insert_response(connection: DatabaseConnection, tenant: str, message_id: str, record: ResponseRecord) -> None:
     """Insert the record of a response, inside the transaction of the caller."""
     values: dict[str, Any] = {name: getattr(record, name) for name in _RECORD}
     values |= {name: dump(values[name]) for name in _JSON}
@@ -65,7 +65,7 @@ def insert_response(connection: Connection, tenant: str, message_id: str, record
     )
 
 
-def give_responses(connection: Connection, conversation_id: str, tenant: str) -> None:
+def give_responses(connection: DatabaseConnection, conversation_id: str, tenant: str) -> None:
     """Let a tenant own the responses of a conversation that it takes over, inside the transaction of the caller."""
     rows = connection.fetch_all(
         f"SELECT {COLUMNS} FROM message JOIN response ON message_id = message.id WHERE message.conversation_id = ?",
@@ -127,7 +127,7 @@ class ResponseStore:
         """
         message_id = message_id_of(response_id)
 
-        def begin(connection: Connection) -> None:
+        def begin(connection: DatabaseConnection) -> None:
             own = {"id": message_id, "tenant": self._tenant}
             if not connection.execute(f"DELETE FROM response WHERE {OWN}", own):
                 raise no_response(response_id)
@@ -143,7 +143,7 @@ class ResponseStore:
         nothing to remove.
         """
 
-        def begin(connection: Connection) -> tuple[str, str] | None:
+        def begin(connection: DatabaseConnection) -> tuple[str, str] | None:
             if (begun := connection.fetch_one(BEGUN)) is not None:
                 return begun["tenant"], begun["message_id"]
             oldest = connection.fetch_one(oldest_expiring(connection.dialect))

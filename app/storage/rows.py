@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 
+from app.domain.answer_tokens import TokenNode
 from app.domain.records import Conversation, Message
 from app.domain.token_history import MessageTokens
-from app.domain.token_trails import TokenNode
 from app.domain.tool_use import MayCall, dump_tool_use, load_tool_use
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.dialect import Dialect
 from app.storage.limits import check_items, check_room, check_size
 from engine.api.errors import NotFoundError
@@ -22,7 +22,7 @@ CHARACTERS: Final = 65_536
 while, and `rows` may take long to compute."""
 
 
-def insert_rows(connection: Connection, into: str, rows: Iterable[Sequence[Any]], then: str = "") -> None:
+def insert_rows(connection: DatabaseConnection, into: str, rows: Iterable[Sequence[Any]], then: str = "") -> None:
     """Insert rows inside the transaction of the caller. A row may refer to an earlier one.
 
     into: the table and its columns.
@@ -40,7 +40,7 @@ def insert_rows(connection: Connection, into: str, rows: Iterable[Sequence[Any]]
         _insert(connection, into, batch, then)
 
 
-def _insert(connection: Connection, into: str, rows: Sequence[Sequence[Any]], then: str) -> None:
+def _insert(connection: DatabaseConnection, into: str, rows: Sequence[Sequence[Any]], then: str) -> None:
     places = f"({', '.join('?' * len(rows[0]))})"
     connection.execute(
         f"INSERT INTO {into} VALUES {', '.join([places] * len(rows))} {then}", [value for row in rows for value in row]
@@ -57,7 +57,7 @@ _CONVERSATION: Final = tuple(each.name for each in fields(Conversation))
 _MESSAGE: Final = tuple(each.name for each in fields(Message) if each.name != "tokens")
 
 
-def insert_message(connection: Connection, message: Message) -> None:
+def insert_message(connection: DatabaseConnection, message: Message) -> None:
     """Insert a message, inside the transaction of the caller. Raise LimitReachedError."""
     insert_messages(connection, [message])
 
@@ -85,7 +85,7 @@ def listed(ids: Sequence[str]) -> str:
     return json.dumps([[each] for each in ids])
 
 
-def insert_messages(connection: Connection, messages: Sequence[Message]) -> None:
+def insert_messages(connection: DatabaseConnection, messages: Sequence[Message]) -> None:
     """Insert messages, parents before children, inside the transaction of the caller.
 
     Raise LimitReachedError.
@@ -126,7 +126,7 @@ def insert_messages(connection: Connection, messages: Sequence[Message]) -> None
         check_items(connection, {message.conversation_id for message in messages})
 
 
-def insert_conversation(connection: Connection, tenant: str, made: Conversation) -> None:
+def insert_conversation(connection: DatabaseConnection, tenant: str, made: Conversation) -> None:
     """Insert a conversation, inside the transaction of the caller. Raise LimitReachedError."""
     check_room(connection, tenant, 1)
     add_conversations(connection, tenant, [(made, None)])
@@ -134,7 +134,11 @@ def insert_conversation(connection: Connection, tenant: str, made: Conversation)
 
 
 def add_conversations(
-    connection: Connection, tenant: str, made: Sequence[tuple[Conversation, str | None]], *, hidden: bool = False
+    connection: DatabaseConnection,
+    tenant: str,
+    made: Sequence[tuple[Conversation, str | None]],
+    *,
+    hidden: bool = False,
 ) -> None:
     """Insert conversations without checking limits, inside the transaction of the caller.
 

@@ -101,7 +101,7 @@ class RunNews:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class TurnRows:
     """The rows that a turn writes at its start.
 
     answer: the answer in progress.

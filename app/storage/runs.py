@@ -11,7 +11,7 @@ from app.domain.deltas import Delta
 from app.domain.records import Conversation, Message
 from app.domain.token_history import ID_BYTES
 from app.storage.answer_prompts import insert_answer_prompt
-from app.storage.connection import NOTICE_CHARACTERS, Connection, Parameters, Row
+from app.storage.connection import NOTICE_CHARACTERS, DatabaseConnection, Parameters, Row
 from app.storage.database import Database
 from app.storage.drafts import forget_sent
 from app.storage.errors import DuplicateError, MissingReferenceError
@@ -26,7 +26,7 @@ from app.storage.rows import (
     no_message,
     shown_among,
 )
-from app.storage.run_records import RunNews, RunProgress, RunRecord, StoredLength, Turn, UnfinishedRun
+from app.storage.run_records import RunNews, RunProgress, RunRecord, StoredLength, TurnRows, UnfinishedRun
 from app.storage.server_clock import act_at
 from app.storage.servers import IS_LEFT, RELEASED
 from app.storage.versions import Versions, about_to_change
@@ -65,7 +65,7 @@ class RunStore:
         self._database = database
         self._tenant = tenant
 
-    async def begin(self, turn: Turn) -> Conversation:
+    async def begin(self, turn: TurnRows) -> Conversation:
         """Write a turn's messages and its run, and make the answer the head. Either everything is written or nothing.
 
         Raises:
@@ -76,7 +76,7 @@ class RunStore:
                 reached.
         """
 
-        def insert(connection: Connection) -> Row:
+        def insert(connection: DatabaseConnection) -> Row:
             if turn.conversation is not None:
                 insert_conversation(connection, self._tenant, turn.conversation)
             _check_turn(connection, self._tenant, turn)
@@ -130,7 +130,7 @@ class RunStore:
             ConflictError: another client reopened the answer first.
         """
 
-        def update(connection: Connection) -> Row:
+        def update(connection: DatabaseConnection) -> Row:
             about_to_change(connection, self._tenant, answer.conversation_id, expected)
             num_reopened = connection.execute(
                 "UPDATE message SET status = 'in_progress', run_id = ?, params = ?, finish_reason = NULL, "
@@ -160,7 +160,7 @@ class RunStore:
         """
         pieces = list(progress)
 
-        def insert(connection: Connection) -> dict[str, StoredLength]:
+        def insert(connection: DatabaseConnection) -> dict[str, StoredLength]:
             num_inserted = _insert_progress(connection, pieces, self._database.server)
             others = _stored_otherwise(connection, pieces, self._database.server) if num_inserted < len(pieces) else {}
             connection.execute(
@@ -180,7 +180,7 @@ class RunStore:
         removed, or another server took the run over.
         """
 
-        def update(connection: Connection) -> bool:
+        def update(connection: DatabaseConnection) -> bool:
             ended = connection.execute(
                 "UPDATE message SET content = ?, status = ?, finish_reason = ?, error = ?, usage = ?, token_ids = ?, "
                 "reasoning = ?, completed_at = ?, params = ? "
@@ -230,7 +230,7 @@ class RunStore:
         dialect = self._database.dialect
         text, integer = dialect.json_text, dialect.json_integer
 
-        def update(connection: Connection) -> set[str]:
+        def update(connection: DatabaseConnection) -> set[str]:
             # A single statement, as in `_insert_progress`.
             rows = connection.fetch_all(
                 "UPDATE run SET owner = ?, epoch = given.epoch, fruitless = given.fruitless, "
@@ -251,7 +251,7 @@ class RunStore:
     async def release(self, run_ids: Sequence[str]) -> None:
         """Leave runs of this process to the other servers, which take them over at once."""
 
-        def update(connection: Connection) -> None:
+        def update(connection: DatabaseConnection) -> None:
             connection.execute(
                 f"UPDATE run SET owner = '' WHERE owner = ? AND id IN ({connection.dialect.json_strings('?')})",
                 (self._database.server, json.dumps(run_ids)),
@@ -278,7 +278,7 @@ class RunStore:
     async def news(self, run_id: str, num_tokens: int) -> RunNews | None:
         """Return the stored output of a run after its first `num_tokens` tokens; None once it has ended."""
 
-        def read(connection: Connection) -> RunNews | None:
+        def read(connection: DatabaseConnection) -> RunNews | None:
             events = connection.fetch_all(
                 "SELECT first_token, token_ids, deltas FROM run_event "
                 "WHERE run = (SELECT number FROM run WHERE id = ?) "
@@ -299,7 +299,7 @@ class RunStore:
         if not run_ids:
             return
 
-        def update(connection: Connection) -> None:
+        def update(connection: DatabaseConnection) -> None:
             connection.execute_many("UPDATE run SET is_cancelled = TRUE WHERE id = ?", [(each,) for each in run_ids])
             _notify(connection, CANCEL, run_ids)
 
@@ -317,7 +317,7 @@ class RunStore:
         No process finishes deleted answers, and answers of older versions, which stored no runs.
         """
 
-        def update(connection: Connection) -> int:
+        def update(connection: DatabaseConnection) -> int:
             connection.execute(f"DELETE FROM run WHERE NOT {_SHOWN} AND {IS_LEFT}", (self._database.server,))
             greatest = connection.dialect.greatest
             return connection.execute(
@@ -329,7 +329,7 @@ class RunStore:
         return await self._database.write(update)
 
 
-def _unfinished(connection: Connection, where: str, parameters: Parameters = ()) -> list[UnfinishedRun]:
+def _unfinished(connection: DatabaseConnection, where: str, parameters: Parameters = ()) -> list[UnfinishedRun]:
     """Read the runs that meet a condition, in the order in which they began.
 
     The number of statements does not depend on that of the runs. Between two statements a thread waits for the event
@@ -376,13 +376,13 @@ def _unfinished(connection: Connection, where: str, parameters: Parameters = ())
     return found
 
 
-def _shown(connection: Connection, ids: Iterable[str], view: str = "shown_message") -> dict[str, Row]:
+def _shown(connection: DatabaseConnection, ids: Iterable[str], view: str = "shown_message") -> dict[str, Row]:
     tables = shown_among(connection.dialect, view)
     rows = connection.fetch_all(f"SELECT {view}.* FROM {tables}", (listed(list(dict.fromkeys(ids))),))
     return {row["id"]: row for row in rows}
 
 
-def _check_turn(connection: Connection, tenant: str, turn: Turn) -> None:
+def _check_turn(connection: DatabaseConnection, tenant: str, turn: TurnRows) -> None:
     first, *_ = new = (*turn.questions, turn.answer)
     for message in new:
         if connection.fetch_one("SELECT 1 FROM message WHERE id = ?", (message.id,)) is not None:
@@ -399,7 +399,7 @@ def _check_turn(connection: Connection, tenant: str, turn: Turn) -> None:
         _check_shown(connection, tenant, first.parent_id)
 
 
-def _check_shown(connection: Connection, tenant: str, message_id: str) -> None:
+def _check_shown(connection: DatabaseConnection, tenant: str, message_id: str) -> None:
     """Check that a message exists and is not deleted. Raise NotFoundError."""
     sql = "SELECT 1 FROM shown_message WHERE id = ? AND tenant = ?"
     if connection.fetch_one(sql, (message_id, tenant)) is None:
@@ -412,7 +412,7 @@ def _output_of(events: Iterable[Row]) -> tuple[bytes, list[Delta]]:
     return b"".join(event["token_ids"] for event in rows), deltas
 
 
-def _notify(connection: Connection, topic: str, run_ids: Sequence[str]) -> None:
+def _notify(connection: DatabaseConnection, topic: str, run_ids: Sequence[str]) -> None:
     for begin in range(0, len(run_ids), _IDS_OF_A_NOTICE):
         connection.notify(topic, json.dumps(run_ids[begin : begin + _IDS_OF_A_NOTICE]))
 
@@ -421,7 +421,9 @@ def _record_of(row: Row) -> RunRecord:
     return RunRecord(**{name: row[name] for name in _FIELDS} | {"is_cancelled": bool(row["is_cancelled"])})
 
 
-def _stored_otherwise(connection: Connection, pieces: Iterable[RunProgress], owner: str) -> dict[str, StoredLength]:
+def _stored_otherwise(
+    connection: DatabaseConnection, pieces: Iterable[RunProgress], owner: str
+) -> dict[str, StoredLength]:
     """Return the stored length of the owner's runs whose output does not end with the given piece."""
     found = dict[str, StoredLength]()
     for each in pieces:
@@ -435,7 +437,7 @@ def _stored_otherwise(connection: Connection, pieces: Iterable[RunProgress], own
     return found
 
 
-def _insert_progress(connection: Connection, progress: Iterable[RunProgress], owner: str) -> int:
+def _insert_progress(connection: DatabaseConnection, progress: Iterable[RunProgress], owner: str) -> int:
     """Insert the pieces that follow the stored output of their run, in a single statement. Returns their number.
 
     With one statement per row, this thread and the event loop would wait for each other between rows.
@@ -457,7 +459,7 @@ def _insert_progress(connection: Connection, progress: Iterable[RunProgress], ow
     )
 
 
-def _insert_run(connection: Connection, record: RunRecord, owner: str) -> None:
+def _insert_run(connection: DatabaseConnection, record: RunRecord, owner: str) -> None:
     connection.execute(
         f"INSERT INTO run({_RECORD}, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (

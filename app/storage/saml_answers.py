@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from app.domain.digests import digest_of
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.tenants.person import Identity
@@ -46,7 +46,7 @@ class SamlAnswerStore:
         """Keep an answer under a secret, and return whether it came for the first time. Remove what is out of date."""
         now = self._now()
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM saml_answer WHERE expires_at <= ?", (now - CLOCKS_SECONDS,))
             connection.execute(
                 "UPDATE saml_answer SET identity = NULL WHERE identity IS NOT NULL AND kept_until <= ?", (now,)
@@ -76,7 +76,7 @@ class SamlAnswerStore:
         None if there is no such answer, if it was taken before, or if it belongs to another attempt than `state`.
         """
 
-        def update(connection: Connection) -> Identity | None:
+        def update(connection: DatabaseConnection) -> Identity | None:
             row = connection.fetch_one(
                 "SELECT state, identity FROM saml_answer WHERE secret = ? AND identity IS NOT NULL AND kept_until > ?",
                 (digest_of(secret), self._now()),

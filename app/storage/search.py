@@ -6,7 +6,7 @@ from itertools import islice, product
 from typing import Any, TypeVar
 
 from app.domain.records import ConversationSource, Role
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import SEARCH_SECONDS, Database
 from app.storage.errors import ReadTimeoutError
 from app.storage.search_filter import ANYTHING, SearchFilter
@@ -108,7 +108,7 @@ class SearchStore:
             return []
         looked_through = min(INDEXED_CHARACTERS, max(LEAST_LOOKED_THROUGH, LOOKED_THROUGH // limit))
 
-        def find(connection: Connection) -> list[FoundMessage]:
+        def find(connection: DatabaseConnection) -> list[FoundMessage]:
             maker = SnippetMaker(query)
             rows = SearchRows(connection, "message", self._tenant, source, within)
             columns = MESSAGE_COLUMNS.format(dialect=connection.dialect)
@@ -129,7 +129,7 @@ class SearchStore:
         if not phrases_of(query) or within.role is not None:
             return []
 
-        def find(connection: Connection) -> list[FoundTitle]:
+        def find(connection: DatabaseConnection) -> list[FoundTitle]:
             maker = SnippetMaker(query)
             rows = SearchRows(connection, "title", self._tenant, source, within)
             numbers = newest(self._database.text_index, query, rows, BEYOND_ALL, limit)
@@ -146,7 +146,7 @@ class SearchStore:
         """
         pieces = query_pieces(query)
 
-        def find(connection: Connection) -> list[str]:
+        def find(connection: DatabaseConnection) -> list[str]:
             def known(words: list[str], *, unfinished: bool = False) -> set[str]:
                 # Some words are the same in the index, such as those with и and й. The first of them counts.
                 asked = {segmented(word): word for word in reversed(words)}
@@ -172,7 +172,7 @@ class SearchStore:
 
         return await self._in_time(find)
 
-    async def _in_time(self, find: Callable[[Connection], list[Found]]) -> list[Found]:
+    async def _in_time(self, find: Callable[[DatabaseConnection], list[Found]]) -> list[Found]:
         try:
             return await self._database.search(find, tenant=self._tenant, seconds=self._seconds)
         except ReadTimeoutError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.domain.records import ConversationSource
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.search_filter import SearchFilter
 from app.storage.text_index import Indexed
 
@@ -49,7 +49,7 @@ _IN_CHATS: Final = """
 class SearchRows:
     """Titles or messages of a tenant that meet the conditions of a search, apart from its words."""
 
-    connection: Connection
+    connection: DatabaseConnection
     kind: Indexed
     tenant: str
     source: ConversationSource

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.search_filter import SearchFilter
 
@@ -42,11 +42,11 @@ async def note_times(database: Database) -> bool:
     return bool(rows)
 
 
-def _note(connection: Connection, block: int) -> None:
+def _note(connection: DatabaseConnection, block: int) -> None:
     connection.execute(_NOTE, (block, block * BLOCK, (block + 1) * BLOCK))
 
 
-def ranges_in_time(connection: Connection, within: SearchFilter, before: int) -> Iterator[range]:
+def ranges_in_time(connection: DatabaseConnection, within: SearchFilter, before: int) -> Iterator[range]:
     """Yield the numbers below `before` that messages of the filter's period may have, the greatest first."""
     if within.since is not None or within.until is not None:
         since = within.since if within.since is not None else -float("inf")

@@ -8,14 +8,14 @@
 
 import math
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 
 STEP_SECONDS = 1e-6
 HOUR = 3600
 
 
-def act_at(connection: Connection, now: float) -> float:
+def act_at(connection: DatabaseConnection, now: float) -> float:
     """Return the time of an act at `now`, inside the transaction of the caller."""
     [[newest]] = connection.fetch_all(
         f"UPDATE server_clock SET newest = {connection.dialect.greatest}(newest + ?, ?) RETURNING newest",
@@ -37,7 +37,7 @@ class ServedTime:
         seconds of serving, even if the clock was set forward since.
         """
 
-        def note(connection: Connection) -> float:
+        def note(connection: DatabaseConnection) -> float:
             [[first, last]] = connection.fetch_all("SELECT min(served), max(served) FROM served_tick")
             served = (last or 0.0) + elapsed
             connection.execute(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.errors import UnusableDatabaseError
 
@@ -92,7 +92,7 @@ class ServerStore:
         """
         self._secret = secret
 
-        def write(connection: Connection) -> dict[str, int]:
+        def write(connection: DatabaseConnection) -> dict[str, int]:
             if connection.execute("UPDATE server SET is_live = FALSE WHERE id = ? AND is_live", (former,)):
                 connection.notify(RELEASED, "")
             _end(connection, expired)
@@ -111,7 +111,7 @@ class ServerStore:
         """
         server = self._database.server
 
-        def write(connection: Connection) -> Standing:
+        def write(connection: DatabaseConnection) -> Standing:
             _renew(connection, server, self._secret, is_ready)
             _end(connection, expired)
             connection.execute("DELETE FROM server WHERE NOT is_live AND id NOT IN (SELECT owner FROM run)")
@@ -138,14 +138,14 @@ class ServerStore:
         """End the lease, so that other servers take over the runs at once."""
         server = self._database.server
 
-        def write(connection: Connection) -> None:
+        def write(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM server WHERE id = ?", (server,))
             connection.notify(RELEASED, "")
 
         await self._database.write(write)
 
 
-def _renew(connection: Connection, server: str, secret: bytes, is_ready: bool) -> None:
+def _renew(connection: DatabaseConnection, server: str, secret: bytes, is_ready: bool) -> None:
     connection.execute(
         "INSERT INTO server(id, renewals, is_live, is_ready, secret) VALUES (?, 1, TRUE, ?, ?) ON CONFLICT(id) DO "
         "UPDATE SET renewals = server.renewals + 1, is_live = TRUE, is_ready = excluded.is_ready",
@@ -153,17 +153,17 @@ def _renew(connection: Connection, server: str, secret: bytes, is_ready: bool) -
     )
 
 
-def _held(connection: Connection, server: str) -> dict[str, HeldRun]:
+def _held(connection: DatabaseConnection, server: str) -> dict[str, HeldRun]:
     rows = connection.fetch_all("SELECT id, epoch, is_cancelled FROM run WHERE owner = ?", (server,))
     return {row["id"]: HeldRun(row["epoch"], bool(row["is_cancelled"])) for row in rows}
 
 
-def _is_work_left(connection: Connection, server: str) -> bool:
+def _is_work_left(connection: DatabaseConnection, server: str) -> bool:
     rows = connection.fetch_all(
         f"SELECT 1 FROM run WHERE {IS_LEFT} UNION ALL SELECT 1 FROM due_title WHERE {IS_LEFT} LIMIT 1", (server, server)
     )
     return bool(rows)
 
 
-def _end(connection: Connection, expired: Mapping[str, int]) -> None:
+def _end(connection: DatabaseConnection, expired: Mapping[str, int]) -> None:
     connection.execute_many("UPDATE server SET is_live = FALSE WHERE id = ? AND renewals = ?", list(expired.items()))

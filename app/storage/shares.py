@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 
 from app.domain.records import Message
-from app.domain.share import Share
-from app.storage.connection import Connection, Row
+from app.domain.share import ShareLink
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.messages import PATH_QUERY
 from app.storage.rows import message_of, no_conversation
@@ -31,13 +31,13 @@ class ShareStore:
         self._tenant = tenant
         self._now = now
 
-    async def add(self, share: Share, digest: bytes) -> None:
+    async def add(self, share: ShareLink, digest: bytes) -> None:
         """Store a link to the conversation up to a message, and remove expired ones.
 
         Raise NotFoundError: there is no such conversation or message. ConflictError: there are MAX_SHARES.
         """
 
-        def insert(connection: Connection) -> None:
+        def insert(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM share WHERE tenant = ? AND expires_at <= ?", (self._tenant, self._now()))
             known = "SELECT 1 FROM shown_message WHERE id = ? AND conversation_id = ? AND tenant = ?"
             if connection.fetch_one(known, (share.message_id, share.conversation_id, self._tenant)) is None:
@@ -62,7 +62,7 @@ class ShareStore:
 
         await self._database.write(insert)
 
-    async def all(self) -> list[Share]:
+    async def all(self) -> list[ShareLink]:
         """Return the links that have not expired, the newest first."""
         return await self._database.read_as(
             _share_of,
@@ -74,28 +74,28 @@ class ShareStore:
     async def remove(self, share_id: str) -> None:
         """Remove a link. Raise NotFoundError."""
 
-        def delete(connection: Connection) -> None:
+        def delete(connection: DatabaseConnection) -> None:
             sql = "DELETE FROM share WHERE id = ? AND tenant = ?"
             if not connection.execute(sql, (share_id, self._tenant)):
                 raise NotFoundError(f"There is no link {share_id}", param="id", code="share_not_found")
 
         await self._database.write(delete)
 
-    async def find(self, digest: bytes) -> Share | None:
+    async def find(self, digest: bytes) -> ShareLink | None:
         """Return the link with this digest, of any tenant; None if it does not exist or has expired."""
         found = await self._database.read_as(
             _share_of, f"{_SHARES} WHERE share.digest = ? AND share.expires_at > ?", (digest, self._now())
         )
         return found[0] if found else None
 
-    async def messages(self, share: Share) -> list[Message]:
+    async def messages(self, share: ShareLink) -> list[Message]:
         """Return the messages that a link shows, from the first to the last."""
         given = (share.message_id, share.tenant)
         return await self._database.read_as(message_of, PATH_QUERY, given, tenant=share.tenant)
 
 
-def _share_of(row: Row) -> Share:
-    return Share(
+def _share_of(row: Row) -> ShareLink:
+    return ShareLink(
         id=row["id"],
         tenant=row["tenant"],
         conversation_id=row["conversation_id"],

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 
 DELETED: Final = "deleted"
@@ -26,7 +26,7 @@ class TenantDeletionStore:
         if not deletions:
             return
 
-        def write(connection: Connection) -> None:
+        def write(connection: DatabaseConnection) -> None:
             greatest = connection.dialect.greatest
             connection.execute_many(
                 "INSERT INTO tenant_deletion(tenant, deletions) VALUES (?, ?) ON CONFLICT(tenant) DO UPDATE SET "

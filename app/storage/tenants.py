@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.matching import matching
 from app.tenants.token_bucket import Use
@@ -58,7 +58,7 @@ class TenantStore:
         query: a text in the tenant's name, or in the name, address or subject of its person; "" accepts all.
         """
 
-        def read(connection: Connection) -> list[StoredTenant]:
+        def read(connection: DatabaseConnection) -> list[StoredTenant]:
             parameters = {"after": after, "since": since, "most": EVERY if query else limit}
             rows = matching(connection, TENANTS, parameters, SEARCHED, query, limit)
             return _with_sums(connection, [row["tenant"] for row in rows], since)
@@ -66,7 +66,7 @@ class TenantStore:
         return await self._database.read_together(read)
 
 
-def _with_sums(connection: Connection, names: list[str], since: str) -> list[StoredTenant]:
+def _with_sums(connection: DatabaseConnection, names: list[str], since: str) -> list[StoredTenant]:
     if not names:
         return []
     among = f"tenant IN ({', '.join('?' * len(names))})"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from app.domain.records import ConversationSource
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.index_batches import next_batch
 
 Indexed = Literal["message", "title"]
@@ -20,7 +20,7 @@ class TextIndex(ABC):
 
     @abstractmethod
     def newest(
-        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
+        self, connection: DatabaseConnection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
     ) -> Iterator[list[int]]:
         """Yield those of `numbers` whose rows are the tenant's and have every word of `query`, the greatest first.
 
@@ -29,12 +29,18 @@ class TextIndex(ABC):
         """
 
     @abstractmethod
-    def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:
+    def among(self, connection: DatabaseConnection, query: str, numbers: Sequence[int]) -> list[int]:
         """Return those of `numbers` whose rows, of the kind that is searched, have every word of `query`."""
 
     @abstractmethod
     def known(
-        self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
+        self,
+        connection: DatabaseConnection,
+        words: Sequence[str],
+        *,
+        tenant: str,
+        source: ConversationSource,
+        unfinished: bool,
     ) -> set[str]:
         """Return those of `words` that the tenant's messages or titles contain.
 
@@ -43,10 +49,10 @@ class TextIndex(ABC):
         """
 
     @abstractmethod
-    def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
+    def reassign(self, connection: DatabaseConnection, conversation_id: str, tenant: str) -> None:
         """Index the title and the messages of a conversation as those of `tenant`."""
 
-    def index_some(self, connection: Connection) -> bool:
+    def index_some(self, connection: DatabaseConnection) -> bool:
         """Index a batch of the newest titles and messages that are not indexed, and return whether there were any."""
         batch = next_batch(connection)
         if batch is None:
@@ -55,13 +61,13 @@ class TextIndex(ABC):
         return True
 
     @abstractmethod
-    def _index(self, connection: Connection, batch: range) -> None:
+    def _index(self, connection: DatabaseConnection, batch: range) -> None:
         """Index the rows of `searchable` whose numbers are in `batch` and that are not indexed."""
 
-    def begin_purge(self, connection: Connection) -> bool:  # noqa: ARG002
+    def begin_purge(self, connection: DatabaseConnection) -> bool:  # noqa: ARG002
         """Begin to drop the words of removed messages, and return whether there are any: none, if rows take theirs."""
         return False
 
-    def purge_some(self, connection: Connection) -> bool:  # noqa: ARG002
+    def purge_some(self, connection: DatabaseConnection) -> bool:  # noqa: ARG002
         """Drop a batch of the words of removed messages, and return whether there are more."""
         return False

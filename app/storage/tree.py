@@ -10,7 +10,7 @@ from app.domain.bounds import MAX_TITLE_LENGTH
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, MessageStatus, Role
 from app.storage.answer_prompts import copy_answer_prompts
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.errors import DuplicateError
 from app.storage.messages import PATH_IDS_FROM, PATH_QUERY
@@ -125,7 +125,7 @@ class TreeStore:
         Raise NotFoundError, VersionMismatchError.
         """
 
-        def update(connection: Connection) -> Conversation:
+        def update(connection: DatabaseConnection) -> Conversation:
             conversation = about_to_change(connection, self._tenant, conversation_id, expected)
             row = connection.fetch_one(PLACE_OF_MESSAGE, (message_id, self._tenant))
             if row is None or row["conversation_id"] != conversation_id:
@@ -151,7 +151,7 @@ class TreeStore:
             LimitReachedError: the tenant's limit on messages of a conversation or stored bytes is reached.
         """
 
-        def insert(connection: Connection) -> Conversation:
+        def insert(connection: DatabaseConnection) -> Conversation:
             row = connection.fetch_one(SHOWN_MESSAGE, (message_id, self._tenant))
             if row is None:
                 raise no_message(message_id)
@@ -179,7 +179,7 @@ class TreeStore:
             LimitReachedError: the tenant's limit on conversations, their messages or stored bytes is reached.
         """
 
-        def copy(connection: Connection) -> Conversation:
+        def copy(connection: DatabaseConnection) -> Conversation:
             source = about_to_change(connection, self._tenant, conversation_id)
             path = _path_within(connection, self._tenant, conversation_id, message_id)
             if path[-1].status == "in_progress":
@@ -208,7 +208,7 @@ class TreeStore:
         return await self._database.write(copy)
 
 
-def _title_of_fork(connection: Connection, tenant: str, title: str) -> str:
+def _title_of_fork(connection: DatabaseConnection, tenant: str, title: str) -> str:
     """Return a title with the next number that no other chat has: "Tides", "Tides (2)", "Tides (3)"."""
     numbered = NUMBERED.fullmatch(title)
     base, number = (numbered[1], int(numbered[2])) if numbered else (title, 1)
@@ -249,7 +249,7 @@ def _is_repeated(stored: Message, edited: Message) -> bool:
     return (stored.parent_id, stored.content, stored.finish_reason) == (edited.parent_id, edited.content, EDITED)
 
 
-def newest_leaf(connection: Connection, conversation_id: str, above: str | None) -> str | None:
+def newest_leaf(connection: DatabaseConnection, conversation_id: str, above: str | None) -> str | None:
     """Find the newest leaf below `above`, or in the whole conversation if `above` is None.
 
     Returns `above` if no message is below it.
@@ -260,7 +260,7 @@ def newest_leaf(connection: Connection, conversation_id: str, above: str | None)
     return row["id"] if row is not None else above
 
 
-def move_head(connection: Connection, conversation: Conversation, head_id: str | None) -> Conversation:
+def move_head(connection: DatabaseConnection, conversation: Conversation, head_id: str | None) -> Conversation:
     """Move the head, inside the transaction of the caller.
 
     Moving the head is a user's action, so the version is raised. The conversation keeps its place in the list.
@@ -272,7 +272,7 @@ def move_head(connection: Connection, conversation: Conversation, head_id: str |
     return moved
 
 
-def _path_within(connection: Connection, tenant: str, conversation_id: str, message_id: str) -> list[Message]:
+def _path_within(connection: DatabaseConnection, tenant: str, conversation_id: str, message_id: str) -> list[Message]:
     path = [message_of(row) for row in connection.fetch_all(PATH_QUERY, (message_id, tenant))]
     if not path or path[-1].conversation_id != conversation_id:
         raise no_message(message_id)

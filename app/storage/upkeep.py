@@ -15,7 +15,7 @@ import logging
 import time
 from dataclasses import dataclass
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database
 from app.storage.memberships import Memberships
 from app.storage.search_times import note_times
@@ -140,7 +140,7 @@ class Upkeep:
             await asyncio.sleep(LOOK_SECONDS)
 
 
-def _count_some(connection: Connection) -> bool:
+def _count_some(connection: DatabaseConnection) -> bool:
     # A trigger counts the bytes of a conversation when `counted` is set.
     marked = connection.execute(
         "UPDATE conversation SET counted = TRUE WHERE id IN (SELECT id FROM conversation WHERE NOT counted LIMIT ?)",

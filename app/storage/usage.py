@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from app.schemas.response_bodies.account import AccountUsage, ChatUsage, Counts, DayUsage
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import READ_SECONDS, Database
 from app.storage.dialect import Dialect
 
@@ -44,7 +44,7 @@ class UsageStore:
         by_day, by_chat = _by_day(self._database.dialect), _by_chat(self._database.dialect)
         given = {"tenant": self._tenant, "since": since}
 
-        def add(connection: Connection) -> AccountUsage:
+        def add(connection: DatabaseConnection) -> AccountUsage:
             return {
                 "days": [_day(row) for row in connection.fetch_all(by_day, given)],
                 "chats": [_chat(row) for row in connection.fetch_all(by_chat, given | {"most": MAX_CHATS})],

@@ -6,7 +6,7 @@ does a look at an answer. A client that has seen the user's latest action is the
 """
 
 from app.domain.records import Conversation
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.rows import conversation_of, no_conversation
 from engine.api.errors import ClientError
 
@@ -33,7 +33,7 @@ class VersionMismatchError(ClientError):
 
 
 def about_to_change(
-    connection: Connection, tenant: str, conversation_id: str, expected: Versions = None
+    connection: DatabaseConnection, tenant: str, conversation_id: str, expected: Versions = None
 ) -> Conversation:
     """Return the tenant's conversation to a transaction that will change it.
 

@@ -152,8 +152,8 @@ class LikelyToReturn:
         """See EvictionPolicy."""
         self._tick += len(chain)
         heir = self._heirs.get(chain[num_found - 1]) if num_found else None
-        goes_on = 0 < num_found < len(chain) and heir in (None, chain[num_found])
-        num_returned = len(chain) if goes_on else num_found
+        continues = 0 < num_found < len(chain) and heir in (None, chain[num_found])
+        num_returned = len(chain) if continues else num_found
         for index in range(len(chain) - 1, -1, -1):
             key = chain[index]
             former = self._class_of(key)

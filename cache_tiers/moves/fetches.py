@@ -8,7 +8,7 @@ from cache_tiers.store import KVTierStore, PrefetchResult
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class KeyRun:
     """A run of keys that is fetched with one prefetch.
 
     start: index of the first key in the requester's chain.
@@ -31,9 +31,9 @@ class Fetches:
         self._store = store
         self._clock = clock
         self._fetching: set[BlockKey] = set()
-        self._late: list[Window] = []
+        self._late: list[KeyRun] = []
 
-    def begin(self, start: int, keys: Sequence[BlockKey], *, from_cpu: bool = False) -> Window:
+    def begin(self, start: int, keys: Sequence[BlockKey], *, from_cpu: bool = False) -> KeyRun:
         """Begin to fetch at most `max_window` keys that no other window fetches.
 
         start: index of the first key in the caller's chain.
@@ -41,7 +41,7 @@ class Fetches:
         """
         asked = frozenset(key for key in keys if not self._store.contains(key))
         self._fetching |= asked
-        return Window(start, keys, asked, self._store.prefetch(keys, lower=not from_cpu), self._clock())
+        return KeyRun(start, keys, asked, self._store.prefetch(keys, lower=not from_cpu), self._clock())
 
     def num_unclaimed(self, keys: Sequence[BlockKey]) -> int:
         """Return the length of the leading run of `keys` that no window in flight is still fetching.
@@ -50,20 +50,20 @@ class Fetches:
         """
         return next((index for index, key in enumerate(keys) if self._is_awaited(key)), len(keys))
 
-    def poll(self, window: Window) -> PrefetchResult | None:
+    def poll(self, window: KeyRun) -> PrefetchResult | None:
         """Return the window's result once, None while it is in flight. The caller must release the result's slots."""
         result = self._store.poll(window.handle)
         if result is not None:
             self._fetching -= window.asked
         return result
 
-    def leave(self, windows: Iterable[Window]) -> None:
+    def leave(self, windows: Iterable[KeyRun]) -> None:
         """Abandon windows that their requester no longer waits for."""
         self._late += windows
 
     def adopt(self, handles: Iterable[int]) -> None:
         """Take over a predecessor's prefetches in flight. Their blocks stay in host memory for other requests."""
-        self._late += [Window(0, (), frozenset(), handle, self._clock()) for handle in handles]
+        self._late += [KeyRun(0, (), frozenset(), handle, self._clock()) for handle in handles]
 
     @property
     def num_late(self) -> int:
@@ -81,7 +81,7 @@ class Fetches:
     def _is_awaited(self, key: BlockKey) -> bool:
         return key in self._fetching and not self._store.contains(key)
 
-    def _release(self, window: Window) -> bool:
+    def _release(self, window: KeyRun) -> bool:
         result = self.poll(window)
         if result is not None and result.slots:
             self._store.release([slot.key for slot in result.slots])

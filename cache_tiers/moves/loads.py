@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from cache_tiers.histogram import Histogram
-from cache_tiers.moves.fetches import Fetches, Window
+from cache_tiers.moves.fetches import Fetches, KeyRun
 from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.moves.ready_loads import ReadyLoads
 from cache_tiers.moves.warming import Warming
@@ -76,14 +76,14 @@ class _Load:
     compute_seconds: float | None
     ahead: bool
     warmed: frozenset[BlockKey]
-    warming: Window | None
+    warming: KeyRun | None
     moved: float
     submitted: int = 0
     sources: list[TierId] = field(default_factory=list)
     lookup_seconds: float = 0.0
     end: LoadEnd = LoadEnd.WHOLE
     ended: bool = False
-    windows: deque[Window] = field(default_factory=deque)
+    windows: deque[KeyRun] = field(default_factory=deque)
     jobs: set[int] = field(default_factory=set)
     failed_at: int | None = None
 
@@ -228,7 +228,7 @@ class Loads:
     def _lowest(self, sources: Sequence[TierId]) -> Histogram:
         return [seconds for tier, seconds in self.seconds.items() if tier in sources][-1]
 
-    def _to_be_adopted(self, window: Window | None, keys: Sequence[BlockKey]) -> Window | None:
+    def _to_be_adopted(self, window: KeyRun | None, keys: Sequence[BlockKey]) -> KeyRun | None:
         """Return warming's window in flight as one of the load; None if not all its keys are the load's."""
         if window is None:
             return None
@@ -246,7 +246,7 @@ class Loads:
             load.windows.append(window)
             load.submitted += len(window.keys)
 
-    def _next_window(self, load: _Load) -> Window | None:
+    def _next_window(self, load: _Load) -> KeyRun | None:
         """Begin the next window; None while another load or prefetch fetches the next block."""
         speed = self._store.link_speed(load.keys[load.submitted : load.submitted + 1])
         end = load.submitted + self._cost.window(speed, self._store.max_window)
@@ -288,7 +288,7 @@ class Loads:
             compute_seconds=load.compute_seconds_left,
         )
 
-    def _window_arrived(self, load: _Load, window: Window, result: PrefetchResult) -> None:
+    def _window_arrived(self, load: _Load, window: KeyRun, result: PrefetchResult) -> None:
         for index, slot in enumerate(result.slots, window.start):
             job = TransferJob(next(self._job_ids), Direction.LOAD, load.block_ids[index], slot.offset, slot.key)
             self._jobs[job.job_id] = (load, index)

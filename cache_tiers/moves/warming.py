@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from cache_tiers.moves.fetches import Fetches, Window
+from cache_tiers.moves.fetches import Fetches, KeyRun
 from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
 from cache_tiers.owners.owners import Owners
@@ -29,7 +29,7 @@ class _Warm:
     keys: Sequence[BlockKey]
     owner: Owner
     num_done: int = 0
-    window: Window | None = None
+    window: KeyRun | None = None
     brought: set[BlockKey] = field(default_factory=set)
     missing: BlockKey | None = None
 
@@ -82,7 +82,7 @@ class Warming:
         warm = self._warms.get(load_id)
         return warm.missing if warm is not None else None
 
-    def hand_over(self, load_id: str) -> tuple[frozenset[BlockKey], Window | None]:
+    def hand_over(self, load_id: str) -> tuple[frozenset[BlockKey], KeyRun | None]:
         """End the prefetch and hand its window over to the caller.
 
         Return the blocks brought from lower tiers, including those in flight, and the window in flight, if there is

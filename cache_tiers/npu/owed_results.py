@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Protocol
 
-from cache_tiers.npu.streams import Event
+from cache_tiers.npu.streams import StreamMark
 from cache_tiers.transfer import TransferJob, TransferResult
 
 
@@ -49,8 +49,8 @@ class QueuedBatch:
     """Copies of one direction between two points of a stream."""
 
     jobs: Sequence[TransferJob]
-    begin: Event
-    end: Event
+    begin: StreamMark
+    end: StreamMark
 
     @property
     def job_ids(self) -> Iterable[int]:

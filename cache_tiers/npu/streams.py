@@ -5,7 +5,7 @@ from typing import Protocol
 import torch
 
 
-class Event(Protocol):
+class StreamMark(Protocol):
     """A point in a stream, reached once everything queued before it is done."""
 
     def wait(self) -> None:
@@ -14,7 +14,7 @@ class Event(Protocol):
     def is_reached(self) -> bool:
         """Return True if the event is reached, without blocking. True has the same guarantees as a return of `wait`."""
 
-    def seconds_since(self, earlier: "Event") -> float:
+    def seconds_since(self, earlier: "StreamMark") -> float:
         """Return the seconds on the device's clock since `earlier`. Both events must be reached and of one stream."""
 
 
@@ -27,10 +27,10 @@ class Stream(Protocol):
         Both ends must live, and the source must not change, until an event recorded after the copy is reached.
         """
 
-    def record(self) -> Event:
+    def record(self) -> StreamMark:
         """Record an event after all work queued so far."""
 
-    def wait_for(self, event: Event) -> None:
+    def wait_for(self, event: StreamMark) -> None:
         """Make work queued from now on wait for `event`, without blocking the calling thread."""
 
 

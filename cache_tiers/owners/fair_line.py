@@ -12,7 +12,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Turn(NamedTuple, Generic[K, V]):
+class Waiting(NamedTuple, Generic[K, V]):
     """An item that waits."""
 
     owner: Owner
@@ -50,17 +50,17 @@ class FairLine(Generic[K, V]):
         line[key] = value
         self._length += 1
 
-    def next(self, except_for: Collection[Owner] = ()) -> Turn[K, V] | None:
+    def next(self, except_for: Collection[Owner] = ()) -> Waiting[K, V] | None:
         """Return the item whose turn it is, without the items of the owners `except_for`; None if there is none."""
         waiting = [owner for owner in self._lines if owner not in except_for] if except_for else self._lines
         owner = min(waiting, key=self._accounts.level, default=None)
-        return None if owner is None else Turn(owner, *next(iter(self._lines[owner].items())))
+        return None if owner is None else Waiting(owner, *next(iter(self._lines[owner].items())))
 
-    def newest(self, owner: Owner) -> Turn[K, V]:
+    def newest(self, owner: Owner) -> Waiting[K, V]:
         """Return the last item in the line of `owner`, which has one."""
-        return Turn(owner, *next(reversed(self._lines[owner].items())))
+        return Waiting(owner, *next(reversed(self._lines[owner].items())))
 
-    def serve(self, turn: Turn[K, V], size: float = 1.0) -> None:
+    def serve(self, turn: Waiting[K, V], size: float = 1.0) -> None:
         """Take out an item and charge its owner `size`."""
         self._now = max(self._now, self._accounts.level(turn.owner))
         self._accounts.charge(turn.owner, size)

@@ -4,7 +4,7 @@ import threading
 from collections import deque
 
 from cache_tiers.owners.block_key import Owner
-from cache_tiers.owners.fair_line import FairLine, Turn
+from cache_tiers.owners.fair_line import FairLine, Waiting
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import MemoryShares
 from cache_tiers.redis.jobs import Job
@@ -84,7 +84,7 @@ class JobQueue:
         self._write_off(turn)
         return turn.key
 
-    def _write_off(self, turn: Turn[Job, int]) -> None:
+    def _write_off(self, turn: Waiting[Job, int]) -> None:
         """Subtract a dequeued write from the totals per tenant."""
         self._write_bytes -= turn.value
         self._shares.give(turn.owner, turn.value)

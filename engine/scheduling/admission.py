@@ -9,8 +9,8 @@ from engine.api.outputs import KVReceipt, Reuse
 from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
 from engine.request.request import Lack, Request, RequestStatus, Restored
+from engine.scheduling.block_allocation import BlockAllocation
 from engine.scheduling.request_states import RequestStates
-from engine.scheduling.room import Room
 from engine.scheduling.siblings import source_of, take_prompt
 
 
@@ -20,7 +20,9 @@ class Admission:
     connector: connection to the tiers below the device.
     """
 
-    def __init__(self, states: RequestStates, blocks: BlockManager, connector: TierConnector, room: Room) -> None:
+    def __init__(
+        self, states: RequestStates, blocks: BlockManager, connector: TierConnector, room: BlockAllocation
+    ) -> None:
         self._states = states
         self._blocks = blocks
         self._room = room

@@ -8,8 +8,8 @@ from engine.block_tables.block_manager import BlockManager
 from engine.offload.interface import TierConnector
 from engine.request.request import Request, RequestStatus
 from engine.scheduling.admission import Admission
+from engine.scheduling.block_allocation import BlockAllocation
 from engine.scheduling.request_states import RequestStates
-from engine.scheduling.room import Room
 from engine.scheduling.shares import Shares
 
 LONGEST_RETRY_SECONDS = 60
@@ -103,7 +103,7 @@ class AdmissionOrder:
         blocks: BlockManager,
         connector: TierConnector,
         admission: Admission,
-        room: Room,
+        room: BlockAllocation,
         *,
         num_places: int,
     ) -> None:
@@ -143,10 +143,10 @@ class AdmissionOrder:
         if not len(self._queue):
             return None
         shares = self._states.shares(self._num_places)
-        ranks = [shares.rank(request) for request in standing if request in self._states.running]
+        before = [shares.precedence(request) for request in standing if request in self._states.running]
         for request in self._queue.candidates(now):
-            rank = shares.rank(request)
-            if request.steps_in_flight or (ranks and min(ranks) < rank) or self._held_back.holds(request, now):
+            precedence = shares.precedence(request)
+            if request.steps_in_flight or (before and min(before) < precedence) or self._held_back.holds(request, now):
                 continue
             stoppable = self._stoppable_for(request, shares)
             if stoppable and self._admission.admit(request, now, stoppable):
@@ -169,7 +169,7 @@ class AdmissionOrder:
         """Admit a waiting request and return it, or None. Only requests of a higher rank overtake an overdue one."""
         overdue: Request | None = None
         for request in self._queue.candidates(now):
-            if overdue is not None and not self._ranks_before(request, overdue):
+            if overdue is not None and not self._precedes(request, overdue):
                 continue
             if self._held_back.holds(request, now):
                 continue
@@ -179,9 +179,9 @@ class AdmissionOrder:
                 overdue = request
         return None
 
-    def _ranks_before(self, request: Request, other: Request) -> bool:
+    def _precedes(self, request: Request, other: Request) -> bool:
         shares = self._states.shares(self._num_places)
-        return shares.rank(request) < shares.rank(other)
+        return shares.precedence(request) < shares.precedence(other)
 
     def _admit(self, request: Request, now: float) -> bool:
         """Admit `request`; return False if it must wait for the blocks of running requests.

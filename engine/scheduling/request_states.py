@@ -31,7 +31,7 @@ class RequestStates:
 
     def __init__(self, queue: RequestQueue, blocks: BlockManager, connector: TierConnector) -> None:
         self.queue = queue
-        self.running = SortedRequests(self.rank)
+        self.running = SortedRequests(self.sort_key)
         self.num_preemptions = 0
         self.num_reclaims = 0
         self._blocks = blocks
@@ -56,8 +56,8 @@ class RequestStates:
         """Return the request; None if it is unknown or has finished."""
         return self._requests.get(request_id)
 
-    def rank(self, request: Request) -> Key:
-        """Return the sort key of a request: level, then arrival. `Shares.rank` also weighs tenants."""
+    def sort_key(self, request: Request) -> Key:
+        """Return the sort key of a request: level, then arrival. `Shares.precedence` also weighs tenants."""
         return (self.queue.level(request), request.order)
 
     @property
@@ -199,7 +199,7 @@ class RequestStates:
         others = [request for request in self._restored.values() if request is not exclude]
         if not others:
             return False
-        last = max(others, key=self.rank)
+        last = max(others, key=self.sort_key)
         del self._restored[last.request_id]
         self._take_blocks(last)
         self.num_reclaims += 1

@@ -18,10 +18,10 @@ from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.admission import Admission
 from engine.scheduling.admission_order import AdmissionOrder, retry_after
+from engine.scheduling.block_allocation import BlockAllocation
 from engine.scheduling.queue.request_queue import RequestQueue
 from engine.scheduling.request_states import RequestStates
 from engine.scheduling.results import StepResults, TokenUpdate
-from engine.scheduling.room import Room
 from engine.scheduling.step_draft import Batches, SchedulingBudget, StepDraft
 from engine.scheduling.step_share import Claim
 from engine.scheduling.step_size import (
@@ -79,7 +79,7 @@ class Scheduler:
         self._batches = Batches(limits.num_stages)
         self._queue = queue
         self._states = RequestStates(queue, blocks, connector)
-        self._room = Room(self._states, blocks, connector, num_places=limits.max_num_seqs)
+        self._room = BlockAllocation(self._states, blocks, connector, num_places=limits.max_num_seqs)
         self._admission = Admission(self._states, blocks, connector, self._room)
         self._admission_order = AdmissionOrder(
             self._states, blocks, connector, self._admission, self._room, num_places=limits.max_num_seqs

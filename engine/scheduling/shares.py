@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from engine.request.request import Request
 from engine.scheduling.queue.request_queue import RequestQueue
 
-Rank = tuple[float, float, int]
+Precedence = tuple[float, float, int]
 """Queue level of a request, share that its tenant holds ahead of it, and arrival number across all tenants."""
 
 
@@ -42,17 +42,17 @@ class Shares:
         self._ahead: dict[str, float] = {}
         self._others: set[str] = set()
         for request in sorted(running, key=lambda request: request.order):
-            self._ahead[request.request_id] = self._share(queue.tenant_of(request), *self._held_beside(request))
+            self._ahead[request.request_id] = self._share(queue.tenant_of(request), *self._held_with(request))
             self._hold(request)
         for request in others:
             self._others.add(request.request_id)
             self._hold(request)
 
-    def rank(self, request: Request) -> Rank:
-        """Return the rank of a running request, or the rank that a waiting request would have if it started now."""
+    def precedence(self, request: Request) -> Precedence:
+        """Return the precedence of a request, for a waiting one as if it started now."""
         ahead = self._ahead.get(request.request_id)
         if ahead is None:
-            ahead = self._share(self._queue.tenant_of(request), *self._held_beside(request))
+            ahead = self._share(self._queue.tenant_of(request), *self._held_with(request))
         return (self._queue.level(request), ahead, request.order)
 
     def of_tenant(self, request: Request) -> float:
@@ -71,7 +71,7 @@ class Shares:
         tenant, theirs = self._queue.tenant_of(request), self._ahead[other.request_id]
         if tenant == self._queue.tenant_of(other) or not theirs:
             return False
-        places, blocks = self._held_beside(request)
+        places, blocks = self._held_with(request)
         is_due = not places and self._fair_places(tenant) >= 1
         return is_due or self._share(tenant, places + 1, blocks + num_blocks) <= theirs
 
@@ -85,7 +85,7 @@ class Shares:
         places, blocks = self._held.get(tenant, (0, 0))
         self._held[tenant] = (places + 1, blocks + len(request.blocks))
 
-    def _held_beside(self, request: Request) -> tuple[int, int]:
+    def _held_with(self, request: Request) -> tuple[int, int]:
         """Return the places and blocks that the tenant of `request`, which is not running, holds without it."""
         places, blocks = self._held.get(self._queue.tenant_of(request), (0, 0))
         if request.request_id in self._others:

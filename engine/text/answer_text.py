@@ -93,7 +93,7 @@ class AnswerFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class EmittedText:
     """Text that one token completes."""
 
     text: str = ""
@@ -119,7 +119,7 @@ class AnswerText:
         self._header = thinking.header if isinstance(thinking, MarkedThinking) else ""
         self._begun: str | None = None
         self._open_call = UnclosedReasoning(how.call_words) if self._thoughts is not None and how.call_words else None
-        self._due = list[Said]()
+        self._due = list[EmittedText]()
         self._marks = how.marks
         self._spelled = spelled
         self.num_thought = 0
@@ -137,11 +137,11 @@ class AnswerText:
         """Whether the tokens so far end with a whole character."""
         return self._detokenizer.is_between_characters
 
-    def push(self, token_id: int) -> Said:
+    def push(self, token_id: int) -> EmittedText:
         """Return the text that this token completes."""
         return self._as_written(self._read(token_id))
 
-    def _read(self, token_id: int) -> Said:
+    def _read(self, token_id: int) -> EmittedText:
         if self._harmony is not None:
             self._queue(self._harmony.push(token_id, self._decoded(token_id)))
             self.num_thought += self._harmony.is_thinking and not self._harmony.is_mark(token_id)
@@ -151,7 +151,7 @@ class AnswerText:
             self.num_thought += self._splitter.inside
             return self._next()
         if self._thoughts is None:
-            return Said(self._decoded(token_id))
+            return EmittedText(self._decoded(token_id))
         if self._thoughts.push(token_id):
             self._detokenizer.break_off()
             self._begun = "" if self._header and self._thoughts.inside else None
@@ -168,9 +168,9 @@ class AnswerText:
         if self._due:
             self._queue([(text, self._thoughts.inside)])
             return self._next()
-        return Said(text, self._thoughts.inside)
+        return EmittedText(text, self._thoughts.inside)
 
-    def finish(self) -> Said:
+    def finish(self) -> EmittedText:
         """Return the text that was held back, at the end of the answer."""
         if self._splitter is not None:
             self._queue(self._splitter.finish())
@@ -187,9 +187,9 @@ class AnswerText:
         self._spelled.end_stretch()
         return text
 
-    def _as_written(self, said: Said) -> Said:
+    def _as_written(self, said: EmittedText) -> EmittedText:
         """Remove the breaks from reasoning, which is not read for calls."""
-        return Said(without_breaks(said.text), True) if said.is_thought and self._spelled is not None else said
+        return EmittedText(without_breaks(said.text), True) if said.is_thought and self._spelled is not None else said
 
     def _release(self) -> None:
         """Queue the reasoning that was held back because a call might begin there."""
@@ -201,10 +201,10 @@ class AnswerText:
         for text, is_thought in pieces:
             if self._due and self._due[-1].is_thought == is_thought:
                 text = self._due.pop().text + text
-            self._due.append(Said(text, is_thought))
+            self._due.append(EmittedText(text, is_thought))
 
-    def _next(self) -> Said:
-        return self._due.pop(0) if self._due else Said()
+    def _next(self) -> EmittedText:
+        return self._due.pop(0) if self._due else EmittedText()
 
     def _without_header(self, text: str) -> str:
         """Leave out the header at the beginning of reasoning."""

@@ -8,7 +8,7 @@ from cache_tiers.tier import CPU
 from engine.api.outputs import FinishReason, KVReceipt, RequestOutput, Usage
 from engine.request.request import Request
 from engine.scheduling.results import TokenUpdate, reason_to_end
-from engine.text.answer_text import AnswerFormat, AnswerText, Said
+from engine.text.answer_text import AnswerFormat, AnswerText, EmittedText
 from engine.text.detokenizer import StopStrings
 
 
@@ -101,7 +101,7 @@ class OutputProcessor:
         reason = "stop" if met is not None else reason_to_end(request, request.output_token_ids[-1])
         if reason is None:
             return None
-        return self._finished(progress, Said(), (), reason, cut=True, stop_string=met)
+        return self._finished(progress, EmittedText(), (), reason, cut=True, stop_string=met)
 
     def process(self, update: TokenUpdate) -> tuple[RequestOutput | None, bool]:
         """Process one update. Return its output, and True if a stop string ended the request here.
@@ -113,7 +113,7 @@ class OutputProcessor:
         if progress is None:
             return None, False
         if token_id is None:
-            ended = self._finished(progress, Said(), (), update.finish_reason or "abort")
+            ended = self._finished(progress, EmittedText(), (), update.finish_reason or "abort")
             return replace(ended, embedding=update.embedding), False
         is_first = progress.first_token is None
         output, stopped = self._process_token(progress, token_id, update.finish_reason)
@@ -147,23 +147,23 @@ class OutputProcessor:
     def finish(self, request: Request, reason: FinishReason, error: str | None = None) -> RequestOutput | None:
         """Make the last output of a request that ended outside of a step; None if it had already ended."""
         progress = self._progress.get(request.request_id)
-        return None if progress is None else self._finished(progress, Said(), (), reason, error=error)
+        return None if progress is None else self._finished(progress, EmittedText(), (), reason, error=error)
 
-    def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[Said, str | None]:
+    def _advance(self, progress: _Progress, token_id: int, *, is_stop_token: bool) -> tuple[EmittedText, str | None]:
         is_left_out = is_stop_token and not progress.request.sampling.include_stop_str_in_output
-        said = Said() if is_left_out else progress.answer.push(token_id)
+        said = EmittedText() if is_left_out else progress.answer.push(token_id)
         # Stop strings end the answer. Reasoning may mention them.
         if said.is_thought:
             return said, None
         if progress.num_tokens <= progress.request.sampling.min_tokens:
-            return Said(progress.stop.flush() + said.text), None
+            return EmittedText(progress.stop.flush() + said.text), None
         text, met = progress.stop.push(said.text)
-        return Said(text), met
+        return EmittedText(text), met
 
     def _finished(
         self,
         progress: _Progress,
-        said: Said,
+        said: EmittedText,
         token_ids: tuple[int, ...],
         reason: FinishReason,
         *,
@@ -178,7 +178,7 @@ class OutputProcessor:
             error = f"The answer could not be constrained to its form: {failure}"
         del self._progress[request.request_id]
         output = _output(request.request_id, said, token_ids)
-        rest = Said() if cut else self._rest(progress)
+        rest = EmittedText() if cut else self._rest(progress)
         text = output.text if rest.is_thought else output.text + rest.text
         usage = self._usage(progress)
         is_whole = reason == "stop" and stop_string is None
@@ -196,13 +196,13 @@ class OutputProcessor:
             stop_string=stop_string,
         )
 
-    def _rest(self, progress: _Progress) -> Said:
+    def _rest(self, progress: _Progress) -> EmittedText:
         """Return the text that was held back, at the end of an answer."""
         rest = progress.answer.finish()
         if rest.is_thought:
             return rest
         text, met = progress.stop.push(rest.text)
-        return Said(text if met is not None else text + progress.stop.flush())
+        return EmittedText(text if met is not None else text + progress.stop.flush())
 
     def fail(self, request: Request, error: str) -> RequestOutput:
         """End a request whose own state may be the defect. The last output has neither text nor usage."""
@@ -238,7 +238,7 @@ class OutputProcessor:
         )
 
 
-def _output(request_id: str, said: Said, token_ids: tuple[int, ...]) -> RequestOutput:
+def _output(request_id: str, said: EmittedText, token_ids: tuple[int, ...]) -> RequestOutput:
     if said.is_thought:
         return RequestOutput(request_id=request_id, text="", token_ids=token_ids, reasoning=said.text)
     return RequestOutput(request_id=request_id, text=said.text, token_ids=token_ids)

@@ -146,11 +146,11 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
     progress(f"loading {config.model.name} as {config.model.dtype} on {config.device.kind}")
     # Closed in reverse order: the executor releases the host pool before the store frees it.
     below = closing.enter_context(ExitStack())
-    with ThreadPoolExecutor(2, thread_name_prefix="start") as beside:
-        finding = beside.submit(find_lower_tiers, config, progress, below)
+    with ThreadPoolExecutor(2, thread_name_prefix="start") as threads:
+        finding = threads.submit(find_lower_tiers, config, progress, below)
         executor = _open_executor(config, progress)
         closing.callback(executor.close)
-        importing = beside.submit(import_store, config)
+        importing = threads.submit(import_store, config)
         model = executor.load()
         window = min(config.model.max_model_len or model.max_position_embeddings, model.max_position_embeddings)
         budget = _budget(config, model, window, progress)
@@ -162,7 +162,7 @@ def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Load
         owners = Owners(config.scheduler.tenant_weights)
         # A thread that meets the failing import of another gets a misleading error.
         importing.result()
-        opening = beside.submit(
+        opening = threads.submit(
             open_tiers,
             config,
             model.block_nbytes,

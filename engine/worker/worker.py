@@ -37,7 +37,7 @@ from engine.worker.torch.stage_runner import StageRunner
 from models import registry
 from models.decoder.model import DecoderForCausalLM
 from models.interface.causal_lm import CausalLM, ModelShape
-from models.interface.parallel import ALONE, RankGroup
+from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.interface.partition import Stage
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
 
@@ -79,7 +79,7 @@ class Worker:
         load_model: ModelLoader = registry.load_model,
         *,
         progress: Callable[[str], None] = lambda _: None,
-        ranks: RankGroup = ALONE,
+        ranks: RankGroup = SINGLE_RANK,
         stage: Stage | None = None,
         link: StageLink | None = None,
         num_sharers: int = 1,

@@ -15,7 +15,7 @@ from models.decoder.config import DecoderConfig
 from models.decoder.stages import stage_config
 from models.decoder.tensor_parallel import rank_config, rank_tensor
 from models.interface.causal_lm import ForwardContext
-from models.interface.parallel import ALONE, RankGroup
+from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.interface.partition import Stage, whole
 from models.layers.activations import geglu
 from models.layers.kinds import TORCH_LAYERS, LayerKinds
@@ -47,7 +47,7 @@ class Attention:
         config: DecoderConfig,
         layer: int,
         layers: LayerKinds,
-        ranks: RankGroup = ALONE,
+        ranks: RankGroup = SINGLE_RANK,
         *,
         dtype: torch.dtype,
         device: torch.device,
@@ -97,7 +97,7 @@ class MLP:
         self,
         config: DecoderConfig,
         layers: LayerKinds,
-        ranks: RankGroup = ALONE,
+        ranks: RankGroup = SINGLE_RANK,
         *,
         dtype: torch.dtype,
         device: torch.device,
@@ -188,7 +188,7 @@ class DecoderForCausalLM:
         dtype: torch.dtype,
         device: torch.device,
         layers: LayerKinds = TORCH_LAYERS,
-        ranks: RankGroup = ALONE,
+        ranks: RankGroup = SINGLE_RANK,
         stage: Stage | None = None,
     ) -> None:
         """Allocate the tensors of this rank.

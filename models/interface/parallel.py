@@ -18,7 +18,7 @@ class RankGroup(Protocol):
         """Return the token ids that rank 0 passed. The other ranks must pass as many, which may be overwritten."""
 
 
-class Alone:
+class SingleRank:
     """A group of one process that holds the whole model."""
 
     rank = 0
@@ -33,4 +33,4 @@ class Alone:
         return token_ids
 
 
-ALONE = Alone()
+SINGLE_RANK = SingleRank()

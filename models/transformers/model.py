@@ -12,7 +12,7 @@ from transformers.modeling_outputs import MoeModelOutputWithPast
 
 from models.errors import UnsupportedModelError
 from models.interface.causal_lm import ForwardContext, MatrixPacker
-from models.interface.parallel import ALONE, RankGroup
+from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.transformers.attention_bridge import BRIDGED, EAGER, ContextPass, receiving, use_attention
 from models.transformers.matrices import pack_network
 from models.transformers.probe import probe
@@ -119,7 +119,7 @@ def load_network(
     dtype: torch.dtype,
     device: torch.device,
     window: int | None = None,
-    ranks: RankGroup = ALONE,
+    ranks: RankGroup = SINGLE_RANK,
 ) -> TransformersForCausalLM:
     """Load the network in `folder` from its safetensors files, and check it.
 

@@ -9,7 +9,7 @@ from cache_tiers.layout.kv_pool import KVPool
 from cache_tiers.layout.layout import PoolOrder
 from cache_tiers.npu.owed_results import CopyBatch
 from cache_tiers.npu.staged_copies import StagedCopies
-from cache_tiers.npu.streams import Event
+from cache_tiers.npu.streams import StreamMark
 from cache_tiers.transfer import BlockCopy, Direction, TransferJob, TransferResult
 from tests.fake_npu.device import FakeMemory
 from tests.fake_npu.device_tensor import plain
@@ -59,7 +59,7 @@ def scene() -> Scene:
 def forget_to_wait(monkeypatch: pytest.MonkeyPatch, who: Callable[[FakeStream], bool]) -> None:
     kept = FakeStream.wait_for
 
-    def wait_for(stream: FakeStream, event: Event) -> None:
+    def wait_for(stream: FakeStream, event: StreamMark) -> None:
         if not who(stream):
             kept(stream, event)
 

@@ -202,9 +202,9 @@ async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: Cha
     await expect(chat.answers.last).to_contain_text("Message 599 of the log.")
     await expect(chat.answers.last).to_be_in_viewport()
     await expect(chat.page.get_by_label("Edited question")).to_have_count(0)
-    beside = f"/c/{conversation}?at={tree['messages'][2]['id']}"
+    branch = f"/c/{conversation}?at={tree['messages'][2]['id']}"
     await chat.page.evaluate(
-        "path => { history.pushState(null, '', path); dispatchEvent(new Event('popstate')); }", beside
+        "path => { history.pushState(null, '', path); dispatchEvent(new Event('popstate')); }", branch
     )
     await expect(chat.page.get_by_label("Edited question")).to_have_value(re.compile("What is kept"))
 

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, CDPSession, Locator, expect
 
 from app.domain.ids import new_id
 from app.domain.records import Conversation
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.rows import add_conversations
 from app.storage.store import Store
 from tests.conftest import default_cache_dir
@@ -224,7 +224,7 @@ def _chat(number: int, at: float) -> Conversation:
     )
 
 
-def _write(connection: Connection, *, tenant: str, chats: list[Conversation]) -> None:
+def _write(connection: DatabaseConnection, *, tenant: str, chats: list[Conversation]) -> None:
     add_conversations(connection, tenant, [(chat, None) for chat in chats])
 
 

@@ -8,7 +8,7 @@ from threading import RLock
 
 import torch
 
-from cache_tiers.npu.streams import Event
+from cache_tiers.npu.streams import StreamMark
 from tests.fake_npu.device_tensor import DeviceTensor, plain
 from tests.fake_npu.faults import UnpinnedMemoryError, UseAfterFreeError
 from tests.fake_npu.spans import Spans, spans_of
@@ -79,11 +79,11 @@ class FakeStream:
             if not any(isinstance(other, _Copy) and _reads(other, copy.target) for other in self._queue):
                 poison(copy.target)
 
-    def record(self) -> Event:
+    def record(self) -> StreamMark:
         with self._lock:
             return FakeEvent(self, self.done + len(self._queue), self._timeline.now(self.name))
 
-    def wait_for(self, event: Event) -> None:
+    def wait_for(self, event: StreamMark) -> None:
         assert isinstance(event, FakeEvent)
         with self._lock:
             self._timeline.wait(self.name, event.clock)
@@ -130,7 +130,7 @@ class FakeEvent:
             self.stream._timeline.wait(HOST, self.clock)
             return True
 
-    def seconds_since(self, earlier: Event) -> float:
+    def seconds_since(self, earlier: StreamMark) -> float:
         assert isinstance(earlier, FakeEvent)
         assert self.stream is earlier.stream, "there is no elapsed time between events of two streams"
         assert self.stream.done >= self.position, "the elapsed time was read before the event was reached"

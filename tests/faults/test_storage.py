@@ -20,7 +20,7 @@ from app.open_services import open_services
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.services import Services
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.sqlite.database import SqliteDatabase
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import ANSWER_WORDS
@@ -63,7 +63,7 @@ async def lock_held(services: Services, folder: Path, runs: list[Run], go: Calla
 async def disk_full(services: Services, _folder: Path, runs: list[Run], go: Callable[[], None]) -> None:
     """Keep the file from growing while all answers end."""
 
-    def limit(connection: Connection, pages: int | None = None) -> None:
+    def limit(connection: DatabaseConnection, pages: int | None = None) -> None:
         [[now]] = connection.fetch_all("PRAGMA page_count")
         most = pages or now
         connection.execute(f"PRAGMA max_page_count = {most}")

@@ -207,13 +207,13 @@ class Play(Generic[S]):
         for url in self._stage.urls():
             try:
                 async with asyncio.timeout_at(asyncio.get_running_loop().time() + deadline - time.monotonic()):
-                    while not await self._is_told(url):
+                    while not await self._is_notified(url):
                         pass
             except TimeoutError:
                 found.append(f"a page at {url} receives no changes")
         return found
 
-    async def _is_told(self, url: str) -> bool:
+    async def _is_notified(self, url: str) -> bool:
         title = f"page {time.monotonic()}"
         with suppress(aiohttp.ClientError):
             async with aiohttp.ClientSession(url) as page, page.get("/api/events") as response:

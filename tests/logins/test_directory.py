@@ -180,7 +180,7 @@ def test_certificate_of_another_name_is_refused(slapd: Slapd, plan: DirectoryPla
         Directory(replace(plan, url=slapd.tls.replace("localhost", "127.0.0.1"))).find("ada")
 
 
-async def test_silent_directory_delays_nobody_else(tmp_path: Path) -> None:
+async def test_silent_directory_delays_no_other_login(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         accounts = Accounts(directory=Directory(plan_of(silent)), rules=RULES, passwords=Passwords(memory_kib=64))
         async with (

@@ -202,7 +202,7 @@ class SchedulerLife(RuleBasedStateMachine):
 
     @rule(again=st.integers(0, 3), partial=st.lists(st.integers(0, 1), min_size=1, max_size=6), keep_kv=st.booleans())
     @precondition(lambda self: self.finished_prompts)
-    def go_on(self, again: int, partial: list[int], keep_kv: bool) -> None:
+    def advance(self, again: int, partial: list[int], keep_kv: bool) -> None:
         history = self.finished_prompts[again % len(self.finished_prompts)]
         self.add((history + partial)[:30], 3, False, "a", 0, inf, keep_kv)
 

@@ -12,7 +12,7 @@ from app.runs.lease import LeaseWatch
 from app.runs.run import Run
 from app.schemas.conversations import NewMessage
 from app.services import Services
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.store import Store
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import ANSWER_WORDS
@@ -65,7 +65,7 @@ class Server:
 async def expire(store: Store) -> None:
     """End the lease of a server as another one does that has seen no renewal of it for long."""
 
-    def write(connection: Connection) -> None:
+    def write(connection: DatabaseConnection) -> None:
         connection.execute("UPDATE server SET is_live = FALSE WHERE id = ?", (store.database.server,))
 
     await store.database.write(write)

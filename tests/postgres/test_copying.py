@@ -129,7 +129,7 @@ async def test_nul_in_stored_tags_is_replaced_by_script(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_interrupted_copy_goes_on_and_no_server_starts_before(tmp_path: Path) -> None:
+async def test_interrupted_copy_continues_and_no_server_starts_before(tmp_path: Path) -> None:
     path, url = tmp_path / "conversations.db", url_of(tmp_path)
     await filled(path)
 

@@ -29,7 +29,7 @@ async def second(tmp_path: Path, postgres: Cluster, first: Server) -> AsyncItera
         yield made
 
 
-async def test_answer_that_was_told_as_done_is_there(first: Server, postgres: Cluster) -> None:
+async def test_answer_that_was_reported_as_done_is_there(first: Server, postgres: Cluster) -> None:
     run = await first.ask()
     answer = await end_of(run)
     assert answer.status == "complete"

@@ -16,7 +16,7 @@ from app.domain.storage_health import SchemaChangedError, StorageUnavailableErro
 from app.runs.storage_probe import StorageProbe
 from app.storage import rows as rows_module
 from app.storage import search_words
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.errors import DuplicateError, MissingReferenceError, ReadTimeoutError, UnusableDatabaseError
 from app.storage.postgres import database as module
 from app.storage.postgres import text_index
@@ -86,7 +86,7 @@ async def test_copy_into_a_database_in_use_is_refused(store: Store, url: str, mo
 async def test_transactions_of_two_servers_run_one_after_the_other(store: Store, url: str) -> None:
     other = await Store.open_postgres(url)
 
-    def add(connection: Connection) -> int:
+    def add(connection: DatabaseConnection) -> int:
         [[newest]] = connection.fetch_all("SELECT newest FROM server_clock")
         connection.execute("UPDATE server_clock SET newest = ?", (newest + 1,))
         return int(newest)
@@ -101,7 +101,7 @@ async def test_frozen_transaction_gives_its_lock_back(store: Store, url: str, mo
     frozen = await Store.open_postgres(url)
     began, released = threading.Event(), threading.Event()
 
-    def freeze(connection: Connection) -> None:
+    def freeze(connection: DatabaseConnection) -> None:
         connection.execute("DELETE FROM preset")
         began.set()
         released.wait(20)
@@ -238,7 +238,7 @@ async def test_lost_connection_finds_the_schema_of_another_version(
 
 
 async def test_connection_lost_within_a_transaction_is_an_outage(store: Store, tmp_path: Path) -> None:
-    def cut(connection: Connection) -> None:
+    def cut(connection: DatabaseConnection) -> None:
         connection.execute("DELETE FROM preset")
         end_connections(schema_of(tmp_path))
         connection.execute("DELETE FROM folder")
@@ -258,7 +258,7 @@ async def test_transaction_with_much_to_index_is_not_ended(store: Store, monkeyp
         time.sleep(0.1)
         return find(text)
 
-    def write(connection: Connection) -> None:
+    def write(connection: DatabaseConnection) -> None:
         connection.execute("SET LOCAL idle_in_transaction_session_timeout = '500ms'")
         for number in range(10):
             connection.execute(

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from app.access.daily_use import DailyUse
-from app.access.use_keeper import UseKeeper
+from app.access.rate_limit_sync import RateLimitSync
 from app.domain.ids import new_id
 from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.store import Store
 from app.tenants.gate import TenantGates
 from app.tenants.limits import TenantLimits
@@ -32,7 +32,7 @@ async def test_write_that_is_stored_returns_its_result(store: Store, monkeypatch
 
 
 async def test_write_that_is_not_stored_is_an_outage(store: Store) -> None:
-    def end_itself_at_commit(connection: Connection) -> None:
+    def end_itself_at_commit(connection: DatabaseConnection) -> None:
         connection.execute(
             "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS "
             "'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'"
@@ -84,7 +84,7 @@ async def test_doubt_about_a_lost_write_is_settled_too(
 
 async def test_use_in_doubt_is_charged_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     gates = TenantGates(lambda _: MINUTE, lambda: 0.0)
-    keeper = UseKeeper(gates, store.owed_use)
+    keeper = RateLimitSync(gates, store.owed_use)
     gates.of("alice")._count_requests(1)
     lose_answer_to_commit(monkeypatch, is_away=True)
     await keeper.save()

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.list_filter import CHATS, TOP, ListFilter
 from app.storage.store import Store
 from tests.many_chats import add_chats
@@ -20,7 +20,7 @@ async def test_page_of_each_list_reads_its_own_rows(
 ) -> None:
     await add_chats(store, CHATS_STORED)
 
-    def file(connection: Connection) -> None:
+    def file(connection: DatabaseConnection) -> None:
         connection.execute("ALTER TABLE conversation SET (autovacuum_enabled = FALSE)")
         connection.execute("INSERT INTO folder(id, tenant, name) VALUES ('sea', ?, 'Sea')", (store.tenant,))
         connection.execute("UPDATE conversation SET folder_id = 'sea' WHERE title LIKE '%7' OR title LIKE '%3'")

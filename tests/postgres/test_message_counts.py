@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from app.storage.answer_prompts import insert_answer_prompt
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.store import Store
 from tests.many_chats import add_long_chat
 
@@ -21,15 +21,15 @@ CHANGES = (
 async def test_fork_changes_stored_bytes_once_for_many_messages(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     chat, messages = await add_long_chat(store, MESSAGES)
 
-    def give_prompts(connection: Connection) -> None:
+    def give_prompts(connection: DatabaseConnection) -> None:
         for each in messages[1::2]:
             insert_answer_prompt(connection, store.tenant, each, b"\0" * 4)
 
     await store.database.write(give_prompts)
     write, changes = store.database.write, list[int]()
 
-    async def counted(work: Callable[[Connection], object]) -> object:
-        def counting(connection: Connection) -> object:
+    async def counted(work: Callable[[DatabaseConnection], object]) -> object:
+        def counting(connection: DatabaseConnection) -> object:
             # Counts of earlier transactions are kept for a second.
             [before] = connection.fetch_all(CHANGES)
             result = work(connection)

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from app.storage.connection import Connection, Parameters, Row
+from app.storage.connection import DatabaseConnection, Parameters, Row
 from app.storage.deletions import HIDE_BRANCH
 from app.storage.postgres.connection import POSTGRES
 from app.storage.removals import BRANCH_AND_ABOVE, BRANCH_IDS, CONVERSATION_IDS, CONVERSATION_NODES
@@ -20,7 +20,7 @@ SOME: Final = 100
 """Messages that are asked for, of the thousands that are stored."""
 
 
-def explained(connection: Connection, statement: str, parameters: Parameters) -> list[Row]:
+def explained(connection: DatabaseConnection, statement: str, parameters: Parameters) -> list[Row]:
     return connection.fetch_all(f"EXPLAIN (ANALYZE) {statement}", parameters)
 
 

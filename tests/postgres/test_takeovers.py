@@ -10,7 +10,7 @@ import pytest
 from app.domain.ids import new_id
 from app.domain.storage_health import CommitUnknownError
 from app.schemas.conversations import NewMessage
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.servers import LEASE_SECONDS
 from tests.postgres.lost_answers import lose_answer_to_commit
 from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
@@ -146,7 +146,7 @@ async def test_server_silent_for_the_length_of_a_lease_is_dead(first: Server, se
     assert (await end_of(second.run(run.id))).content == WHOLE_ANSWER
 
 
-async def test_lease_renewed_in_the_last_moment_goes_on(first: Server, second: Server) -> None:
+async def test_lease_renewed_in_the_last_moment_continues(first: Server, second: Server) -> None:
     run = await first.asked(3)
     await second.lease.renew()
     standing = await second.services.store.servers.renew()
@@ -280,7 +280,7 @@ async def test_end_lost_by_the_database_is_stored_again(first: Server) -> None:
     first.engine.allow(None)
     answer = await end_of(run)
 
-    def crash(connection: Connection) -> None:
+    def crash(connection: DatabaseConnection) -> None:
         columns = list(row.keys())
         connection.execute(
             f"INSERT INTO run({', '.join(columns)}) OVERRIDING SYSTEM VALUE VALUES ({', '.join('?' * len(columns))})",

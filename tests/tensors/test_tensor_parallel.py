@@ -11,7 +11,7 @@ from engine.config import CacheConfig, EngineConfig, ModelConfig, ParallelConfig
 from engine.executor.multiproc import MultiprocExecutor
 from models.decoder.model import DecoderForCausalLM, Positions
 from models.interface.causal_lm import ForwardContext
-from models.interface.parallel import ALONE, RankGroup
+from models.interface.parallel import SINGLE_RANK, RankGroup
 from models.registry import load_model
 from tests.family_models import save_family
 from tests.tiny_models import make_tiny_model
@@ -59,14 +59,14 @@ def test_sum_over_two_ranks_equals_one_with_each_bias_once(tmp_path: Path) -> No
         positions = Positions((rope, rope.rows(torch.arange(5))), None)
         return layer.attention(x, positions, context), layer.mlp(x)
 
-    whole, parts = outputs(ALONE), [outputs(Part(rank)) for rank in range(2)]
+    whole, parts = outputs(SINGLE_RANK), [outputs(Part(rank)) for rank in range(2)]
     for ours, theirs in zip(whole, zip(*parts, strict=True), strict=True):
         torch.testing.assert_close(ours, theirs[0] + theirs[1])
 
 
 def test_concatenated_shards_equal_whole_tensors(tmp_path: Path) -> None:
     folder = make_tiny_model(tmp_path, architecture="PanguEmbeddedForCausalLM", bias=True)
-    whole = model_of(folder, ALONE).slots()
+    whole = model_of(folder, SINGLE_RANK).slots()
     parts = [model_of(folder, Part(rank)).slots() for rank in range(2)]
     cut = 0
     for name, tensor in whole.items():
@@ -86,7 +86,7 @@ def test_concatenated_shards_equal_whole_tensors(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["gemma3", "phi3, part"])
 def test_shards_of_a_family_equal_whole_tensors(tmp_path: Path, name: str) -> None:
     folder = save_family(tmp_path / "model", name)
-    whole = model_of(folder, ALONE).slots()
+    whole = model_of(folder, SINGLE_RANK).slots()
     parts = [model_of(folder, Part(rank)).slots() for rank in range(2)]
     for slot, tensor in whole.items():
         axis = 1 if slot.endswith(("o_proj.weight", "down_proj.weight")) else 0

@@ -8,7 +8,7 @@ from app.domain.ids import new_id
 from app.domain.records import Conversation, Message, Role, TitleSource
 from app.domain.token_history import MessageTokens, pack_ids
 from app.storage.imports import Imported
-from app.storage.run_records import MessageEnd, RunRecord, Turn
+from app.storage.run_records import MessageEnd, RunRecord, TurnRows
 from app.storage.store import Store
 
 
@@ -40,7 +40,7 @@ async def turn(
     """Store a question and its answer in progress."""
     question = message(conversation, "user", content, parent)
     answer = message(conversation, "assistant", "", question)
-    await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,), title=content))
+    await store.runs.begin(TurnRows(answer=answer, run=record(answer), questions=(question,), title=content))
     return question, answer
 
 

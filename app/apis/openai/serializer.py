@@ -21,7 +21,7 @@ from engine.api.outputs import FinishReason, RequestOutput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class ChunkFields:
     """Fields that begin every chunk of all answers to one request.
 
     include_usage: whether a stream ends with usage.
@@ -47,7 +47,7 @@ class Head:
         include_usage: bool = False,
         num_drawn: int = 1,
         lines: TreatedLines = UNTREATED,
-    ) -> "Head":
+    ) -> "ChunkFields":
         """Make the fields for a new answer. `kind` is the prefix of its id."""
         return cls(
             answer_id=new_id(kind),
@@ -103,7 +103,7 @@ class OpenAIShape(ABC):
 
     def __init__(
         self,
-        head: Head,
+        head: ChunkFields,
         *,
         index: int = 0,
         ends_with_stop_token: bool = False,
@@ -265,7 +265,7 @@ class ChatShape(OpenAIShape):
 
     def __init__(
         self,
-        head: Head,
+        head: ChunkFields,
         logprobs: ChatLogprobs | None = None,
         *,
         index: int = 0,
@@ -337,7 +337,7 @@ class TextShape(OpenAIShape):
 
     def __init__(
         self,
-        head: Head,
+        head: ChunkFields,
         logprobs: TextLogprobs | None = None,
         *,
         index: int = 0,

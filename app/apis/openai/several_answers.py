@@ -17,7 +17,7 @@ from app.prompts.stateless import Remember
 from app.prompts.thinking import note_vain_budget
 from app.prompts.tokenization import LONG_TEXT, apart_if, generate
 from app.schemas.sampling import GenerationRequest
-from app.serving.request import Said, abort_all, collect_outputs, ending_in_words, outputs_of
+from app.serving.request import SpokenParts, abort_all, collect_outputs, ending_in_words, outputs_of
 from app.tenants.gate import gate_of
 from app.transport.event_stream import EventStream
 from engine.api.generate_request import GenerateRequest
@@ -73,7 +73,7 @@ async def answer_several(
     except BaseException:
         abort_all(engine, streams)
         raise
-    outputs = [outputs_of(stream, remember, Said()) for stream in streams]
+    outputs = [outputs_of(stream, remember, SpokenParts()) for stream in streams]
     if fields.stream:
         return _streamed(engine, streams, outputs, shapes, request_id)
     answers = await collect_outputs(request, engine, streams, outputs, request_id)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from app.apis.openai.logprobs import ChatLogprobs
-from app.apis.openai.serializer import ChatShape, Head, TokenDetails
+from app.apis.openai.serializer import ChatShape, ChunkFields, TokenDetails
 from app.domain.ids import new_id
 from app.prompts.tool_offer import ToolOffer
 from app.transport.frames import TextFrame
@@ -21,7 +21,7 @@ class ToolCallShape(ChatShape):
         self,
         how: ToolFormat,
         offer: ToolOffer,
-        head: Head,
+        head: ChunkFields,
         logprobs: ChatLogprobs | None = None,
         *,
         index: int = 0,

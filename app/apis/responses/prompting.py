@@ -13,7 +13,7 @@ from app.host.engine_host import EngineHost
 from app.prompts.headless import NOTHING_LACKS, HeadPart
 from app.prompts.stateless import Remember, WholePrompts, plain_answer
 from app.prompts.thinking import preferred_mode
-from app.prompts.tokenization import MANY_MESSAGES, apart_if, go_on
+from app.prompts.tokenization import MANY_MESSAGES, apart_if, never_stop
 from app.prompts.turn_prompt import Prompt, PromptMaker, turns_of
 from app.tenants.gate import TenantGate
 from engine.api.errors import PromptTooLongError
@@ -71,7 +71,7 @@ class ResponsePrompts:
         *,
         max_tokens: int | None = None,
         lacking: frozenset[HeadPart] = NOTHING_LACKS,
-        stop: Callable[[], None] = go_on,
+        stop: Callable[[], None] = never_stop,
     ) -> MadePrompt:
         """Build the prompt for an answer to `asked`, the messages of the request.
 

@@ -8,7 +8,7 @@ from app.domain.token_history import ID_BYTES, unpack_ids
 from app.host.backend import Backend
 from app.runs.run import error_of
 from app.runs.run_log import RunLog
-from engine.text.answer_text import AnswerFormat, Said
+from engine.text.answer_text import AnswerFormat, EmittedText
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Replay:
         return cls(answer, log)
 
 
-def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
+def _deltas(answer: Message, engine: Backend) -> list[tuple[int, EmittedText]]:
     """Return the deltas, each as the number of tokens so far and the text that the last of them completed.
 
     If the tokens do not yield the stored text under this tokenizer, the reasoning and the text are one delta each.
@@ -46,11 +46,11 @@ def _deltas(answer: Message, engine: Backend) -> list[tuple[int, Said]]:
     )
     deltas = [(count, said) for count, id_ in enumerate(ids, 1) if (said := reader.push(id_)).text]
     deltas += [(len(ids), rest)] if (rest := reader.finish()).text else []
-    whole = [Said(answer.reasoning or "", is_thought=True), Said(answer.content)]
+    whole = [EmittedText(answer.reasoning or "", is_thought=True), EmittedText(answer.content)]
     if all(_joined(deltas, said) == said.text for said in whole):
         return deltas
     return [(len(ids) - number, said) for number, said in zip((1, 0), whole, strict=True) if said.text]
 
 
-def _joined(deltas: list[tuple[int, Said]], like: Said) -> str:
+def _joined(deltas: list[tuple[int, EmittedText]], like: EmittedText) -> str:
     return "".join(said.text for _, said in deltas if said.is_thought == like.is_thought)

@@ -49,7 +49,7 @@ from app.host.engine_host import EngineHost
 from app.prompts.cache_diagnostics import CacheDiagnostics, PromptDigest
 from app.prompts.stateless import WholePrompts
 from app.prompts.thinking import note_vain_budget
-from app.prompts.tokenization import LONG_TEXT, apart_if, go_on
+from app.prompts.tokenization import LONG_TEXT, apart_if, never_stop
 from app.prompts.tool_offer import ToolOffer
 from app.runs.run import Run
 from app.runs.service import RunRegistry
@@ -113,7 +113,7 @@ class Responses:
         self._gate = gate
 
     async def create(
-        self, fields: ResponseRequest, stop: Callable[[], None] = go_on, note: Note = unnoted
+        self, fields: ResponseRequest, stop: Callable[[], None] = never_stop, note: Note = unnoted
     ) -> tuple[ResponseRecord, Run]:
         """Start a response.
 
@@ -145,7 +145,7 @@ class Responses:
             fields,
             asked,
             max_tokens=fields.max_output_tokens,
-            stop=go_on if fields.background else stop,
+            stop=never_stop if fields.background else stop,
         )
         digest, told = await self._compared(engine, parent, fields, asked, made.prompt.ids)
         is_alone = fields.is_prompt_alone
@@ -211,7 +211,9 @@ class Responses:
             return digest, None
         return digest, diagnostics_json(await self._diagnostics.compare(engine, tenant, earlier, digest), said)
 
-    async def count(self, fields: InputTokensRequest, stop: Callable[[], None] = go_on, note: Note = unnoted) -> int:
+    async def count(
+        self, fields: InputTokensRequest, stop: Callable[[], None] = never_stop, note: Note = unnoted
+    ) -> int:
         """Count the tokens of the prompt that a response would have. Raise as `create` for the same fields.
 
         stop, note: as in `create`.
@@ -227,7 +229,7 @@ class Responses:
         return len(made.prompt.ids)
 
     async def compaction(
-        self, request: CompactRequest, stop: Callable[[], None] = go_on, note: Note = unnoted
+        self, request: CompactRequest, stop: Callable[[], None] = never_stop, note: Note = unnoted
     ) -> Compaction:
         """Prepare the compaction of the conversation that `request` continues. Stores nothing.
 

@@ -31,7 +31,7 @@ class Shares(TypedDict):
     data: list[Share]
 
 
-def share_body(given: share.Share) -> Share:
+def share_body(given: share.ShareLink) -> Share:
     """Serialize a link."""
     return {
         "id": given.id,

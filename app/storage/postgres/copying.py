@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.errors import UnusableDatabaseError
 from app.storage.postgres.connection import PostgresConnection, without_nul
 from app.storage.postgres.database import PostgresDatabase
@@ -119,7 +119,7 @@ class FileCopy:
         """Prepare the target, or find out that this copy continues an earlier one of the same file."""
         state = _state_of(source)
 
-        def begin(connection: Connection) -> None:
+        def begin(connection: DatabaseConnection) -> None:
             if connection.fetch_all(f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{COPY_TABLE}')"):
                 [[known]] = connection.fetch_all(f"SELECT state FROM {COPY_TABLE} WHERE name = ''")
                 if known != state:
@@ -177,8 +177,8 @@ class FileCopy:
         return int(rows[0]["copied"]) if rows else 0
 
 
-def _writing(table: str, sql: str, values: list[list[Any]], copied: int) -> Callable[[Connection], None]:
-    def write(connection: Connection) -> None:
+def _writing(table: str, sql: str, values: list[list[Any]], copied: int) -> Callable[[DatabaseConnection], None]:
+    def write(connection: DatabaseConnection) -> None:
         connection.execute_many(sql, values)
         connection.execute(
             f"INSERT INTO {COPY_TABLE}(name, copied) VALUES (?, ?) "
@@ -189,7 +189,7 @@ def _writing(table: str, sql: str, values: list[list[Any]], copied: int) -> Call
     return write
 
 
-def _end(connection: Connection) -> None:
+def _end(connection: DatabaseConnection) -> None:
     for table in NUMBERED:
         newest = f"greatest(1, (SELECT max(number) FROM {table}))"
         connection.fetch_all(f"SELECT setval(pg_get_serial_sequence('{table}', 'number'), {newest})")

@@ -23,7 +23,7 @@ from psycopg.errors import LockNotAvailable, ReadOnlySqlTransaction
 
 from app.config.parsers import place_of
 from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
 from app.storage.postgres.connection import POSTGRES, PostgresConnection
@@ -155,7 +155,7 @@ class PostgresDatabase(Database):
         with translated_errors():
             return work(self._writer)
 
-    def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
+    def _transaction(self, work: Callable[[DatabaseConnection], T], durable: bool) -> T:
         self._number += 1
         with self.health.write(), translated_errors():
             with self._writer.limited(TRANSACTION_SECONDS):
@@ -165,7 +165,7 @@ class PostgresDatabase(Database):
                 raise StorageUnavailableError(NOT_STORED)
             return result
 
-    def _prepared(self, work: Callable[[Connection], T], durable: bool) -> T:
+    def _prepared(self, work: Callable[[DatabaseConnection], T], durable: bool) -> T:
         """Run `work` in a transaction that is not committed yet."""
         try:
             self._begin(BEGIN if durable else BEGIN_NOT_DURABLE)

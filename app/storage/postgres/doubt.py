@@ -11,7 +11,7 @@ from typing import Final
 
 from psycopg import sql
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 
 NOTE: Final = (
     "INSERT INTO last_write(server, number) VALUES ({}, {}) "
@@ -37,12 +37,12 @@ def note_number(server: str, number: int) -> sql.Composed:
     return sql.SQL(NOTE).format(sql.Literal(server), sql.Literal(number))
 
 
-def settle(connection: Connection, server: str, doubt: Doubt) -> None:
+def settle(connection: DatabaseConnection, server: str, doubt: Doubt) -> None:
     """Set the outcome of a doubt, within a transaction that began after the one in doubt has ended."""
     row = connection.fetch_one("SELECT number FROM last_write WHERE server = ?", (server,))
     doubt.is_stored.set_result(row is not None and row["number"] == doubt.number)
 
 
-def forget_old(connection: Connection) -> None:
+def forget_old(connection: DatabaseConnection) -> None:
     """Drop the rows of servers that have ended."""
     connection.execute(f"DELETE FROM last_write WHERE noted_at < now() - interval '{KEPT_DAYS} days'")

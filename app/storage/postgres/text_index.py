@@ -19,7 +19,7 @@ from typing import Final
 from typing_extensions import override
 
 from app.domain.records import ConversationSource
-from app.storage.connection import Connection, Row
+from app.storage.connection import DatabaseConnection, Row
 from app.storage.rows import insert_rows
 from app.storage.search_words import INDEXED_CHARACTERS, Phrase, phrases_of, segmented
 from app.storage.text_index import Indexed, TextIndex
@@ -94,7 +94,7 @@ class GinIndex(TextIndex):
 
     @override
     def newest(
-        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
+        self, connection: DatabaseConnection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
     ) -> Iterator[list[int]]:
         wanted, place, stop = WantedWords(query), PLACES[kind](tenant), numbers.stop
         looked_through = LOOKED_THROUGH.format(phrases=wanted.contained())
@@ -118,14 +118,20 @@ class GinIndex(TextIndex):
             found, size = found[size:], GROWTH * size
 
     @override
-    def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:
+    def among(self, connection: DatabaseConnection, query: str, numbers: Sequence[int]) -> list[int]:
         wanted = WantedWords(query)
         rows = connection.fetch_all(AMONG.format(phrases=wanted.contained()), (json.dumps(numbers), *wanted.parts))
         return [row["number"] for row in rows]
 
     @override
     def known(
-        self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
+        self,
+        connection: DatabaseConnection,
+        words: Sequence[str],
+        *,
+        tenant: str,
+        source: ConversationSource,
+        unfinished: bool,
     ) -> set[str]:
         places = place_of_messages(tenant), place_of_titles(tenant)
         asked = [
@@ -135,7 +141,7 @@ class GinIndex(TextIndex):
         return {row["word"] for row in connection.iterate(KNOWN, (json.dumps(asked), source, tenant))}
 
     @override
-    def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
+    def reassign(self, connection: DatabaseConnection, conversation_id: str, tenant: str) -> None:
         connection.execute(
             "UPDATE search_words SET place = CASE WHEN message_id IS NULL THEN ? ELSE ? END FROM searchable "
             "WHERE searchable.number = search_words.number AND conversation_id = ?",
@@ -143,7 +149,7 @@ class GinIndex(TextIndex):
         )
 
     @override
-    def _index(self, connection: Connection, batch: range) -> None:
+    def _index(self, connection: DatabaseConnection, batch: range) -> None:
         rows = connection.fetch_all(
             TEXTS + "WHERE number >= ? AND number < ? AND number NOT IN (SELECT number FROM search_words)",
             (INDEXED_CHARACTERS, batch.start, batch.stop),
@@ -177,7 +183,7 @@ def _numbers(row: Row) -> list[int]:
     return sorted((int(number) for number in (row["numbers"] or "").split(",") if number), reverse=True)
 
 
-def index_written(connection: Connection) -> None:
+def index_written(connection: DatabaseConnection) -> None:
     """Index the titles and messages that the transaction has written."""
     [[noted]] = connection.fetch_all("SELECT current_setting('ebb.written', TRUE)")
     if not noted:
@@ -186,7 +192,7 @@ def index_written(connection: Connection) -> None:
     _insert(connection, connection.fetch_all(f"{TEXTS} WHERE number = ANY(?)", (INDEXED_CHARACTERS, numbers)))
 
 
-def _insert(connection: Connection, rows: Iterable[Row]) -> None:
+def _insert(connection: DatabaseConnection, rows: Iterable[Row]) -> None:
     insert_rows(
         connection,
         "search_words(number, place, words)",

@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 
 from app.config.sizes import format_size
 from app.domain.storage_health import StorageFullError
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.database import Database, ReaderPools
 from app.storage.errors import UnusableDatabaseError
 from app.storage.sqlite.connection import SQLITE, SqliteConnection, outage_of, translated_errors
@@ -127,12 +127,12 @@ class SqliteDatabase(Database):
         with self.health.write(), translated_errors():
             return work(self._writer)
 
-    def _transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
+    def _transaction(self, work: Callable[[DatabaseConnection], T], durable: bool) -> T:
         with self.health.write(), translated_errors():
             self._writer.raw.execute(f"PRAGMA busy_timeout = {self.health.patience}")
             return self._in_transaction(work, durable)
 
-    def _in_transaction(self, work: Callable[[Connection], T], durable: bool) -> T:
+    def _in_transaction(self, work: Callable[[DatabaseConnection], T], durable: bool) -> T:
         raw = self._writer.raw
         raw.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         raw.execute("BEGIN IMMEDIATE")
@@ -191,7 +191,7 @@ def _truncate_log(writer: SqliteConnection) -> bool:
     return not is_busy
 
 
-def _rewrite_version(connection: Connection) -> None:
+def _rewrite_version(connection: DatabaseConnection) -> None:
     [[version]] = connection.fetch_all("PRAGMA user_version")
     connection.execute(f"PRAGMA user_version = {version}")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 LOG, INDEX = "-wal", "-shm"
 
-_BESIDE = (INDEX, "-mark")
+_COMPANIONS = (INDEX, "-mark")
 """Suffixes of files that describe one database and are useless for any other."""
 
 
@@ -55,7 +55,7 @@ def complete_restore(database: Path) -> bool:
     if restored.exists():
         # SQLite would replay the old database's log into the new database.
         _rename(_with(database, LOG), _with(aside, LOG))
-        for ending in _BESIDE:
+        for ending in _COMPANIONS:
             _with(database, ending).unlink(missing_ok=True)
         _rename(database, aside)
         os.rename(restored, database)

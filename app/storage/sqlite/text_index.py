@@ -24,7 +24,7 @@ from typing import Final
 from typing_extensions import override
 
 from app.domain.records import ConversationSource
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.search_words import phrases_of
 from app.storage.sqlite.former_index import clear_former_index
 from app.storage.text_index import Indexed, TextIndex
@@ -61,7 +61,7 @@ class Fts5Index(TextIndex):
 
     @override
     def newest(
-        self, connection: Connection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
+        self, connection: DatabaseConnection, query: str, *, tenant: str, kind: Indexed, numbers: range, first: int
     ) -> Iterator[list[int]]:
         expression, size = rows_expression(COLUMNS[kind], query, tenant), first
         # One statement for all lists: the beginning of a frequent word takes long to look up.
@@ -71,19 +71,25 @@ class Fts5Index(TextIndex):
             size *= GROWTH
 
     @override
-    def among(self, connection: Connection, query: str, numbers: Sequence[int]) -> list[int]:
+    def among(self, connection: DatabaseConnection, query: str, numbers: Sequence[int]) -> list[int]:
         found = connection.iterate(AMONG, (json.dumps(numbers), match_expression(query)))
         return [row["value"] for row in found]
 
     @override
     def known(
-        self, connection: Connection, words: Sequence[str], *, tenant: str, source: ConversationSource, unfinished: bool
+        self,
+        connection: DatabaseConnection,
+        words: Sequence[str],
+        *,
+        tenant: str,
+        source: ConversationSource,
+        unfinished: bool,
     ) -> set[str]:
         before, after = f'tenant : "{_tenant_word(tenant)}" AND {{title content}} : ("', '"*)' if unfinished else '")'
         return {row["value"] for row in connection.iterate(KNOWN, (json.dumps(words), before, after, source, tenant))}
 
     @override
-    def reassign(self, connection: Connection, conversation_id: str, tenant: str) -> None:
+    def reassign(self, connection: DatabaseConnection, conversation_id: str, tenant: str) -> None:
         connection.execute(
             "UPDATE search_words SET tenant = 't' || hex(?) "
             "WHERE rowid IN (SELECT number FROM searchable WHERE conversation_id = ?)",
@@ -91,11 +97,11 @@ class Fts5Index(TextIndex):
         )
 
     @override
-    def index_some(self, connection: Connection) -> bool:
+    def index_some(self, connection: DatabaseConnection) -> bool:
         return clear_former_index(connection) or super().index_some(connection)
 
     @override
-    def _index(self, connection: Connection, batch: range) -> None:
+    def _index(self, connection: DatabaseConnection, batch: range) -> None:
         # FTS5 writes rows with ascending numbers into one segment. Each descending number would start a new segment.
         connection.execute(
             "INSERT INTO search_words(rowid, tenant, title, content) "
@@ -109,7 +115,7 @@ class Fts5Index(TextIndex):
         )
 
     @override
-    def begin_purge(self, connection: Connection) -> bool:
+    def begin_purge(self, connection: DatabaseConnection) -> bool:
         """Begin to merge all index segments, and return whether there are words to drop."""
         if not connection.execute("DELETE FROM upkeep WHERE task IN ('purge', 'merge')"):
             return False
@@ -122,7 +128,7 @@ class Fts5Index(TextIndex):
         return True
 
     @override
-    def purge_some(self, connection: Connection) -> bool:
+    def purge_some(self, connection: DatabaseConnection) -> bool:
         """Merge for about MERGE_SECONDS, and return whether there is more to merge.
 
         FTS5 changes a single row, its own, if there is nothing left to merge.
@@ -157,7 +163,7 @@ def _tenant_word(tenant: str) -> str:
     return "t" + tenant.encode().hex()
 
 
-def _has_few_rows(connection: Connection) -> bool:
+def _has_few_rows(connection: DatabaseConnection) -> bool:
     """Return whether the index of all remaining rows can be written at once."""
     row = connection.fetch_one(
         "SELECT count(*) AS n, coalesce(sum(length(title) + length(content)), 0) AS characters FROM "
@@ -168,10 +174,10 @@ def _has_few_rows(connection: Connection) -> bool:
     return bool(row["n"] <= REBUILT_ROWS and row["characters"] <= REBUILT_CHARACTERS)
 
 
-def _merge(connection: Connection, pages: int) -> None:
+def _merge(connection: DatabaseConnection, pages: int) -> None:
     connection.execute("INSERT INTO search_words(search_words, rank) VALUES ('merge', ?)", (pages,))
 
 
-def _total_changes(connection: Connection) -> int:
+def _total_changes(connection: DatabaseConnection) -> int:
     [[changes]] = connection.fetch_all("SELECT total_changes()")
     return int(changes)

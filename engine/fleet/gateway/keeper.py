@@ -19,7 +19,7 @@ from engine.config import EngineConfig
 from engine.fleet.gateway.answer import RemoteAnswer
 from engine.fleet.gateway.link import CLOSED, Link
 from engine.fleet.gateway.moves import MOVE_SECONDS
-from engine.fleet.placement.interface import PlacedReplica, Placement, Share
+from engine.fleet.placement.interface import MachinePart, PlacedReplica, Placement
 from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.replica.server import BEAT_SECONDS
 from engine.fleet.wire.handshake import new_token
@@ -71,7 +71,7 @@ class _Slot:
 
     index: int
     config: EngineConfig
-    share: Share
+    share: MachinePart
     link: Link | None = None
     placed: PlacedReplica | None = None
     restarts: int = 0

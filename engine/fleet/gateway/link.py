@@ -10,7 +10,7 @@ from engine.api.errors import EngineError, NotReadyError
 from engine.api.generate_request import GenerateRequest
 from engine.fleet.gateway.answer import RemoteAnswer
 from engine.fleet.routing.router import Seat
-from engine.fleet.wire.connection import MAX_FRAME, Connection
+from engine.fleet.wire.connection import MAX_FRAME, FrameConnection
 from engine.fleet.wire.handshake import check, gateway_proof, new_nonce, replica_proof
 from engine.fleet.wire.messages import (
     Abort,
@@ -106,7 +106,7 @@ class Link:
         self._begun: dict[int, Sequence[int]] = {}
         self._call_numbers = itertools.count()
         self._stream_numbers = itertools.count()
-        self.connection = Connection(self._on_frame, lambda: self.lose(CLOSED))
+        self.connection = FrameConnection(self._on_frame, lambda: self.lose(CLOSED))
 
     @property
     def is_ready(self) -> bool:

@@ -10,7 +10,7 @@ from engine.fleet.placement.order import ReplicaOrder
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class MachinePart:
     """The part of a machine that a replica may use.
 
     cores: no CPUs for all.
@@ -68,7 +68,7 @@ class Placement(Protocol):
 
     is_shared: bool
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:
         """Divide this machine among `count` replicas: its CPUs, and `accelerators`, of which each gets one if any."""
 
     async def start(self, order: ReplicaOrder) -> PlacedReplica:

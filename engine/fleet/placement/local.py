@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from engine.api.errors import EngineError
 from engine.executor.core_shares import CoreShare, core_shares
 from engine.executor.device_shares import variables_for
-from engine.fleet.placement.interface import Share
+from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.liveness_lock import LivenessLock, death_noticed
 from engine.fleet.placement.order import ReplicaOrder, encode_order
 
@@ -66,7 +66,7 @@ class LocalPlacement:
 
     is_shared = False
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:
         """See Placement."""
         return local_shares(count, accelerators)
 
@@ -75,11 +75,11 @@ class LocalPlacement:
         return _spawn(order)
 
 
-def local_shares(count: int, accelerators: Sequence[str]) -> list[Share]:
+def local_shares(count: int, accelerators: Sequence[str]) -> list[MachinePart]:
     """Divide this machine among `count` replicas: see Placement."""
     cpus = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else ()
     cores = core_shares(cpus, count) if cpus else [CoreShare(sharers=count)] * count
-    return [Share(*share) for share in zip(cores, accelerators or [""] * count, strict=False)]
+    return [MachinePart(*share) for share in zip(cores, accelerators or [""] * count, strict=False)]
 
 
 def _spawn(order: ReplicaOrder) -> LocalReplica:

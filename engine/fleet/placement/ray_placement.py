@@ -17,7 +17,7 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 from engine.api.errors import EngineError
 from engine.config import EngineConfig
 from engine.executor.ray_stage import StageSize, actor_options, machines, stage_size
-from engine.fleet.placement.interface import Share
+from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.order import ReplicaOrder, encode_order
 from engine.fleet.placement.ray_actor import ReplicaActor
 from engine.fleet.placement.ray_cluster import called
@@ -105,9 +105,9 @@ class RayPlacement:
         )
         self._identity = Identity.new()
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:  # noqa: ARG002
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:  # noqa: ARG002
         """See Placement. Other machines' CPUs are divided there, and their devices by Ray."""
-        return [Share()] * count
+        return [MachinePart()] * count
 
     async def start(self, order: ReplicaOrder) -> RayReplica:
         """See Placement.

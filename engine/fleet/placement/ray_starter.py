@@ -12,7 +12,7 @@ from ray.exceptions import RayError
 
 from engine.api.errors import EngineError
 from engine.executor.ray_stage import actor_options, machines, stage_size
-from engine.fleet.placement.interface import Share
+from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.order import ReplicaOrder, encode_order
 from engine.fleet.placement.ray_actor import ReplicaActor
 from engine.fleet.placement.ray_cluster import called
@@ -33,9 +33,9 @@ class RayStarter:
         """
         self._size = stage_size(machines(kind).values(), count, stages=1, ranks=1, kind=kind)
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:  # noqa: ARG002
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:  # noqa: ARG002
         """See SharedStarter. Other machines' CPUs are divided there, and their devices by Ray."""
-        return [Share()] * count
+        return [MachinePart()] * count
 
     async def start(self, order: ReplicaOrder) -> SharedPlace:
         """See SharedStarter."""

@@ -23,7 +23,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from engine.api.errors import EngineError, OutageError
-from engine.fleet.placement.interface import Share
+from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.liveness_lock import LivenessLock, death_noticed
 from engine.fleet.placement.nearby_process import NearbyProcess
 from engine.fleet.placement.order import ReplicaOrder
@@ -152,7 +152,7 @@ class SharedPlacement:
         self._retired: set[int] = set()
         self._newest = 0
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:
         """See Placement."""
         return self._starter.shares(count, accelerators)
 

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from engine.api.errors import EngineError
 from engine.executor.device_shares import variables_for
-from engine.fleet.placement.interface import Share
+from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.local import local_shares
 from engine.fleet.placement.nearby_process import NearbyProcess
 from engine.fleet.placement.order import ReplicaOrder, encode_order
@@ -20,7 +20,7 @@ from engine.fleet.placement.shared_place import SharedPlace, decode_place
 class SharedStarter(Protocol):
     """A way to start and to end shared replicas."""
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:
         """See Placement."""
 
     async def start(self, order: ReplicaOrder) -> SharedPlace:
@@ -43,7 +43,7 @@ class LocalStarter:
         """Prepare to start replicas that listen on the address `host` of this machine."""
         self._host = host
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:
         """See SharedStarter."""
         return local_shares(count, accelerators)
 

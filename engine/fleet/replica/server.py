@@ -8,7 +8,7 @@ from typing import Final
 
 from engine.fleet.replica.reporter import Reporter
 from engine.fleet.replica.session import GatewaySession
-from engine.fleet.wire.connection import Connection
+from engine.fleet.wire.connection import FrameConnection
 from engine.fleet.wire.messages import Beat, Draining, Failed, Ready, ReplicaFacts, Up
 from engine.fleet.wire.report import REPORT_SECONDS
 from engine.loop.async_llm import AsyncLLMEngine
@@ -79,7 +79,7 @@ class ReplicaServer:
         """Wait until a gateway has proved itself."""
         await self._has_gateway.wait()
 
-    def admit(self) -> Connection:
+    def admit(self) -> FrameConnection:
         """Return the protocol of a connection that a gateway opens."""
         # A connection whose TLS handshake fails is never opened, nor closed.
         return GatewaySession(next(self._numbers), self._token, self._epoch, self).connection

@@ -15,7 +15,7 @@ from engine.api.outputs import RequestOutput
 from engine.api.request_stream import RequestStream
 from engine.fleet.replica.live_hints import LiveHints
 from engine.fleet.replica.reporter import Reading
-from engine.fleet.wire.connection import MAX_FRAME, Connection
+from engine.fleet.wire.connection import MAX_FRAME, FrameConnection
 from engine.fleet.wire.handshake import check, gateway_proof, new_nonce, replica_proof
 from engine.fleet.wire.messages import (
     Abort,
@@ -106,7 +106,7 @@ class GatewaySession:
         self._hints = LiveHints[str]()
         self._tasks: set[asyncio.Task[None]] = set()
         self._reported: tuple[int, ReplicaWork, int] | None = None
-        self.connection = Connection(self._on_frame, self._on_close, self._on_open)
+        self.connection = FrameConnection(self._on_frame, self._on_close, self._on_open)
 
     @property
     def num_streams(self) -> int:

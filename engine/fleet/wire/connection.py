@@ -16,7 +16,7 @@ MAX_UNPROVEN: Final = 1 << 10
 logger = logging.getLogger(__name__)
 
 
-class Connection(asyncio.Protocol):
+class FrameConnection(asyncio.Protocol):
     """One end of a connection. Every method belongs to the event loop's thread.
 
     max_frame: bytes above which a frame closes the connection.

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from cache_tiers.npu.streams import DeviceMemory, Event, Stream
+from cache_tiers.npu.streams import DeviceMemory, Stream, StreamMark
 from engine.api.errors import EngineError
 from engine.worker.torch.device import Graph
 from models.layers.cuda import cuda_layers
@@ -120,13 +120,13 @@ class TorchStream:
         with self._stream:
             target.copy_(source, non_blocking=True)
 
-    def record(self) -> Event:
+    def record(self) -> StreamMark:
         """See Stream."""
         event = torch.Event(self._stream.device, enable_timing=True)
         event.record(self._stream)
         return TorchEvent(event)
 
-    def wait_for(self, event: Event) -> None:
+    def wait_for(self, event: StreamMark) -> None:
         """See Stream."""
         assert isinstance(event, TorchEvent)
         self._stream.wait_event(event.event)
@@ -146,7 +146,7 @@ class TorchEvent:
         """See Event."""
         return bool(self.event.query())
 
-    def seconds_since(self, earlier: Event) -> float:
+    def seconds_since(self, earlier: StreamMark) -> float:
         """See Event."""
         assert isinstance(earlier, TorchEvent)
         return float(earlier.event.elapsed_time(self.event)) / 1e3
@@ -191,7 +191,7 @@ class NpuGraph:
         """
         self._graph = torch.npu.NPUGraph()  # type: ignore[attr-defined]
         self._pool = pool
-        self._replayed: Event | None = None
+        self._replayed: StreamMark | None = None
 
     def capture(self, compute: Callable[[], torch.Tensor]) -> torch.Tensor:
         """See Graph."""

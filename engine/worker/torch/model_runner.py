@@ -15,7 +15,7 @@ from engine.worker.batch.input_batch import InputBatch, ScheduledRequest, StepIn
 from engine.worker.torch.device import Device
 from engine.worker.torch.sampling_head import SamplingHead
 from models.interface.causal_lm import CausalLM
-from models.interface.parallel import ALONE, RankGroup
+from models.interface.parallel import SINGLE_RANK, RankGroup
 
 
 def start_logprobs(
@@ -68,7 +68,7 @@ class ModelRunner:
         attention: AttentionBackend,
         device: Device,
         graphs: Sequence[StepGraphs] = (),
-        ranks: RankGroup = ALONE,
+        ranks: RankGroup = SINGLE_RANK,
     ) -> None:
         """Create a runner. graphs: the first that fits a step computes it. ranks: the first one samples for all."""
         self._model = model

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from models.chat.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
+from models.chat.call_syntax.headed_reader import CallHeader, HeadedReader, beginnings, literal
 from models.chat.call_syntax.interface import PromptTexts
 from models.chat.call_syntax.json_calls import JsonCalls
 from models.chat.tool_call_parser import CallMarks
@@ -26,12 +26,12 @@ _FENCED = INSTRUCTIONS.replace(f"{ONE}<function-name>{NAME}", f"{ONE}function{NA
 )
 
 _NAME = r"([^\s{}<>`｜]+)"
-_BARE_HEAD = Head(
+_BARE_HEAD = CallHeader(
     re.compile(rf"\s*{_NAME}\s*{NAME}\s*"),
     re.compile(beginnings(r"\s*", _NAME, r"\s*", *literal(NAME), r"\s*")),
 )
 _FENCE = ("\n", r"\s*", *literal("```"), beginnings(*literal("json")), r"\s*")
-_FENCED_HEAD = Head(
+_FENCED_HEAD = CallHeader(
     re.compile(rf"\s*function\s*{NAME}\s*{_NAME}\n\s*(?:```(?:json)?\s*)?"),
     re.compile(beginnings(r"\s*", *literal("function"), r"\s*", *literal(NAME), r"\s*", _NAME, *_FENCE)),
 )

@@ -2,7 +2,7 @@
 
 import re
 
-from models.chat.call_syntax.headed_reader import Head, HeadedReader, beginnings
+from models.chat.call_syntax.headed_reader import CallHeader, HeadedReader, beginnings
 from models.chat.call_syntax.interface import PromptTexts, instructions
 from models.chat.call_syntax.json_calls import JsonCalls
 from models.chat.tool_call_parser import CallMarks
@@ -10,7 +10,7 @@ from models.chat.tool_call_parser import CallMarks
 START, END = "<function=", "</function>"
 
 _NAME = r"([^\s<>{}]+)"
-_HEAD = Head(re.compile(rf"{_NAME}>\s*"), re.compile(beginnings(_NAME, ">", r"\s*")))
+_HEAD = CallHeader(re.compile(rf"{_NAME}>\s*"), re.compile(beginnings(_NAME, ">", r"\s*")))
 
 FUNCTIONARY = JsonCalls(
     marks=CallMarks(starts=(START,), ends=(END,)),

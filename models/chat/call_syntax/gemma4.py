@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from models.chat.call_syntax.fields import properties_of
-from models.chat.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
+from models.chat.call_syntax.headed_reader import CallHeader, HeadedReader, beginnings, literal
 from models.chat.call_syntax.interface import NUMBERED, PromptTexts
 from models.chat.call_syntax.literal_scanner import LiteralScanner, Notation
 from models.chat.call_syntax.rules import field_rules, json_rule, json_text, named_values, start_rules, text_rule
@@ -24,7 +24,7 @@ You may call functions. Their signatures:
 To call some, answer with
 {START}call:<function-name>{{{{<argument>:{QUOTE}<text>{QUOTE},<argument>:<number>}}}}{END}"""
 
-_HEAD = Head(
+_HEAD = CallHeader(
     re.compile(r"\s*call\s*:\s*([^\s{}:]+)\s*(?=\{)"),
     re.compile(beginnings(r"\s*", *literal("call"), r"\s*", ":", r"\s*", r"[^\s{}:]+", r"\s*")),
 )

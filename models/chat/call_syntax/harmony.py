@@ -2,7 +2,7 @@
 
 import re
 
-from models.chat.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
+from models.chat.call_syntax.headed_reader import CallHeader, HeadedReader, beginnings, literal
 from models.chat.call_syntax.interface import PromptTexts
 from models.chat.call_syntax.json_calls import JsonCalls
 from models.chat.harmony_thinking import CHANNEL, MESSAGE, START
@@ -14,7 +14,7 @@ TURN = f"{START}assistant"
 _BEFORE = f" to=functions.<NAME>{CHANNEL}commentary json{MESSAGE}"
 _NAME = r"([^\s<{]+)"
 _AFTER_NAME = f"{CHANNEL}commentary json{MESSAGE}"
-_HEAD = Head(
+_HEAD = CallHeader(
     re.compile(rf"{_NAME}{re.escape(_AFTER_NAME)}\s*"),
     re.compile(beginnings(_NAME, *literal(_AFTER_NAME), r"\s*")),
 )

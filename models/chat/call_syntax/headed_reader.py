@@ -12,7 +12,7 @@ _LONGEST_HEAD = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class CallHeader:
     """Text before the arguments of a call.
 
     whole: matches the text before the opening bracket, which it may look ahead to. The first group is the name.
@@ -58,7 +58,7 @@ class Scanner(Protocol):
 class HeadedReader:
     """A `CallReader`. The call begins with the bracket that opens its arguments."""
 
-    def __init__(self, head: Head, arguments: Scanner | None = None) -> None:
+    def __init__(self, head: CallHeader, arguments: Scanner | None = None) -> None:
         """Create the reader.
 
         arguments: scanner of the arguments; None for JSON.

@@ -2,7 +2,7 @@
 
 import re
 
-from models.chat.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
+from models.chat.call_syntax.headed_reader import CallHeader, HeadedReader, beginnings, literal
 from models.chat.call_syntax.interface import CallIds, PromptTexts
 from models.chat.call_syntax.json_calls import JsonCalls
 from models.chat.tool_call_parser import CallMarks
@@ -22,7 +22,7 @@ To call some, answer with
 with one part from {ONE} to {END_OF_ONE} per call. Calls are numbered from 0."""
 
 _NAME = r"[^\s:{}<|]+"
-_HEAD = Head(
+_HEAD = CallHeader(
     re.compile(rf"\s*(?:functions\.)?({_NAME})(?::[0-9]+)?\s*{re.escape(ARGUMENTS)}\s*"),
     re.compile(beginnings(r"\s*", _NAME, "(?::[0-9]*)?", r"\s*", *literal(ARGUMENTS), r"\s*")),
 )

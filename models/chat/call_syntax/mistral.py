@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from models.chat.call_reader import JsonCallReader
-from models.chat.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
+from models.chat.call_syntax.headed_reader import CallHeader, HeadedReader, beginnings, literal
 from models.chat.call_syntax.interface import NUMBERED, CallIds, PromptTexts
 from models.chat.call_syntax.json_calls import JsonCalls
 from models.chat.call_syntax.json_or_other_reader import JsonOrOtherReader
@@ -23,7 +23,7 @@ To call some, answer with [TOOL_CALLS] and a JSON list of \
 _NAME = r"([^\s\[\]{}]+)"
 _ID = (*literal("[CALL_ID]"), r"\s*", "[a-zA-Z0-9]*", r"\s*")
 _ARGS = (*literal("[ARGS]"), r"\s*")
-_HEAD = Head(
+_HEAD = CallHeader(
     re.compile(rf"\s*{_NAME}\s*(?:\[CALL_ID\]\s*[a-zA-Z0-9]*\s*)?(?:\[ARGS\]\s*|(?=\{{))"),
     re.compile(beginnings(r"\s*", _NAME, r"\s*", f"(?:{beginnings(*_ID, *_ARGS)}|{beginnings(*_ARGS)})")),
 )

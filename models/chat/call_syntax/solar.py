@@ -2,7 +2,7 @@
 
 import re
 
-from models.chat.call_syntax.headed_reader import Head, HeadedReader, beginnings, literal
+from models.chat.call_syntax.headed_reader import CallHeader, HeadedReader, beginnings, literal
 from models.chat.call_syntax.interface import CallIds, PromptTexts, instructions
 from models.chat.call_syntax.json_calls import JsonCalls
 from models.chat.harmony_thinking import SOLAR as CHANNELS
@@ -19,7 +19,7 @@ ONE, NAME, ARGUMENTS, END_OF_ONE = (
 TURN, END_OF_TURN = f"{SOLAR_START}assistant", "<|end|>"
 
 _ID, _NAME = "[a-zA-Z0-9]*", r"([^\s{}<>|]+)"
-_HEAD = Head(
+_HEAD = CallHeader(
     re.compile(rf"\s*{_ID}\s*{re.escape(NAME)}\s*{_NAME}\s*{re.escape(ARGUMENTS)}\s*"),
     re.compile(beginnings(r"\s*", _ID, r"\s*", *literal(NAME), r"\s*", _NAME, r"\s*", *literal(ARGUMENTS), r"\s*")),
 )

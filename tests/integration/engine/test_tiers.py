@@ -48,9 +48,9 @@ def test_long_conversation_continues_the_same_from_every_tier(
         llm.engine.check()
 
     with LLM(engine_config(shallow_model, tmp_path / "other", dtype=dtype, prefix_cache=False)) as llm:
-        anew = answer(llm, prompt, count)
-    assert anew.usage.kv.computed == len(prompt)
-    assert anew.token_ids == on_device.token_ids
+        recomputed = answer(llm, prompt, count)
+    assert recomputed.usage.kv.computed == len(prompt)
+    assert recomputed.token_ids == on_device.token_ids
 
 
 def test_blocks_loaded_from_redis_stay_in_cpu_memory(shallow_model: Path, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def test_tokenizer_is_described_by_what_the_file_has(tmp_path: Path) -> None:
     assert "<|im_start|>" in info["chat_template"]
 
 
-def test_template_for_tools_is_kept_beside_the_default(tmp_path: Path) -> None:
+def test_template_for_tools_is_kept_alongside_the_default(tmp_path: Path) -> None:
     folder = convert(write_tiny_gguf(tmp_path / "tiny.gguf", changed={"tokenizer.chat_template.tool_use": HERMES}))
     assert read_templates(ModelFolder(folder)) == TemplateSources(CHAT_TEMPLATE, HERMES)
 

@@ -335,7 +335,7 @@ def test_sizes_count_the_output_matrix_once(tied: bool, read: int, tmp_path: Pat
     assert sizes.bytes_of("int4") == (32 * 4.5 + (read - 32) * 8.5) / 8
 
 
-def test_bytes_of_file_omit_embedding_beside_an_output(tmp_path: Path) -> None:
+def test_bytes_of_file_omit_embedding_alongside_an_output(tmp_path: Path) -> None:
     writer = gguf.GGUFWriter(tmp_path / "model.gguf", "llama")
     for name, shape in (("token_embd.weight", (16, 4)), ("output.weight", (12, 4)), ("output_norm.weight", (4,))):
         writer.add_tensor(name, np.zeros(shape, np.float32))

@@ -31,7 +31,7 @@ from app.load.sse import SSEParser
 from app.runs.place_log import PlaceLog
 from app.storage.sqlite.restoration import complete_restore
 from cache_tiers.redis.watcher import _parse_memory
-from engine.fleet.wire.connection import Connection
+from engine.fleet.wire.connection import FrameConnection
 from models.download.hub.repository import HubName, RepoFile, Repository
 from models.download.hub.selection import choices, gguf_files
 from models.errors import ModelError
@@ -125,7 +125,7 @@ def receive(body: bytes) -> None:
 
 def receive_frames(data: bytes) -> None:
     """Read frames of a replica that come in small pieces."""
-    connection = Connection(lambda _frame: None, lambda: None)
+    connection = FrameConnection(lambda _frame: None, lambda: None)
     connection.connection_made(asyncio.Transport())
     connection.max_frame = len(data)
     for at in range(0, len(data), 64):

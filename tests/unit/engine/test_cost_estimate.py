@@ -14,7 +14,7 @@ def learned(filter_: CostEstimate, measured: list[tuple[float, float]]) -> list[
     return filter_.costs
 
 
-def test_costs_of_amounts_that_vary_are_told_apart() -> None:
+def test_costs_of_amounts_that_vary_are_distinguished() -> None:
     filter_ = CostEstimate((0.0, 0.001), (0.005, 0.001))
     assert learned(filter_, [(1, 10), (1, 80), (4, 40), (8, 20)]) == pytest.approx(TRUE, rel=0.05)
 

@@ -383,7 +383,7 @@ def test_system_message_without_a_question_is_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["gemma4", "harmony"])
-def test_turn_that_goes_on_after_a_call_is_rendered_again(tmp_path: Path, name: str) -> None:
+def test_turn_that_continues_after_a_call_is_rendered_again(tmp_path: Path, name: str) -> None:
     _, chat = make(tmp_path, CASES[name])
     with pytest.raises(ChatFormatError, match="only after calls"):
         chat.extend([5], [TOOLS, *TWO], num_new=2)

@@ -144,7 +144,7 @@ async def test_response_that_continues_another_hits(openai: AsyncOpenAI) -> None
     assert await compared(openai, "resp_other", input=LONG) == {"type": "comparison_response_not_found"}
 
 
-async def test_compaction_is_told_as_the_cause(openai: AsyncOpenAI, api: Api) -> None:
+async def test_compaction_is_the_named_cause(openai: AsyncOpenAI, api: Api) -> None:
     first = await openai.responses.create(model="fake-1", input=turns(LONG, "Yes.", SECOND))
     compacted = await openai.responses.compact(model="fake-1", previous_response_id=first.id)
     await api.services.model.next_prefixes.join()

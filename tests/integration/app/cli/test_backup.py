@@ -16,7 +16,7 @@ import pytest
 
 from app.cli.main import main
 from app.config.settings import lock_state_dir
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
@@ -97,7 +97,7 @@ async def test_backup_under_writes_holds_whole_transactions(tmp_path: Path) -> N
     written = 0
     begun = asyncio.Event()
 
-    def pair(connection: Connection) -> None:
+    def pair(connection: DatabaseConnection) -> None:
         for half in "ab":
             connection.execute(
                 "INSERT INTO conversation(id, title, created_at, updated_at) VALUES (?, ?, 0, 0)",

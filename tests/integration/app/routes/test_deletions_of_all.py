@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.storage.connection import Connection, Parameters
+from app.storage.connection import DatabaseConnection, Parameters
 from app.storage.postgres.connection import PostgresConnection
 from app.storage.sqlite.connection import SqliteConnection
 from tests.integration.tenants import serving_people
@@ -25,7 +25,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def count(kind: Any, name: str) -> None:
         method = getattr(kind, name)
 
-        def counted(self: Connection, statement: str, parameters: Parameters = (), /) -> Any:
+        def counted(self: DatabaseConnection, statement: str, parameters: Parameters = (), /) -> Any:
             seen.append(statement)
             return method(self, statement, parameters)
 
@@ -34,7 +34,7 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def count_many(kind: Any) -> None:
         method = kind.execute_many
 
-        def counted(self: Connection, statement: str, rows: Iterable[Parameters], /) -> None:
+        def counted(self: DatabaseConnection, statement: str, rows: Iterable[Parameters], /) -> None:
             given = list(rows)
             seen.extend([statement] * len(given))
             method(self, statement, given)

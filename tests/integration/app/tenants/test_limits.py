@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.access.use_keeper import UseKeeper
+from app.access.rate_limit_sync import RateLimitSync
 from app.serving.embedding import AT_ONCE
 from app.storage.limits import RETRY_SECONDS
 from app.tenants.token_bucket import OwedUse
@@ -99,7 +99,7 @@ async def test_use_is_stored_while_the_server_runs(people: People, tmp_path: Pat
         writes += 1
         return await add(added)
 
-    keeper = UseKeeper(services.access.gates, SimpleNamespace(add=counted))  # type: ignore[arg-type]
+    keeper = RateLimitSync(services.access.gates, SimpleNamespace(add=counted))  # type: ignore[arg-type]
     await keeper.save()
     await keeper.save()
     stored = await services.store.owed_use.all()

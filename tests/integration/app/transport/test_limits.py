@@ -190,7 +190,7 @@ async def test_sender_of_a_large_body_can_read_413(tmp_path: Path, secure: bool)
     assert response.startswith(b"HTTP/1.1 413 ")
 
 
-async def test_client_that_goes_on_sending_is_closed_in_the_end(short_deadlines: None, client: Client) -> None:
+async def test_client_that_continues_sending_is_closed_in_the_end(short_deadlines: None, client: Client) -> None:
     client.send(b"GET /")
     async with asyncio.timeout(20):
         await trickle(client, b"1")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
-from engine.fleet.placement.interface import Share
+from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.local import LocalPlacement
 from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.placement.shared_starter import LocalStarter
@@ -32,7 +32,7 @@ def environment_of(pid: int) -> dict[str, str]:
     return dict(entry.split("=", 1) for entry in entries if entry)
 
 
-def order(folder: Path, index: int, share: Share) -> ReplicaOrder:
+def order(folder: Path, index: int, share: MachinePart) -> ReplicaOrder:
     config = EngineConfig(
         model=ModelConfig(path=folder, name="fake"),
         cache=CacheConfig(tiers=None, secret=b"a secret of the tests"),

@@ -15,7 +15,7 @@ from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
 from models.errors import UnsupportedModelError
 from models.interface.dense_context import DenseContext
-from models.interface.parallel import Alone
+from models.interface.parallel import SingleRank
 from models.transformers.model import TransformersForCausalLM
 from models.transformers.self_check import check_network
 from models.transformers.tensor_parallel import keep_part
@@ -37,7 +37,7 @@ class Shared:
         self.barrier = threading.Barrier(2, timeout=60)
 
 
-class Rank(Alone):
+class Rank(SingleRank):
     """RankGroup of two threads."""
 
     size = 2

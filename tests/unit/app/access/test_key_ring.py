@@ -126,7 +126,7 @@ async def test_unknown_keys_and_logins_wait_for_one_reading(
 ) -> None:
     """Make a key at another server while a reading is in progress, which may not have it."""
     ring = await ring_of(store, Clock(), "always")
-    begun, goes_on = asyncio.Event(), asyncio.Event()
+    begun, released = asyncio.Event(), asyncio.Event()
     read, reads = SqliteDatabase.read_keys, 0
 
     async def slow(*given: object) -> object:
@@ -134,7 +134,7 @@ async def test_unknown_keys_and_logins_wait_for_one_reading(
         reads += 1
         found: object = await read(*given)  # type: ignore[arg-type]
         begun.set()
-        await goes_on.wait()
+        await released.wait()
         return found
 
     monkeypatch.setattr(SqliteDatabase, "read_keys", slow)
@@ -144,7 +144,7 @@ async def test_unknown_keys_and_logins_wait_for_one_reading(
     _, secret = await elsewhere.keys.create("laptop", "alice", "user")
     assert ring.is_unknown_key(secret)
     after = [asyncio.create_task(ring.look_again()) for _ in range(100)]
-    goes_on.set()
+    released.set()
     await asyncio.gather(*before, *after)
     assert ring.by_key(secret) is not None
     assert reads == 2

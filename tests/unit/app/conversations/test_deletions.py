@@ -17,7 +17,7 @@ from app.open_services import ServicePlan, open_services
 from app.schemas.conversations import NewMessage, RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.recently_deleted import DeletedMessage
 from engine.api.errors import ConflictError, NotFoundError
 from engine.api.stored_tokens import Trail
@@ -336,7 +336,7 @@ async def test_selected_chats_are_hidden_and_shown_at_once(services: Services, m
     chats = [(await services.store.conversations.create({})).id for _ in range(3)]
     write, transactions = services.store.database.write, list[str]()
 
-    async def counted(work: Callable[[Connection], object], *, durable: bool = True) -> object:
+    async def counted(work: Callable[[DatabaseConnection], object], *, durable: bool = True) -> object:
         transactions.append(repr(work))
         return await write(work, durable=durable)
 

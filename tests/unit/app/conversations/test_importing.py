@@ -18,7 +18,7 @@ from app.domain.records import Message
 from app.domain.response_record import ResponseRecord, response_id_of
 from app.domain.tool_use import IsCall, IsResult, MayCall
 from app.storage.items import NewItem
-from app.storage.run_records import MessageEnd, Turn
+from app.storage.run_records import MessageEnd, TurnRows
 from app.storage.store import Store
 from engine.api.errors import InvalidRequestError
 from tests.sizes import Size
@@ -234,7 +234,7 @@ class Life:
             )
         new = replace(answer, tool_use=MayCall("hermes", True, namespaces=("n f",))) if kind == "retry" else answer
         await self.store.runs.begin(
-            Turn(answer=new, run=record(new), questions=(question,), title=text or None, response=response)
+            TurnRows(answer=new, run=record(new), questions=(question,), title=text or None, response=response)
         )
         if kind == "begin":
             return

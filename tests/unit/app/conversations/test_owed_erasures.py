@@ -18,7 +18,7 @@ from app.open_services import open_services
 from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.owed_erasures import MOST_AT_ONCE, ROW_KEYS
 from app.storage.store import Store
 from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
@@ -156,7 +156,7 @@ async def test_removal_without_an_answer_of_the_database_erases(
         assert head is not None
         database, write = services.store.database, services.store.database.write
 
-        async def unanswered(work: Callable[[Connection], Any], **how: Any) -> Any:
+        async def unanswered(work: Callable[[DatabaseConnection], Any], **how: Any) -> Any:
             result = await write(work, **how)
             if work.__name__ == "remove":
                 raise CommitUnknownError(Future())

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from app.conversations.shared_page_texts import texts_for
 from app.conversations.shared_pages import SharedPages
 from app.domain.records import Message
-from app.domain.share import Share
+from app.domain.share import ShareLink
 from app.tenants.tenant_threads import TenantThreads
 
-SHARE = Share(
+SHARE = ShareLink(
     id="share_1",
     tenant="alice",
     conversation_id="conv_1",

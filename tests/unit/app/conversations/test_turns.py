@@ -236,14 +236,14 @@ async def test_overload_is_rejected_and_not_stored(tmp_path: Path) -> None:
 async def test_turn_that_cannot_be_stored_leaves_no_request(
     services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
-    class DeletedMeanwhile(MessageStore):
+    class DeletedDuringAnswer(MessageStore):
         async def path(self, message_id: str | None) -> list[Message]:
             found = await super().path(message_id)
             await services.store.deletions.remove_conversation(conversation.id)
             return found
 
     engine.hold()
-    store = replace(services.store, messages=DeletedMeanwhile(services.store.database, "local"))
+    store = replace(services.store, messages=DeletedDuringAnswer(services.store.database, "local"))
     turns = Turns(
         services.model.host,
         store,
@@ -362,7 +362,7 @@ async def test_followers_of_a_stopping_server_are_held_until_dismissed(
     # Each reader waits for an event by now.
     await asyncio.sleep(0)
     assert not any(each.done() for each in reading)
-    runs.dismiss()
+    runs.interrupt()
     async with asyncio.timeout(20):
         for frame in await asyncio.gather(*reading):
             assert b"event: server_restart" in frame

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.beginning import Beginning, beginning_of
+from app.domain.left_out import LeftOut, beginning_of
 from app.domain.records import Message, Role
 
 
@@ -36,4 +36,4 @@ def path(*given: tuple[Role, int | None]) -> list[Message]:
     ],
 )
 def test_newest_question_with_a_number_decides(messages: list[tuple[Role, int | None]], expected: int) -> None:
-    assert beginning_of(path(*messages)) == Beginning(expected)
+    assert beginning_of(path(*messages)) == LeftOut(expected)

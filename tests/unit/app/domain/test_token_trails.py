@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.domain.answer_tokens import TokenNode, TokenTrail, trails_of
 from app.domain.token_history import MessageTokens, num_common, pack_ids
-from app.domain.token_trails import TokenNode, TokenTrail, trails_of
 
 
 def node(id_: str, parent: str | None, ids: list[int], *, starts: bool = False) -> TokenNode:

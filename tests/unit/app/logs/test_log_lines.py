@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.logs.log_lines import MAX_MESSAGE, JsonLines, TextLines
-from app.logs.request_log import CURRENT_REQUEST, MAX_LOGGED_BODY, RequestRecord, log_finished, said
+from app.logs.request_log import CURRENT_REQUEST, MAX_LOGGED_BODY, RequestRecord, log_finished, message
 from engine.api.outputs import KVReceipt, RequestOutput, Usage
 
 FORMATTERS = [TextLines(), JsonLines()]
@@ -30,12 +30,14 @@ def in_request() -> Iterator[RequestRecord]:
 
 
 def test_text_line_ends_with_facts_quoted_unless_one_word() -> None:
-    line = TextLines().format(record_of("request", **said({"route": "/c/{id}", "n": 3, "body": 'a "b"\nc', "x": None})))
+    line = TextLines().format(
+        record_of("request", **message({"route": "/c/{id}", "n": 3, "body": 'a "b"\nc', "x": None}))
+    )
     assert line.endswith('INFO ebb.test: request route=/c/{id} n=3 body="a \\"b\\"\\nc" x=-')
 
 
 def test_json_line_is_one_object_with_message_and_facts() -> None:
-    line = JsonLines().format(record_of("%s answers\nnow", "it", **said({"ms": 1.5, "status": 200})))
+    line = JsonLines().format(record_of("%s answers\nnow", "it", **message({"ms": 1.5, "status": 200})))
     fields = json.loads(line)
     assert "\n" not in line
     assert fields.pop("time").endswith("Z")
@@ -93,7 +95,7 @@ def test_secrets_are_masked_in_messages_facts_and_tracebacks(formatter: logging.
         raise RuntimeError(text)
     except RuntimeError:
         info = sys.exc_info()
-    record = record_of(text, **said({"fact": text}))
+    record = record_of(text, **message({"fact": text}))
     record.exc_info = info
     line = formatter.format(record)
     assert "hunter2" not in line

@@ -13,7 +13,7 @@ from app.prompts import answer_memory
 from app.prompts.answer_memory import ENTRY_BYTES, MAX_AGE_SECONDS, USE_SECONDS, AnswerMemory
 from app.storage import answers
 from app.storage.answers import SealedAnswer
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.store import Store
 from cache_tiers.owners.block_key import Owner
@@ -181,8 +181,8 @@ async def test_answers_are_evicted_in_short_transactions(store: Store, monkeypat
     await fill(store, LOUD, 50, 1_000.0)
     removed, write = list[int](), SqliteDatabase.write
 
-    async def counted(database: SqliteDatabase, work: Callable[[Connection], T], *, durable: bool = True) -> T:
-        def counting(connection: Connection) -> T:
+    async def counted(database: SqliteDatabase, work: Callable[[DatabaseConnection], T], *, durable: bool = True) -> T:
+        def counting(connection: DatabaseConnection) -> T:
             [[before]] = connection.fetch_all("SELECT count(*) FROM answer")
             result = work(connection)
             [[after]] = connection.fetch_all("SELECT count(*) FROM answer")

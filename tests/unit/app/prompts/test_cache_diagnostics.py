@@ -57,7 +57,7 @@ async def digest(
     return await diagnostics.digest(ENGINE, "t", offer(tools), messages, ids, thinking)
 
 
-async def test_built_divergences_are_told_with_their_place(diagnostics: CacheDiagnostics, size: Size) -> None:
+async def test_built_divergences_are_named_with_their_place(diagnostics: CacheDiagnostics, size: Size) -> None:
     draw = random.Random(1)
     for number in range(size.pick(small=40, full=200)):
         texts = [f"{draw.random()} " * draw.randint(1, 40) for _ in range(draw.randint(2, 12))]

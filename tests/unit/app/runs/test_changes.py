@@ -13,7 +13,7 @@ def test_follower_keeps_each_name_once_and_forgets_sent_ones() -> None:
         assert follower.take() == {}
 
 
-def test_answer_that_begins_and_ends_unread_is_told() -> None:
+def test_answer_that_begins_and_ends_unread_is_announced() -> None:
     changes = Changes()
     with changes.followed("alice") as follower:
         changes.announce("alice", "a", False)

@@ -10,7 +10,7 @@ import pytest
 from app.domain.ids import new_id
 from app.domain.storage_health import CommitUnknownError
 from app.schemas.conversations import NewMessage
-from app.storage.run_records import Turn
+from app.storage.run_records import TurnRows
 from app.storage.runs import RunStore
 from tests.unit.app.runs.test_resumption import WHOLE_ANSWER, Process, end_of, process
 
@@ -28,7 +28,7 @@ async def asked_too_late(server: Process, question: NewMessage) -> str:
     conversation = await server.services.store.conversations.create({})
     begin = RunStore.begin
 
-    async def begin_late(store: RunStore, turn: Turn) -> None:
+    async def begin_late(store: RunStore, turn: TurnRows) -> None:
         await begin(store, turn)
         is_stored = Future[bool]()
         is_stored.set_result(True)
@@ -63,7 +63,7 @@ async def test_answer_is_resumed_by_the_second_look(server: Process) -> None:
     assert (await end_of(server.run(run_id))).content == WHOLE_ANSWER
 
 
-async def test_question_repeated_meanwhile_is_answered_once(server: Process) -> None:
+async def test_question_repeated_during_the_answer_is_answered_once(server: Process) -> None:
     question = NewMessage(content="one", id=new_id("msg"))
     run_id = await asked_too_late(server, question)
     answer = await server.services.store.messages.of_run(run_id)

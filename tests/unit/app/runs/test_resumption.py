@@ -241,7 +241,7 @@ async def test_abandoned_answer_can_be_continued(path: Path) -> None:
         path = await killed_in_its_place(path, run)
     async with process(path) as last:
         await end_of(last.run(run.id))
-        continued = await last.services.continuation.go_on(run.answer.id)
+        continued = await last.services.continuation.resume(run.answer.id)
         answer = await end_of(continued)
     assert (answer.status, answer.content, answer.error) == ("complete", WHOLE_ANSWER, None)
 

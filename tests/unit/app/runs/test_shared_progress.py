@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import cast
 
 from app.runs.shared_progress import READING, SharedProgress, reports_in
-from app.storage.connection import NOTICE_CHARACTERS, Connection
+from app.storage.connection import NOTICE_CHARACTERS, DatabaseConnection
 from app.storage.database import Database
 from engine.api.outputs import PromptProgress
 
@@ -18,10 +18,10 @@ class Notices:
         self.gate = asyncio.Event()
         self.sent = list[str]()
 
-    async def write(self, change: Callable[[Connection], None], *, durable: bool = True) -> None:
+    async def write(self, change: Callable[[DatabaseConnection], None], *, durable: bool = True) -> None:
         assert not durable
         await self.gate.wait()
-        change(cast("Connection", self))
+        change(cast("DatabaseConnection", self))
 
     def notify(self, topic: str, text: str) -> None:
         assert topic == READING

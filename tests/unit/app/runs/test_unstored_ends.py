@@ -19,7 +19,7 @@ from app.runs.service import RunRegistry
 from app.runs.unstored_ends import UnstoredEnds
 from app.schemas.conversations import NewMessage, RetryFields
 from app.services import Services
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.errors import ConstraintError
 from engine.api.errors import OutageError
 from engine.testing.replay_engine import ReplayEngine
@@ -115,7 +115,7 @@ async def test_pages_learn_when_refused_end_is_stored(services: Services, engine
 async def limit_pages(services: Services, pages: int | None) -> None:
     """Limit the database file to `pages` pages. None stands for its current size."""
 
-    def limit(connection: Connection) -> None:
+    def limit(connection: DatabaseConnection) -> None:
         [[now]] = connection.fetch_all("PRAGMA page_count")
         most = pages if pages is not None else now
         connection.execute(f"PRAGMA max_page_count = {most}")
@@ -163,7 +163,7 @@ async def test_cut_answer_continues_after_refused_end(services: Services, engine
         await services.records.runs.cancel(run.id, "local")
     assert run.answer.status == "cancelled"
     engine.allow(None)
-    continued = await services.continuation.go_on(run.answer.id)
+    continued = await services.continuation.resume(run.answer.id)
     await continued.ended.wait()
     assert continued.answer.content == WHOLE_ANSWER
 

@@ -10,7 +10,7 @@ import pytest
 from app.access.key_ring import KeyRing
 from app.storage import access
 from app.storage.access import AccessReading
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.keys import Login
 from app.storage.store import Store
 from app.tenants.limits import TenantLimits
@@ -98,7 +98,7 @@ async def test_second_without_changes_costs_one_query(store: Store, monkeypatch:
     class Watched:
         """A connection whose queries are noted."""
 
-        def __init__(self, connection: Connection) -> None:
+        def __init__(self, connection: DatabaseConnection) -> None:
             self.connection = connection
 
         def __getattr__(self, name: str) -> Any:

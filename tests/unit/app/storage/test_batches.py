@@ -10,7 +10,7 @@ import pytest
 
 from app.storage import imports, removals
 from app.storage.answer_prompts import insert_answer_prompt
-from app.storage.connection import Connection, Parameters
+from app.storage.connection import DatabaseConnection, Parameters
 from app.storage.errors import DuplicateError
 from app.storage.items import NewItem
 from app.storage.removals import Removal, mark
@@ -35,8 +35,8 @@ def transactions(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[tuple[in
     seen = list[tuple[int, bool]]()
     write = store.database.write
 
-    async def counted(work: Callable[[Connection], object], *, durable: bool = True) -> object:
-        def counting(connection: Connection) -> object:
+    async def counted(work: Callable[[DatabaseConnection], object], *, durable: bool = True) -> object:
+        def counting(connection: DatabaseConnection) -> object:
             [[before]] = connection.fetch_all("SELECT count(*) FROM message")
             result = work(connection)
             [[after]] = connection.fetch_all("SELECT count(*) FROM message")
@@ -55,12 +55,12 @@ async def statements(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[str]
     kind: type[Any] = await store.database.write(type)
     seen, execute, execute_many = list[str](), kind.execute, kind.execute_many
 
-    def one(self: Connection, sql: str, parameters: Parameters = (), /) -> int:
+    def one(self: DatabaseConnection, sql: str, parameters: Parameters = (), /) -> int:
         seen.append(sql)
         changed: int = execute(self, sql, parameters)
         return changed
 
-    def many(self: Connection, sql: str, rows: Iterable[Parameters], /) -> None:
+    def many(self: DatabaseConnection, sql: str, rows: Iterable[Parameters], /) -> None:
         given = list(rows)
         seen.extend([sql] * len(given))
         execute_many(self, sql, given)
@@ -197,7 +197,7 @@ async def test_import_cut_by_the_end_of_its_process_is_removed(tmp_path: Path) -
     await store.imports.add([imported("conv_1", ["tide"] * 3)], duplicates=False)
     [conversation] = (await store.conversations.page()).conversations
 
-    def as_while_importing(connection: Connection) -> None:
+    def as_while_importing(connection: DatabaseConnection) -> None:
         connection.execute("UPDATE conversation SET deleted_at = 1.0")
         connection.execute("INSERT INTO staged(conversation_id, import_id) VALUES (?, 'import')", (conversation.id,))
 

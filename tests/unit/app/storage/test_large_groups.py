@@ -12,7 +12,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from app.storage import memberships
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.memberships import Memberships
 from app.storage.provisioning import GroupFields, VersionError
 from app.storage.store import Store
@@ -27,7 +27,7 @@ async def add_users(store: Store, count: int) -> list[str]:
     """Store users with accounts."""
     ids = [f"{number:016x}" for number in range(count)]
 
-    def insert(connection: Connection, some: list[str]) -> None:
+    def insert(connection: DatabaseConnection, some: list[str]) -> None:
         connection.execute_many(
             "INSERT INTO person(id, tenant, issuer, subject, name, email, groups, created_at, last_seen_at, "
             "provisioned) VALUES (?, ?, 'https://login.example', ?, '', '', '[]', 1, 1, TRUE)",

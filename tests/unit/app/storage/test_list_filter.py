@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.domain.folder import Folder
-from app.storage.connection import Connection, Parameters
+from app.storage.connection import DatabaseConnection, Parameters
 from app.storage.list_filter import CHATS, TOP, ListFilter
 from app.storage.store import Store
 
@@ -111,7 +111,7 @@ async def test_list_is_read_in_its_order_from_its_index(lists: Lists, wanted: Li
 async def plan(store: Store, sql: str, values: Parameters) -> list[str]:
     """Return the steps by which SQLite runs a statement."""
 
-    def explain(connection: Connection) -> list[str]:
+    def explain(connection: DatabaseConnection) -> list[str]:
         return [row["detail"] for row in connection.fetch_all(f"EXPLAIN QUERY PLAN {sql}", values)]
 
     return await store.database.read_together(explain)

@@ -9,10 +9,10 @@ import pytest
 from app.domain.ids import new_id
 from app.domain.records import Message
 from app.domain.response_record import ResponseRecord
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.items import NewItem
 from app.storage.rows import insert_messages
-from app.storage.run_records import MessageEnd, Turn
+from app.storage.run_records import MessageEnd, TurnRows
 from app.storage.store import Store
 from app.tenants.limits import LimitReachedError, TenantLimits
 from tests.unit.stored_chats import answered, imported, message, record, turn
@@ -61,10 +61,10 @@ async def test_stored_bytes_follow_every_change(store: Store) -> None:
     await store.ratings.rate(answer.id, "good", "é")
     merging = message(conversation, "assistant", "", question)
     before = await check(store)
-    await store.runs.begin(Turn(answer=merging, run=record(merging)))
+    await store.runs.begin(TurnRows(answer=merging, run=record(merging)))
     with_path = await check(store) - before
     again = message(conversation, "assistant", "", question)
-    await store.runs.begin(Turn(answer=again, run=record(again), own_prompt=b"\0" * 400))
+    await store.runs.begin(TurnRows(answer=again, run=record(again), own_prompt=b"\0" * 400))
     assert await check(store) == before + 2 * with_path + 256 + 400
     for each in (merging, again):
         await store.runs.finish(
@@ -94,7 +94,7 @@ async def test_stored_bytes_follow_every_change(store: Store) -> None:
         tools=[{"name": "f"}],
     )
     responded = replace(responded, parent_id=asked.id)
-    await store.runs.begin(Turn(answer=responded, run=record(responded), questions=(asked,), response=told))
+    await store.runs.begin(TurnRows(answer=responded, run=record(responded), questions=(asked,), response=told))
     await store.runs.finish(
         MessageEnd(content="ø", status="complete", finish_reason="stop", token_ids=b"1234", reasoning="hm").of(
             responded
@@ -117,7 +117,7 @@ async def test_messages_of_several_tenants_are_counted_together(store: Store) ->
     uncounted = await store.conversations.create({})
     before = await check(store), await check(bob)
 
-    def write(connection: Connection) -> None:
+    def write(connection: DatabaseConnection) -> None:
         connection.execute("UPDATE conversation SET counted = FALSE WHERE id = ?", (uncounted.id,))
         asked = [message(chat, "user", "é" * number) for chat in (*chats, uncounted) for number in range(3)]
         insert_messages(connection, [each for asked_of in asked for each in (asked_of, answer_to(asked_of))])
@@ -182,7 +182,7 @@ async def test_conversations_from_before_are_counted_later(tmp_path: Path) -> No
     await store.imports.add([imported(f"conv_{index}", ["tide"] * 5) for index in range(50)], duplicates=False)
     expected = await check(store)
 
-    def forget(connection: Connection) -> None:
+    def forget(connection: DatabaseConnection) -> None:
         connection.execute("UPDATE conversation SET counted = FALSE")
         connection.execute("DELETE FROM tenant_usage")
 

@@ -8,10 +8,10 @@ import pytest
 from app.domain.records import Conversation
 from app.domain.response_record import ResponseRecord, response_id_of
 from app.domain.token_history import pack_ids
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.former_chats import FormerChats
 from app.storage.response_texts import MIN_CHARACTERS
-from app.storage.run_records import MessageEnd, Turn
+from app.storage.run_records import MessageEnd, TurnRows
 from app.storage.store import Store
 from app.tenants.limits import TenantLimits
 from tests.unit.stored_chats import imported, message, record
@@ -45,7 +45,7 @@ async def responded(store: Store, response: ResponseRecord, chat: Conversation |
     made = chat or await store.conversations.create({"source": "response"})
     question = message(made, "user", "one")
     answer = message(made, "assistant", "", question)
-    await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,), response=response))
+    await store.runs.begin(TurnRows(answer=answer, run=record(answer), questions=(question,), response=response))
     await store.runs.finish(
         MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=pack_ids([4])).of(answer)
     )
@@ -131,7 +131,7 @@ async def test_short_texts_are_stored_with_their_response(store: Store) -> None:
 async def test_response_from_before_has_its_texts(store: Store) -> None:
     old = await responded(store, told())
 
-    def write(connection: Connection) -> None:
+    def write(connection: DatabaseConnection) -> None:
         connection.execute("UPDATE response SET instructions = 'Rhyme.', instructions_number = NULL")
 
     await store.database.write(write)

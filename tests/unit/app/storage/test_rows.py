@@ -11,7 +11,7 @@ from app.domain.ids import new_id
 from app.domain.records import Message
 from app.domain.token_history import MessageTokens, pack_ids
 from app.domain.tool_use import MayCall
-from app.storage.run_records import MessageEnd, Turn
+from app.storage.run_records import MessageEnd, TurnRows
 from app.storage.store import Store
 from tests.unit.stored_chats import message, record
 
@@ -62,7 +62,7 @@ async def test_every_field_of_a_message_is_stored(store: Store) -> None:
         merged=2,
     )
     assert_all_set(answer)
-    await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))
+    await store.runs.begin(TurnRows(answer=answer, run=record(answer), questions=(question,)))
     assert await store.messages.get(answer.id) == answer
 
 
@@ -71,7 +71,7 @@ async def test_form_of_calls_is_stored_until_the_end_alone(store: Store) -> None
     question = message(conversation, "user", "Sea?")
     params = {"seed": 1, "call_form": {"kind": "calls", "text": "start: "}, "call_openings": ["<tool_call>"]}
     answer = replace(message(conversation, "assistant", "", question), params=params)
-    await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))
+    await store.runs.begin(TurnRows(answer=answer, run=record(answer), questions=(question,)))
     assert (await store.messages.get(answer.id)).params == params
     await store.runs.finish(
         MessageEnd(content="Salty.", status="complete", finish_reason="stop", token_ids=pack_ids([7])).of(answer)
@@ -83,7 +83,7 @@ async def test_every_field_of_an_answers_end_is_stored(store: Store) -> None:
     conversation = await store.conversations.create({})
     question = message(conversation, "user", "Sea?")
     answer = message(conversation, "assistant", "", question)
-    await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(question,)))
+    await store.runs.begin(TurnRows(answer=answer, run=record(answer), questions=(question,)))
     end = MessageEnd(
         content="Salty.",
         status="failed",

@@ -14,9 +14,9 @@ from app.domain.deltas import Delta
 from app.domain.records import Conversation
 from app.domain.response_record import ResponseRecord
 from app.domain.token_history import pack_ids, unpack_ids
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.errors import ConstraintError, UnusableDatabaseError
-from app.storage.run_records import MessageEnd, RunProgress, StoredLength, Turn, UnfinishedRun
+from app.storage.run_records import MessageEnd, RunProgress, StoredLength, TurnRows, UnfinishedRun
 from app.storage.sqlite.database import SqliteDatabase
 from app.storage.sqlite.migrating import migrations
 from app.storage.store import Store
@@ -235,7 +235,7 @@ async def test_question_for_moved_head_is_rejected_unwritten(store: Store) -> No
     _, answer = await turn(store, conversation, "one")
     question = message(conversation, "user", "late")
     refused = message(conversation, "assistant", "", question)
-    late = Turn(answer=refused, run=record(refused), questions=(question,), check_head=True)
+    late = TurnRows(answer=refused, run=record(refused), questions=(question,), check_head=True)
     with pytest.raises(ConflictError):
         await store.runs.begin(late)
     assert (await store.conversations.get(conversation.id)).head_id == answer.id
@@ -277,18 +277,18 @@ async def test_turn_that_breaks_a_constraint_names_the_kind(store: Store) -> Non
     ):
         answer = message(conversation, "assistant", "", first)
         with pytest.raises(kind) as caught:
-            await store.runs.begin(Turn(answer=answer, run=record(answer), questions=(first, second)))
+            await store.runs.begin(TurnRows(answer=answer, run=record(answer), questions=(first, second)))
         assert caught.value.code == code
     odd = replace(message(conversation, "assistant", ""), status="odd")  # type: ignore[arg-type]
     with pytest.raises(ConstraintError):
-        await store.runs.begin(Turn(answer=odd, run=record(odd)))
+        await store.runs.begin(TurnRows(answer=odd, run=record(odd)))
     assert await store.messages.all_of(conversation.id) == []
 
 
 async def test_transaction_does_not_wait_for_event_loop(path: Path) -> None:
     database, written = await SqliteDatabase.open(path), threading.Event()
 
-    def work(connection: Connection) -> None:
+    def work(connection: DatabaseConnection) -> None:
         connection.execute("CREATE TABLE of_the_test(number)")
         connection.execute("INSERT INTO of_the_test VALUES (1)")
         written.set()
@@ -355,7 +355,7 @@ def test_file_size_limit_is_named_where_it_stops_the_start(path: Path) -> None:
 async def test_deleting_response_of_hidden_message_removes_no_message(store: Store) -> None:
     conversation = await store.conversations.create({})
     question, answer = message(conversation, "user", "one"), message(conversation, "assistant", "")
-    begun = Turn(
+    begun = TurnRows(
         answer=replace(answer, parent_id=question.id),
         run=record(answer),
         questions=(question,),

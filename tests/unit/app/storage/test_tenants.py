@@ -8,7 +8,7 @@ import pytest
 from app.domain.records import Message
 from app.storage.conversations import ListPosition
 from app.storage.items import NewItem
-from app.storage.run_records import Turn
+from app.storage.run_records import TurnRows
 from app.storage.store import Store
 from engine.api.errors import NotFoundError
 from tests.unit.stored_chats import answered, message, record
@@ -64,7 +64,7 @@ async def test_nothing_is_changed_by_an_id_of_another_tenant(alice: Store) -> No
 
     async def begin(first: Message) -> None:
         asked = message(conversation, "assistant", "", first)
-        await bob.runs.begin(Turn(answer=asked, run=record(asked)))
+        await bob.runs.begin(TurnRows(answer=asked, run=record(asked)))
 
     async def rows() -> list[dict[str, object]]:
         sql = "SELECT * FROM conversation JOIN message ON message.conversation_id = conversation.id"

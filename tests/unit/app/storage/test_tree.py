@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.answer_tokens import TokenTrail, trails_of
 from app.domain.bounds import MAX_TITLE_LENGTH
 from app.domain.ids import new_id
 from app.domain.records import Conversation, Message
 from app.domain.token_history import pack_ids
-from app.domain.token_trails import TokenTrail, trails_of
 from app.storage import messages
 from app.storage.list_filter import ListFilter
-from app.storage.run_records import MessageEnd, RunProgress, Turn
+from app.storage.run_records import MessageEnd, RunProgress, TurnRows
 from app.storage.store import Store
 from app.storage.versions import VersionMismatchError
 from engine.api.errors import ConflictError, NotFoundError
@@ -187,7 +187,7 @@ async def test_change_with_stale_version_is_rejected(store: Store, conversation:
     old = frozenset({conversation.version})
     question = message(conversation, "user", "two", answer)
     refused = message(conversation, "assistant", "", question)
-    late = Turn(answer=refused, run=record(refused), questions=(question,), expected=old)
+    late = TurnRows(answer=refused, run=record(refused), questions=(question,), expected=old)
     for attempt in (
         store.conversations.change(conversation.id, {"title": "x"}, old),
         store.tree.show(conversation.id, answer.id, old),
@@ -351,7 +351,7 @@ async def test_hidden_messages_are_removed_and_returned_with_tokens(store: Store
 async def test_removed_answer_is_returned_with_its_own_prompt(store: Store, conversation: Conversation) -> None:
     question, other = await answered(store, conversation, "one")
     answer = message(conversation, "assistant", "", question)
-    await store.runs.begin(Turn(answer=answer, run=record(answer), own_prompt=pack_ids([5, 6])))
+    await store.runs.begin(TurnRows(answer=answer, run=record(answer), own_prompt=pack_ids([5, 6])))
     await store.runs.finish(
         MessageEnd(content="Yes.", status="complete", finish_reason="stop", token_ids=pack_ids([7, 8])).of(answer)
     )
@@ -365,7 +365,7 @@ async def test_removed_answer_is_returned_with_its_own_prompt(store: Store, conv
     assert removed is not None
     assert TokenTrail(pack_ids([5, 6, 7, 8]), (3,)) in trails_of(removed.nodes)
     again = message(conversation, "assistant", "", question)
-    await store.runs.begin(Turn(answer=again, run=record(again), own_prompt=pack_ids([5, 6])))
+    await store.runs.begin(TurnRows(answer=again, run=record(again), own_prompt=pack_ids([5, 6])))
     nodes = await store.deletions.remove_conversation(conversation.id)
     assert pack_ids([5, 6, 1, 2, 3]) in [trail.ids for trail in trails_of(nodes)]
 
@@ -375,7 +375,7 @@ async def test_removed_answer_is_quoted_by_no_prompt(store: Store, conversation:
     merging = replace(message(conversation, "assistant", "", question), merged=2)
     other = message(conversation, "assistant", "", question)
     for each in (merging, other):
-        await store.runs.begin(Turn(answer=each, run=record(each), own_prompt=pack_ids([5, 6])))
+        await store.runs.begin(TurnRows(answer=each, run=record(each), own_prompt=pack_ids([5, 6])))
     await store.deletions.hide_message(quoted.id)
     removed = await store.deletions.remove_oldest(1e12)
     assert removed is not None

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.domain.ids import new_id
 from app.domain.records import Message
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.rows import insert_message
 from app.storage.store import Store
 
@@ -37,7 +37,7 @@ async def answered(store: Store, title: str, usages: Sequence[Any], *, at: float
     """Store a chat with an answer for each of `usages`, and return its id."""
     conversation = await store.conversations.create({"title": title})
 
-    def insert(connection: Connection) -> None:
+    def insert(connection: DatabaseConnection) -> None:
         for each in usages:
             message = Message(
                 id=new_id("msg"),

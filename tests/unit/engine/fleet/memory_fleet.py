@@ -15,11 +15,11 @@ from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.fleet.gateway.answer import RemoteAnswer
 from engine.fleet.gateway.keeper import DIED
 from engine.fleet.gateway.link import Link
-from engine.fleet.placement.interface import Share
+from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.remote_engine import RemoteEngine
 from engine.fleet.replica.session import GatewaySession
-from engine.fleet.wire.connection import Connection
+from engine.fleet.wire.connection import FrameConnection
 from engine.fleet.wire.messages import Ready, ReplicaFacts
 from engine.loop.async_llm import AsyncLLMEngine
 from tests.unit.engine.loop.test_stats import STATS
@@ -71,7 +71,7 @@ def asked(moved: list[RemoteAnswer] | None = None) -> RemoteAnswer:
 class Wire(asyncio.Transport):
     """One end of a connection. Bytes arrive at the other end in the next turn of the loop, whatever became of it."""
 
-    def __init__(self, other: Connection) -> None:
+    def __init__(self, other: FrameConnection) -> None:
         super().__init__()
         self._other = other
 
@@ -182,7 +182,7 @@ class MemoryReplica(SilentReplica):
         return cast("AsyncLLMEngine", self.scripted)
 
     async def connect(self, protocol: asyncio.Protocol) -> None:
-        gateway = cast("Connection", protocol)
+        gateway = cast("FrameConnection", protocol)
         gateway.connection_made(Wire(self.session.connection))
         self.session.connection.connection_made(Wire(gateway))
 
@@ -212,8 +212,8 @@ class MemoryPlacement:
         self.survive = False
         self._most = most
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
-        return [Share()] * count
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:
+        return [MachinePart()] * count
 
     async def start(self, order: ReplicaOrder) -> MemoryReplica:
         if len(self.replicas) == self._most:

@@ -172,7 +172,7 @@ def test_schema_that_pydantic_writes_is_taken(grammars: Grammars, type_: Any, mo
     assert grammars.mask(SamplingParams(form=StructuredOutput("json", json.dumps(schema))), [5], "local") is not None
 
 
-def test_regular_patterns_are_told_from_others() -> None:
+def test_regular_patterns_are_distinguished_from_others() -> None:
     for pattern in ("a", r"f\(?=1", "[(?=]", r"\\(?:a)", "(?i)a", r"[\]](?P<a>b)", r"[\b]"):
         assert is_regular(pattern), pattern
     for pattern in ("(?=a)", "a(?!b)", "(?<=a)b", "(?<!a)b", r"\\(?=a)", "[a](?=b)", r"(a)\1", r"\bword"):

@@ -78,6 +78,6 @@ def test_uncertain_check_has_no_verdict_and_ends_soon(schema: object, value: obj
     assert time.thread_time() - began < 0.2
 
 
-def test_text_beside_json_is_invalid_unless_it_may_be_a_call() -> None:
+def test_text_around_json_is_invalid_unless_it_may_be_a_call() -> None:
     assert verdict({"not": {}}, "<call>") == "invalid"
     assert verdict({"not": {}}, "<call>", may_be_call=True) is None

@@ -51,7 +51,7 @@ def settle(rig: Rig) -> None:
     assert connector_of(rig).is_quiet
 
 
-def load_beside_stream(rig: Rig) -> tuple[Request, Request]:
+def load_alongside_stream(rig: Rig) -> tuple[Request, Request]:
     stream = rig.add([1, 2, 3], max_tokens=12, tenant="reader")
     rig.step()
     chat = rig.add(CHAT, max_tokens=3)
@@ -61,9 +61,9 @@ def load_beside_stream(rig: Rig) -> tuple[Request, Request]:
     return stream, chat
 
 
-def test_stream_goes_on_while_load_is_under_way() -> None:
+def test_stream_continues_while_load_is_under_way() -> None:
     rig = rig_with_stored_chat()
-    stream, chat = load_beside_stream(rig)
+    stream, chat = load_alongside_stream(rig)
     while stream.finish_reason is None:
         output, _ = rig.step()
         assert output.num_scheduled_tokens == {stream.request_id: 1}
@@ -79,7 +79,7 @@ def test_stream_goes_on_while_load_is_under_way() -> None:
 
 def test_step_without_tokens_is_made_for_late_copies_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = rig_with_stored_chat()
-    stream, chat = load_beside_stream(rig)
+    stream, chat = load_alongside_stream(rig)
     with monkeypatch.context() as patch:
         # The only stream waits for its mask: nothing is to be computed, dropped or copied.
         patch.setattr(Request, "may_be_sampled", property(lambda request: request is not stream))
@@ -128,7 +128,7 @@ def test_block_is_outside_of_cpu_tier_until_its_copy_ended() -> None:
 
 def test_aborted_load_keeps_blocks_until_copies_ended() -> None:
     rig = rig_with_stored_chat()
-    _, chat = load_beside_stream(rig)
+    _, chat = load_alongside_stream(rig)
     rig.scheduler.finish_request(chat.request_id, "abort")
     for _ in range(5):
         rig.step()
@@ -140,7 +140,7 @@ def test_aborted_load_keeps_blocks_until_copies_ended() -> None:
 
 def test_copies_of_lost_workers_have_failed() -> None:
     rig = rig_with_stored_chat()
-    stream, chat = load_beside_stream(rig)
+    stream, chat = load_alongside_stream(rig)
     lost, _ = rig.begin()
     rig.worker.pending.clear()
     rig.worker.requests.clear()
@@ -172,7 +172,7 @@ def test_copies_of_failed_step_end_with_later_one() -> None:
 
 def test_failed_step_without_tokens_ends_all_copies() -> None:
     rig = rig_with_stored_chat()
-    stream, chat = load_beside_stream(rig)
+    stream, chat = load_alongside_stream(rig)
     while stream.finish_reason is None:
         rig.step()
     waiting, _ = rig.begin()

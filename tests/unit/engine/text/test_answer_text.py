@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from tokenizers import AddedToken
 
-from engine.text.answer_text import AnswerFormat, Said
+from engine.text.answer_text import AnswerFormat, EmittedText
 from models.chat.harmony_thinking import find_harmony_thinking
 from models.chat.written_thinking import APRIEL, GRANITE32, GRANITE33, TAGS, WrittenThinking
 from models.thinking import MarkedThinking
@@ -67,7 +67,7 @@ def written(text: str, thinking: WrittenThinking = GRANITE, prompt: str = "Q:") 
     answer = AnswerFormat(token_bytes=lambda id_: bytes([id_]), thinking=thinking).begin(list(prompt.encode()))
     said = [*map(answer.push, text.encode()), answer.finish()]
     ends = [answer.finish()]
-    assert ends == [Said()]
+    assert ends == [EmittedText()]
     splitter = thinking.splitter(list(prompt.encode()))
     whole = [*splitter.push(text), *splitter.finish()]
     thought, rest = ("".join(piece.text for piece in said if piece.is_thought is kind) for kind in (True, False))
@@ -111,7 +111,7 @@ def test_token_may_end_reasoning_and_begin_the_answer() -> None:
     pieces = {1: b"<think>so", 2: b"</think>Yes", 3: b"."}
     answer = AnswerFormat(token_bytes=pieces.__getitem__, thinking=replace(GRANITE, marks=TAGS)).begin([])
     said = [*map(answer.push, (1, 2, 3)), answer.finish()]
-    assert said == [Said("so", is_thought=True), Said("Yes"), Said("."), Said()]
+    assert said == [EmittedText("so", is_thought=True), EmittedText("Yes"), EmittedText("."), EmittedText()]
     assert answer.num_thought == 1
 
 

@@ -121,7 +121,7 @@ async def test_arguments_of_a_found_tool_are_read_by_its_schema(searching: Api, 
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_bad_pattern_is_told_to_model_and_client(searching: Api, stream: bool) -> None:
+async def test_bad_pattern_reaches_model_and_client(searching: Api, stream: bool) -> None:
     searching.engine.said = [call(NAMES[0], query="(a"), "I give up."]
     answer = await ask(searching, NAMES[0], stream=stream)
     _, result, text = blocks_of(answer)

@@ -63,10 +63,10 @@ async def test_responses_in_a_conversation_follow_one_another(client: AsyncOpenA
 async def test_response_to_a_previous_one_is_in_no_conversation(client: AsyncOpenAI) -> None:
     conversation = await client.conversations.create()
     first = await respond(client, conversation.id, "one")
-    beside = await client.responses.create(model="fake-1", input="beside", previous_response_id=first.id)
-    assert beside.conversation is None
+    apart = await client.responses.create(model="fake-1", input="beside", previous_response_id=first.id)
+    assert apart.conversation is None
     assert await texts_of(client, conversation.id, order="asc") == ["one", WHOLE_ANSWER]
-    await client.responses.delete(beside.id)
+    await client.responses.delete(apart.id)
     await client.responses.delete(first.id)
     assert await texts_of(client, conversation.id, order="asc") == ["one", WHOLE_ANSWER]
 

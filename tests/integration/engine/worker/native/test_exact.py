@@ -55,7 +55,7 @@ class Expected:
             assert differing == 0, f"prompt {index}, row {row}: {differing} logits differ"
             self.compared += 1
 
-    def go_on(self, index: int, stream: Stream, *, chunk: int, threads: Threads) -> None:
+    def advance(self, index: int, stream: Stream, *, chunk: int, threads: Threads) -> None:
         """Compute the rest of the prompt in chunks and the tokens after it one by one."""
         while stream.done < len(stream.tokens):
             left = len(self.prompts[index]) - stream.done
@@ -88,7 +88,7 @@ def check_all(expected: Expected, *, chunks: Sequence[int], batches: Sequence[in
 def check_chunks(expected: Expected, chunks: Sequence[int]) -> None:
     for index, tokens in enumerate(expected.sequences):
         for chunk in chunks:
-            expected.go_on(index, expected.rig.start(tokens), chunk=chunk, threads=1 if chunk == 64 else 2)
+            expected.advance(index, expected.rig.start(tokens), chunk=chunk, threads=1 if chunk == 64 else 2)
 
 
 def check_moved_blocks(expected: Expected) -> None:
@@ -97,7 +97,7 @@ def check_moved_blocks(expected: Expected) -> None:
         stream = expected.rig.start(tokens)
         expected.rig.advance([(stream, len(expected.prompts[index]))])
         expected.rig.move(stream)
-        expected.go_on(index, stream, chunk=100, threads=2)
+        expected.advance(index, stream, chunk=100, threads=2)
 
 
 def check_mixed_batches(expected: Expected, threads: Threads, *, streams: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
-from app.apis.openai.serializer import Head
+from app.apis.openai.serializer import ChunkFields
 from app.apis.openai.tool_calls import ToolCallShape
 from app.prompts.tool_offer import NamedChoice, ToolOffer
 from engine.api.outputs import FinishReason, KVReceipt, RequestOutput, Usage
@@ -25,7 +25,7 @@ USAGE = Usage(prompt_tokens=1, completion_tokens=1, kv=KVReceipt(computed=1), qu
 
 
 def shape(index: int = 0, offer: ToolOffer | None = None) -> ToolCallShape:
-    head = Head.new("chatcmpl", model="m", fingerprint="f")
+    head = ChunkFields.new("chatcmpl", model="m", fingerprint="f")
     return ToolCallShape(FORMAT, offer or ToolOffer(), head, index=index)
 
 

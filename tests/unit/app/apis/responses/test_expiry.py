@@ -14,7 +14,7 @@ from app.schemas.conversations import RetryFields
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage import path_ends
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.path_ends import mark_path_end
 from app.storage.responses import oldest_expiring, with_input
 from app.storage.sqlite.database import SqliteDatabase
@@ -154,8 +154,8 @@ async def test_long_path_is_removed_in_batches(services: Services, monkeypatch: 
     last = await respond(services, "", input=turns, previous_response_id=first)
     counts, write = list[int](), SqliteDatabase.write
 
-    async def counted(database: SqliteDatabase, work: Callable[[Connection], T], *, durable: bool = True) -> T:
-        def counting(connection: Connection) -> T:
+    async def counted(database: SqliteDatabase, work: Callable[[DatabaseConnection], T], *, durable: bool = True) -> T:
+        def counting(connection: DatabaseConnection) -> T:
             [[before]] = connection.fetch_all("SELECT count(*) FROM message")
             result = work(connection)
             [[after]] = connection.fetch_all("SELECT count(*) FROM message")
@@ -177,7 +177,7 @@ async def test_removal_that_was_cut_is_ended_by_the_next_process(tmp_path: Path)
         response = await respond(services, "one")
         message_id = message_id_of(response)
 
-        def cut(connection: Connection) -> None:
+        def cut(connection: DatabaseConnection) -> None:
             connection.execute("DELETE FROM response")
             mark_path_end(connection, message_id)
 

@@ -58,9 +58,9 @@ def test_texts_of_chatgpt_are_found_where_they_are() -> None:
     node["message"]["create_time"] = "1700000000.5"
     answer = gpt_node("q", "assistant", content={"content_type": "text", "text": "y"})
     unknown = gpt_node("a", "assistant", content={"content_type": "new_kind", "parts": [{"text": "z"}]})
-    nobody = gpt_node("u", "assistant", "lost")
-    nobody["message"]["author"] = None
-    chat = only(gpt({"q": node, "a": answer, "u": unknown, "n": nobody}))
+    unauthored = gpt_node("u", "assistant", "lost")
+    unauthored["message"]["author"] = None
+    chat = only(gpt({"q": node, "a": answer, "u": unknown, "n": unauthored}))
     assert of(chat) == [("user", "x", None), ("assistant", "y\n\nz", None)]
     assert chat.imported.messages[0].created_at == 1_700_000_000.5
     assert chat.left_out == {"other": 3}

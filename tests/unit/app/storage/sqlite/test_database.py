@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.storage.connection import Connection
+from app.storage.connection import DatabaseConnection
 from app.storage.errors import ConstraintError, DatabaseError, DuplicateError, MissingReferenceError
 from app.storage.search_words import segmented
 from app.storage.sqlite.connection import SqliteConnection
@@ -26,14 +26,14 @@ async def database(tmp_path: Path) -> AsyncIterator[SqliteDatabase]:
 
 
 @pytest.fixture
-def connection(tmp_path: Path) -> Connection:
+def connection(tmp_path: Path) -> DatabaseConnection:
     connection = SqliteConnection.open(tmp_path / "file.db")
     connection.execute("CREATE TABLE item(name TEXT, amount INTEGER)")
     connection.execute_many("INSERT INTO item(name, amount) VALUES (?, ?)", [("a", 1), ("b", 2), ("c", 3)])
     return connection
 
 
-def test_rows_have_values_by_name_and_in_order(connection: Connection) -> None:
+def test_rows_have_values_by_name_and_in_order(connection: DatabaseConnection) -> None:
     row = connection.fetch_one("SELECT name, amount FROM item WHERE name = :name", {"name": "b"})
     assert row is not None
     assert (row["name"], row["amount"], list(row), dict(row)) == ("b", 2, ["b", 2], {"name": "b", "amount": 2})
@@ -41,12 +41,12 @@ def test_rows_have_values_by_name_and_in_order(connection: Connection) -> None:
     assert [list(each) for each in connection.fetch_all("SELECT name FROM item ORDER BY name")] == [["a"], ["b"], ["c"]]
 
 
-def test_execute_counts_the_changed_rows(connection: Connection) -> None:
+def test_execute_counts_the_changed_rows(connection: DatabaseConnection) -> None:
     assert connection.execute("UPDATE item SET amount = 0 WHERE amount > ?", (1,)) == 2
     assert connection.execute("DELETE FROM item WHERE name = ?", ("d",)) == 0
 
 
-def test_iterated_rows_are_not_loaded_at_once(connection: Connection) -> None:
+def test_iterated_rows_are_not_loaded_at_once(connection: DatabaseConnection) -> None:
     assert [row["i"] for row in islice(connection.iterate(ENDLESS), 3)] == [1, 2, 3]
 
 

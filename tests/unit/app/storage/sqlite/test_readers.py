@@ -14,7 +14,7 @@ import pytest
 from app.domain.records import Message
 from app.storage import readers as module
 from app.storage import search_times, search_walk
-from app.storage.connection import Connection, Parameters, Row
+from app.storage.connection import DatabaseConnection, Parameters, Row
 from app.storage.database import Database
 from app.storage.errors import ReadTimeoutError
 from app.storage.rows import listed, message_of, shown_among
@@ -46,7 +46,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
     await store.close()
 
 
-def endless(connection: Connection) -> object:
+def endless(connection: DatabaseConnection) -> object:
     return connection.fetch_all(ENDLESS)
 
 
@@ -63,7 +63,7 @@ async def test_cancelled_read_gives_its_connection_back(tmp_path: Path) -> None:
     readers = SqliteReaders.open(tmp_path / "file.db", 1, most_of_one=1)
     began = threading.Event()
 
-    def work(connection: Connection) -> object:
+    def work(connection: DatabaseConnection) -> object:
         began.set()
         return endless(connection)
 
@@ -172,7 +172,7 @@ async def search_steps(
         nonlocal steps
         steps += 1
 
-    def find(connection: Connection) -> None:
+    def find(connection: DatabaseConnection) -> None:
         assert isinstance(connection, SqliteConnection)
         connection.raw.set_progress_handler(count, 10)
         rows = SearchRows(connection, "message", tenant, "chat", within)
@@ -230,12 +230,12 @@ async def test_chats_with_newer_messages_alone_are_not_all_read(store: Store, mo
 
 
 async def test_numbers_given_again_are_searched_in_the_new_period(store: Store) -> None:
-    def give(number: int) -> Callable[[Connection], int]:
+    def give(number: int) -> Callable[[DatabaseConnection], int]:
         return lambda connection: connection.execute(
             "INSERT INTO searchable(number, conversation_id) VALUES (?, 'none')", (number,)
         )
 
-    def take(connection: Connection) -> int:
+    def take(connection: DatabaseConnection) -> int:
         return connection.execute("DELETE FROM searchable WHERE conversation_id = 'none'")
 
     beyond = search_times.BLOCK * (search_times.BRIDGED + 1)
@@ -358,22 +358,22 @@ async def test_page_after_message_of_another_branch_stays_on_it(store: Store) ->
     other = both.pop("Other")
     [conversation] = both.values()
     path = await store.messages.path(conversation.head_id)
-    beside, answer = await answered(store, conversation, "beside", path[3])
+    sibling, answer = await answered(store, conversation, "beside", path[3])
 
     async def part(head: str | None, since: str | None, *, newest_first: bool, most: int = 20) -> list[str]:
         found = await store.messages.path_part(conversation.id, head, since=since, newest_first=newest_first, most=most)
         return [message.id for message in found]
 
     ids = [message.id for message in path]
-    for since, head, below in ((ids[5], answer.id, ids[5:]), (beside.id, ids[-1], [beside.id, answer.id])):
+    for since, head, below in ((ids[5], answer.id, ids[5:]), (sibling.id, ids[-1], [sibling.id, answer.id])):
         assert await part(head, since, newest_first=False) == below
-    assert await part(ids[-1], beside.id, newest_first=True, most=3) == [*ids[2:4], beside.id]
-    for head, whole in ((ids[-1], ids), (answer.id, [*ids[:4], beside.id, answer.id])):
+    assert await part(ids[-1], sibling.id, newest_first=True, most=3) == [*ids[2:4], sibling.id]
+    for head, whole in ((ids[-1], ids), (answer.id, [*ids[:4], sibling.id, answer.id])):
         assert await part(head, None, newest_first=False) == whole
         assert await part(head, ids[1], newest_first=False) == whole[1:]
         assert await part(head, ids[3], newest_first=False, most=2) == whole[3:5]
         assert await store.messages.on_path(head, ids[2]) == path[2]
-    assert await store.messages.on_path(ids[-1], beside.id) is None
+    assert await store.messages.on_path(ids[-1], sibling.id) is None
     assert other.head_id is not None
     for unseen in (other.head_id, "msg_none"):
         assert not await part(ids[-1], unseen, newest_first=True)
@@ -390,7 +390,7 @@ async def test_page_of_path_takes_steps_for_itself_alone(store: Store, monkeypat
         taken += 1
 
     async def counted(sql: str, parameters: Parameters, *, tenant: str) -> list[Row]:
-        def read(connection: Connection) -> list[Row]:
+        def read(connection: DatabaseConnection) -> list[Row]:
             assert isinstance(connection, SqliteConnection)
             # Preparing the statement for the first time reads the schema.
             connection.fetch_all(sql, parameters)
@@ -421,7 +421,7 @@ async def test_purge_of_most_words_holds_no_writer_for_long(store: Store, size: 
     rows = size.pick(small=2000, full=20_000)
     index, left = store.database.text_index, round(rows * share_left)
 
-    def fill(connection: Connection) -> None:
+    def fill(connection: DatabaseConnection) -> None:
         content = [" ".join(f"word{(7919 * n + 101 * m) % 20_000}" for m in range(60)) for n in range(1000)]
         connection.execute_many(
             "INSERT INTO search_words(rowid, tenant, content) VALUES (?, 't', ?)",
@@ -430,18 +430,18 @@ async def test_purge_of_most_words_holds_no_writer_for_long(store: Store, size: 
 
     await store.database.write(fill, durable=False)
 
-    def remove(connection: Connection) -> None:
+    def remove(connection: DatabaseConnection) -> None:
         connection.execute("DELETE FROM search_words WHERE rowid >= ?", (left,))
         connection.execute("INSERT INTO upkeep(task) VALUES ('purge')")
 
     await store.database.write(remove, durable=False)
     seconds = list[float]()
 
-    def timed(step: Callable[[Connection], bool], connection: Connection) -> bool:
+    def timed(step: Callable[[DatabaseConnection], bool], connection: DatabaseConnection) -> bool:
         began = time.thread_time()
-        goes_on = step(connection)
+        continues = step(connection)
         seconds.append(time.thread_time() - began)
-        return goes_on
+        return continues
 
     assert await store.database.write(partial(timed, index.begin_purge))
     while await store.database.write(partial(timed, index.purge_some)):

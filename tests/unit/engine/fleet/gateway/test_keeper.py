@@ -17,7 +17,7 @@ from engine.fleet.gateway import keeper as keeper_module
 from engine.fleet.gateway.answer import RemoteAnswer
 from engine.fleet.gateway.keeper import DIED, ReplicaKeeper
 from engine.fleet.gateway.link import CLOSED, Link
-from engine.fleet.placement.interface import Share
+from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.wire.messages import ReplicaFacts
 from engine.testing.replay_engine import ReplayEngine
@@ -40,8 +40,8 @@ class FakePlacement:
         self.started: asyncio.Queue[int] = asyncio.Queue()
         self.failures: list[Exception] = []
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
-        return [Share(CoreShare((0,), self.sharers))] * count
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:
+        return [MachinePart(CoreShare((0,), self.sharers))] * count
 
     async def start(self, order: ReplicaOrder) -> SilentReplica:
         assert order.config.parallel.cpu_sharers == self.sharers

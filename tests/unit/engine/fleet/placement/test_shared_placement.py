@@ -12,7 +12,7 @@ import pytest
 from engine.api.errors import EngineError
 from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.fleet.placement import shared_placement
-from engine.fleet.placement.interface import Share
+from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.nearby_process import ProcessIdentity
 from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.placement.shared_place import PublishedReplica, SharedPlace
@@ -42,8 +42,8 @@ class FakeStarter:
     def __init__(self) -> None:
         self.ended: list[SharedPlace] = []
 
-    def shares(self, count: int, accelerators: Sequence[str]) -> list[Share]:
-        return [Share()] * count
+    def shares(self, count: int, accelerators: Sequence[str]) -> list[MachinePart]:
+        return [MachinePart()] * count
 
     async def start(self, order: ReplicaOrder) -> SharedPlace:
         with listen_on("127.0.0.1") as listener:
@@ -124,7 +124,7 @@ async def test_gateway_without_descriptors_kills_no_replica() -> None:
     assert starter.ended == []
 
 
-async def test_replica_that_is_withdrawn_meanwhile_is_not_used() -> None:
+async def test_replica_that_is_withdrawn_during_the_start_is_not_used() -> None:
     shelf, starter, loop = Shelf(), FakeStarter(), asyncio.get_running_loop()
     assert await Card(shelf).reserve(0) == 1, "another gateway keeps the replicas"
     with listen_on("127.0.0.1") as former, listen_on("127.0.0.1") as latter:

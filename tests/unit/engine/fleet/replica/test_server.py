@@ -15,7 +15,7 @@ from engine.fleet.placement import process
 from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.replica import server as server_module
 from engine.fleet.replica.server import ReplicaServer
-from engine.fleet.wire.connection import Connection
+from engine.fleet.wire.connection import FrameConnection
 from engine.fleet.wire.handshake import new_token
 from engine.fleet.wire.messages import Beat, Draining, Farewell, Here, decode_up
 from tests.unit.engine.fleet.memory_fleet import CONFIG, settled
@@ -43,9 +43,9 @@ class Sockets:
     """Connections between gateways and replicas in this process."""
 
     def __init__(self) -> None:
-        self._connections: list[Connection] = []
+        self._connections: list[FrameConnection] = []
 
-    async def connect(self, server: ReplicaServer, connection: Connection) -> None:
+    async def connect(self, server: ReplicaServer, connection: FrameConnection) -> None:
         ours, theirs = socket.socketpair()
         for end in (ours, theirs):
             end.setblocking(False)
@@ -151,7 +151,7 @@ async def test_peer_without_the_token_hears_nothing_and_is_dropped(
     monkeypatch.setattr(server_module, "PROOF_TICKS", 1)
     server = ReplicaServer(TOKEN, 1, is_shared=True)
     frames, closed = list[bytes](), asyncio.Event()
-    await sockets.connect(server, Connection(frames.append, closed.set))
+    await sockets.connect(server, FrameConnection(frames.append, closed.set))
     server.begin()
     await asyncio.wait_for(closed.wait(), 20)
     stranger = Gateway(new_token())

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from engine.fleet.wire.connection import LENGTH_BYTES, MAX_FRAME, MAX_UNPROVEN, Connection
+from engine.fleet.wire.connection import LENGTH_BYTES, MAX_FRAME, MAX_UNPROVEN, FrameConnection
 from engine.fleet.wire.handshake import HandshakeError, check, gateway_proof, new_nonce, new_token, replica_proof
 
 
@@ -23,8 +23,8 @@ class Transport(asyncio.Transport):
         self.is_aborted = True
 
 
-def opened(frames: list[bytes]) -> tuple[Connection, Transport]:
-    connection, transport = Connection(frames.append, lambda: None), Transport()
+def opened(frames: list[bytes]) -> tuple[FrameConnection, Transport]:
+    connection, transport = FrameConnection(frames.append, lambda: None), Transport()
     connection.connection_made(transport)
     return connection, transport
 
@@ -62,7 +62,7 @@ def test_frame_that_cannot_be_processed_is_the_last_one() -> None:
         seen.append(frame)
         raise ValueError("no")
 
-    connection, transport = Connection(refuse, lambda: None), Transport()
+    connection, transport = FrameConnection(refuse, lambda: None), Transport()
     connection.connection_made(transport)
     connection.data_received(b"\x01\x00\x00\x00a\x01\x00\x00\x00b")
     assert (transport.is_aborted, seen) == (True, [b"a"])

@@ -24,7 +24,7 @@ def repository(*paths: str) -> Repository:
         ("a/b/c", None),
     ],
 )
-def test_hub_names_are_told_from_other_names(text: str, name: HubName | None) -> None:
+def test_hub_names_are_distinguished_from_other_names(text: str, name: HubName | None) -> None:
     assert HubName.parse(text) == name
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.runs import departure
+from app.runs import hand_over
 from app.storage.servers import RELEASED
 from engine.api.errors import OutageError
 from tests.postgres.server import WHOLE_ANSWER, Server, end_of, frames_until_end, server
@@ -44,9 +44,9 @@ async def test_leaving_server_hands_over_a_few_runs_at_a_time(
         await release(run_ids)
 
     monkeypatch.setattr(store, "release", noted)
-    monkeypatch.setattr(departure, "BATCHES", 2)
+    monkeypatch.setattr(hand_over, "BATCHES", 2)
     first.lease.leave()
-    await departure.hand_over_in_batches(first.services.records.runs, 0.01)
+    await hand_over.hand_over_in_batches(first.services.records.runs, 0.01)
     assert batches == [[run.id for run in runs[:2]], [runs[2].id]]
     await second.lease.renew()
     for run in runs:
@@ -56,8 +56,8 @@ async def test_leaving_server_hands_over_a_few_runs_at_a_time(
 async def test_answer_that_ends_in_time_is_not_handed_over(first: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     run = await first.asked(3)
     # The time to hand over never comes.
-    monkeypatch.setattr(departure, "SHARE", 0.0)
-    leaving = asyncio.create_task(departure.hand_over_in_batches(first.services.records.runs, 3600.0))
+    monkeypatch.setattr(hand_over, "SHARE", 0.0)
+    leaving = asyncio.create_task(hand_over.hand_over_in_batches(first.services.records.runs, 3600.0))
     first.engine.allow(None)
     async with asyncio.timeout(20):
         await leaving
@@ -73,7 +73,7 @@ async def test_refused_hand_over_is_left_to_the_end_of_the_lease(
     monkeypatch.setattr(first.services.store.runs, "release", refuse)
     run = await first.asked(3)
     first.lease.leave()
-    await departure.hand_over_in_batches(first.services.records.runs, 0.01)
+    await hand_over.hand_over_in_batches(first.services.records.runs, 0.01)
     assert "a few at a time: away" in caplog.text
     assert first.run(run.id).answer.status == "in_progress"
     await first.expire()

@@ -1,15 +1,15 @@
 """Block allocation for running and waiting requests, by preemption where no block is free.
 
-Progress guarantee: no request stalls forever. Holders of blocks have a total order, their rank (`Shares.rank`, where
-the smallest tuple ranks highest): the queue's level, then the share that their tenant holds ahead of them, then
-arrival. A running request that needs a block takes restored blocks from waiting requests, then preempts a running
-request of a lower rank. If there is none, it stalls for this step.
+Progress guarantee: no request stalls forever. Holders of blocks have a total order, their precedence
+(`Shares.precedence`, where the smallest tuple is the highest): the queue's level, then the share that their tenant
+holds ahead of them, then arrival. A running request that needs a block takes restored blocks from waiting requests,
+then preempts a running request of a lower precedence. If there is none, it stalls for this step.
 
 Consider the oldest running request (under "priority": the oldest of the smallest level). No other request outranks it,
 because it is the oldest of its tenant. No later arrival can, because at best it is the oldest of its own tenant, and
 then arrival decides. So the oldest running request is never preempted, and stalls only while others compute in the same
-step. The others soon need blocks too, find none of a lower rank and stall, so the oldest gets its blocks in the next
-step. When it finishes, another request is the oldest.
+step. The others soon need blocks too, find none of a lower precedence and stall, so the oldest gets its blocks in the
+next step. When it finishes, another request is the oldest.
 
 While a running request lacks a block, a waiting request begins only if it outranks all requests that lack one. Such a
 request belongs to a tenant that holds less, and takes blocks from tenants that hold more. The oldest request of a
@@ -18,8 +18,8 @@ such preemption the request that it was made for starts. The preempted request h
 do not preempt each other back and forth.
 
 Every request in the queue gets its turn. A tenant without a turn for the maximum wait is next, for every second turn at
-most, and the same holds for the requests of one tenant (`Line`). Candidates of a lower rank do not overtake an overdue
-one, so running requests finish until there is room for it.
+most, and the same holds for the requests of one tenant (`Line`). Candidates of a lower precedence do not overtake an
+overdue one, so running requests finish until there is room for it.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ from engine.scheduling.step_draft import StepDraft
 from engine.scheduling.victim import VictimCandidate, choose_victim, lost_tokens
 
 
-class Room:
+class BlockAllocation:
     """Allocator of blocks that preempts requests where needed.
 
     connector: connection to the tiers below the device. num_places: places in the batch.
@@ -58,11 +58,11 @@ class Room:
                 continue
             missing = self._blocks.num_blocks_for(num_tokens) - len(request.blocks) - self._blocks.pool.num_free
             shares = self._states.shares(self._num_places)
-            rank = shares.rank(request)
+            precedence = shares.precedence(request)
             behind = [
                 other
                 for other in self._states.running
-                if other.request_id not in draft.counts and shares.rank(other) > rank
+                if other.request_id not in draft.counts and shares.precedence(other) > precedence
             ]
             victim = choose_victim(self._candidates(behind, shares), missing)
             if victim is None:

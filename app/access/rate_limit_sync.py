@@ -23,7 +23,7 @@ SHARE_SECONDS: Final = 1.0
 logger = logging.getLogger(__name__)
 
 
-class UseKeeper:
+class RateLimitSync:
     """Owner of the task that stores what tenants owe."""
 
     def __init__(self, gates: TenantGates, store: OwedUseStore, is_alone: Callable[[], bool] = lambda: True) -> None:

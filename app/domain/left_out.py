@@ -8,7 +8,7 @@ from engine.api.errors import InvalidRequestError
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class LeftOut:
     """The messages at the beginning of a path that a prompt lacks.
 
     left_out: their number.
@@ -19,11 +19,11 @@ class Beginning:
     summary: str | None = None
 
 
-WHOLE = Beginning()
+WHOLE = LeftOut()
 """Nothing is left out."""
 
 
-def beginning_of(path: Sequence[Message]) -> Beginning:
+def beginning_of(path: Sequence[Message]) -> LeftOut:
     """Return the beginning of `path` (root first) that the prompt of its end lacks.
 
     The newest question with a number decides. A prompt begins with a question, even where messages were deleted from
@@ -32,11 +32,11 @@ def beginning_of(path: Sequence[Message]) -> Beginning:
     for at, message in reversed(list(enumerate(path))):
         if message.role == "user" and message.left_out is not None:
             left_out = _question_before(path, min(message.left_out, at))
-            return Beginning(left_out, message.summary if left_out else None)
+            return LeftOut(left_out, message.summary if left_out else None)
     return WHOLE
 
 
-def wanted_beginning(path: Sequence[Message], left_out: int | None, summary: str | None) -> Beginning:
+def wanted_beginning(path: Sequence[Message], left_out: int | None, summary: str | None) -> LeftOut:
     """Return what the client wants to leave out after `path`. None for `left_out` keeps the current choice.
 
     Raise InvalidRequestError.
@@ -53,7 +53,7 @@ def wanted_beginning(path: Sequence[Message], left_out: int | None, summary: str
         raise InvalidRequestError(
             f"The prompt must begin with a question, and message {left_out} is an answer", param="left_out"
         )
-    return Beginning(left_out, summary)
+    return LeftOut(left_out, summary)
 
 
 def _question_before(path: Sequence[Message], at: int) -> int:

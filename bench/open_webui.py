@@ -16,7 +16,7 @@ VERSION: Final = "0.12.4"
 START_SECONDS: Final = 300.0
 STOP_SECONDS: Final = 60.0
 POLL_SECONDS: Final = 0.1
-TASKS_OF_ITS_OWN: Final = ("TITLE", "TAGS", "FOLLOW_UP", "AUTOCOMPLETE")
+ITS_TASKS: Final = ("TITLE", "TAGS", "FOLLOW_UP", "AUTOCOMPLETE")
 """Texts that Open WebUI asks the model for besides the answer."""
 
 
@@ -69,7 +69,7 @@ def _variables(folder: Path, provider: str, key: str) -> dict[str, str]:
         "OFFLINE_MODE": "True",
         # Without this, the server loads a model for embeddings from a hub.
         "RAG_EMBEDDING_ENGINE": "openai",
-        **{f"ENABLE_{task}_GENERATION": "False" for task in TASKS_OF_ITS_OWN},
+        **{f"ENABLE_{task}_GENERATION": "False" for task in ITS_TASKS},
     }
 
 

@@ -69,6 +69,9 @@ WORDS = {
     rf"of (its|their) own(?=[^\w\s]|$|\s+({'|'.join(AFTER_OWN)})\b)": "its own, or separate",
 }
 _WORDS = {re.compile(rf"\b({word})\b", re.IGNORECASE): instead for word, instead in WORDS.items()}
+_NAME_WORDS = {word: instead for word, instead in _WORDS.items() if not re.search("said|farewell", word.pattern)}
+"""Words that names of functions, classes and variables do not have either. `farewell` is the name of an event."""
+_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 _RAISES = re.compile(r"\bRaises\b(?!:)")
 _OPENING = re.compile(r"[\s\"'`(*_]*([A-Za-z]+)")
@@ -114,7 +117,9 @@ def violations_in(path: Path) -> Iterator[Violation]:
 
 def in_source(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and description of each violation in a Python file, apart from the mood of its docstrings."""
-    yield from _in_docstrings(ast.parse(source))
+    tree = ast.parse(source)
+    yield from _in_docstrings(tree)
+    yield from _in_names(tree)
     yield from _in_comments(source)
 
 
@@ -155,6 +160,20 @@ def mood_violations() -> Mapping[str, list[tuple[int, str]]]:
         if (match := re.match(r"([^:]+):(\d+):\d+: D401 (.*)", row)) is not None:
             found[match[1]].append((int(match[2]), match[3]))
     return found
+
+
+def _in_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the names of functions, classes, parameters and variables that have a word of _NAME_WORDS."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                pass
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                pass
+            case _:
+                continue
+        words = _CASE.sub(" ", name).replace("_", " ")
+        yield from ((node.lineno, f"{name}: {instead}") for word, instead in _NAME_WORDS.items() if word.search(words))
 
 
 def _in_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:

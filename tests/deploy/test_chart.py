@@ -100,7 +100,7 @@ def test_settings_become_variables_that_the_server_knows(chart: Any) -> None:
     assert variables.keys() <= {option.variable for option in OPTIONS}
 
 
-def test_kubernetes_adds_no_variables_of_its_own(chart: Any) -> None:
+def test_kubernetes_adds_no_variables(chart: Any) -> None:
     # A Service named `ebb` would otherwise set EBB_PORT, and Ebb refuses variables that it does not know.
     assert pod_of(chart, {})["enableServiceLinks"] is False
 

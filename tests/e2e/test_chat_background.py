@@ -223,7 +223,7 @@ async def test_palette_is_reachable_on_a_phone(browser: Browser, server: Running
     await context.close()
 
 
-async def test_unknown_address_shows_a_view_of_its_own(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
+async def test_unknown_address_shows_its_own_view(browser: Browser, server: RunningServer[ReplayEngine]) -> None:
     context, chat = await opened(browser, server)
     response = await chat.page.goto("/no/such/place")
     assert response is not None

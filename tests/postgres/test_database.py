@@ -159,7 +159,7 @@ async def test_read_over_its_limit_is_ended(store: Store) -> None:
     assert await store.search.messages("tide", limit=5) == []
 
 
-async def test_constraints_have_errors_of_their_own(store: Store) -> None:
+async def test_constraints_have_their_own_errors(store: Store) -> None:
     database = store.database
     insert = "INSERT INTO next_prefix(message_id, token_ids) VALUES (?, ?)"
     with pytest.raises(MissingReferenceError):

@@ -23,6 +23,10 @@ def test_every_file_follows_the_style() -> None:
         ("# The thread has a lock of its own.\n", "'of its own': its own"),
         ("# The value that the client said.\n", "'said'"),
         (f"def test_{'x' * 60}() -> None: ...\n", "test name of 65 characters"),
+        ("def held_beside() -> None: ...\n", "held_beside: alongside"),
+        ("class NobodyKnows:\n    x = 1\n", "NobodyKnows: name the party"),
+        ("def f(goes_on: bool) -> None: ...\n", "goes_on: continues"),
+        ("self.heeds = 1\n", "heeds: handle, follow"),
     ],
 )
 def test_each_rule_finds_what_it_forbids(source: str, found: str) -> None:

@@ -194,7 +194,7 @@ async def proxied(tmp_path: Path) -> AsyncIterator[RunningServer[ReplayEngine]]:
         yield server
 
 
-async def test_proxy_names_people_who_are_tenants_of_their_own(proxied: RunningServer[ReplayEngine]) -> None:
+async def test_proxy_names_people_who_are_separate_tenants(proxied: RunningServer[ReplayEngine]) -> None:
     async with api_client(proxied.url) as http:
         made = await (await http.post("/api/conversations", json={}, headers=ADA)).json()
         for headers, status in ((ADA, 200), (BOB, 404), ({}, 401)):

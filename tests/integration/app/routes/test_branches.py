@@ -86,7 +86,7 @@ async def test_merged_answer_is_one_more_answer_to_the_question(http: aiohttp.Cl
     assert "Answer 2" not in prompt
 
 
-async def test_answer_has_instructions_of_its_own(http: aiohttp.ClientSession, api: Api) -> None:
+async def test_answer_has_its_own_instructions(http: aiohttp.ClientSession, api: Api) -> None:
     conversation = await created(http, system_prompt="Speak of rivers.")
     first = await said(http, conversation, "one")
     retry = f"/api/messages/{first['id']}/retry"

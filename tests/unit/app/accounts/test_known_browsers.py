@@ -12,7 +12,7 @@ def stay() -> None:
 BROWSERS = KnownBrowsers(b"secret of the server")
 
 
-def test_marked_browser_is_a_source_of_its_own() -> None:
+def test_marked_browser_is_its_own_source() -> None:
     mark = BROWSERS.mark("Ada")
     source = KnownBrowsers(b"secret of the server").source(mark, "ADA", "192.0.2.1", stay)
     assert source.is_known

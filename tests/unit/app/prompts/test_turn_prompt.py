@@ -44,7 +44,7 @@ def test_items_of_one_answer_become_one_turn() -> None:
     ]
 
 
-def test_answer_of_a_run_is_a_turn_of_its_own() -> None:
+def test_answer_of_a_run_is_its_own_turn() -> None:
     call = replace(message("assistant", ""), tool_use=IsCall("1", ONE.name, ONE.arguments))
     answer = replace(message("assistant", "Well."), run_id="run_1")
     assert [turn.content for turn in turns_of([call, answer])] == ["", "Well."]

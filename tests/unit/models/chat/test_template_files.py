@@ -74,7 +74,7 @@ def make(path: Path, config: Any) -> tuple[Tokenizer, ChatFormat]:
 
 
 @pytest.mark.parametrize("with_tools", [HERMES, NEEDS_TOOLS], ids=["any", "needs tools"])
-def test_tools_choose_the_template_of_their_own(tmp_path: Path, with_tools: str) -> None:
+def test_tools_choose_their_own_template(tmp_path: Path, with_tools: str) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     tokenizer, hermes = make(tmp_path / "one", HERMES)

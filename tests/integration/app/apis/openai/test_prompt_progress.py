@@ -93,7 +93,7 @@ async def test_stream_of_a_scored_prompt_reports_progress(client: AsyncOpenAI, a
     assert "".join(chunk.choices[0].text for chunk in chunks) == "hi"
 
 
-async def test_each_prompt_has_progress_of_its_own(client: AsyncOpenAI, api: Api) -> None:
+async def test_each_prompt_has_its_own_progress(client: AsyncOpenAI, api: Api) -> None:
     asked = client.completions.create(
         model="fake-1", prompt=["a", "b"], n=2, max_tokens=1, stream=True, extra_body=ASKED
     )

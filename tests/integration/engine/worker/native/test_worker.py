@@ -222,9 +222,7 @@ def test_native_step_is_logged_with_its_instruction_set(config: EngineConfig, ca
 
 
 @pytest.mark.parametrize("quantization", ["int8", "int4"])
-def test_quantized_weights_have_a_numerics_id_of_their_own(
-    model: Path, config: EngineConfig, quantization: str
-) -> None:
+def test_quantized_weights_have_their_own_numerics_id(model: Path, config: EngineConfig, quantization: str) -> None:
     driver = WorkerDriver(model, config=config.with_fields(quantization=quantization))
     assert driver.worker.numerics_id().endswith(f";{quantization}-levelled")
     assert driver.generate(PROMPT, 8, chunk=50) == driver.generate(PROMPT, 8)

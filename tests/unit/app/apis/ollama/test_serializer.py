@@ -111,7 +111,7 @@ def test_failure_is_a_line_with_the_error_alone() -> None:
     assert lines_of(OllamaChatShape("m").failure(EngineError("It failed"))) == [{"error": "It failed"}]
 
 
-def test_calls_are_objects_in_lines_of_their_own() -> None:
+def test_calls_are_objects_in_their_own_lines() -> None:
     text, first, second, last = messages_of(tool_shape(), output("So: "), output(CALL + CALL), output("", "stop"))
     assert text == {"role": "assistant", "content": "So: "}
     assert last == {"role": "assistant", "content": ""}

@@ -87,7 +87,7 @@ async def test_drains_leave_the_restarts_to_losses(monkeypatch: pytest.MonkeyPat
         await placement.start(order_of(0))
 
 
-async def test_each_replica_has_restarts_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_replica_has_its_own_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_placement, "PAUSES", (0.0,))
     placement = placement_on(Shelf(), FakeStarter())
     for _ in range(2):

@@ -1,34 +1,34 @@
-"""`ebb serve --model` with a tiny openPangu-Embedded folder: thoughts are shown separately and can be turned off."""
+"""A tiny openPangu-Embedded model on the real engine: thoughts are shown separately and can be turned off."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
+from pathlib import Path
 
-import pytest
-from playwright.async_api import Browser, expect
+import pytest_asyncio
+from playwright.async_api import expect
 
+from engine.config import EngineConfig
 from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ChatPage
-from tests.e2e.conftest import STATIC
-from tests.e2e.server_process import ebb_serve
+from tests.integration.real_server import serving
 from tests.tiny_openpangu import ANSWER, THOUGHT, write_thinking_openpangu
 
 
-@pytest.fixture(scope="module")
-def thinking_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if not (STATIC / "index.html").is_file():
-        pytest.skip("The page is not built; run make setup")
-    folder = tmp_path_factory.mktemp("thinking")
-    model = write_thinking_openpangu(folder / "tiny-openpangu")
-    # Share the compiled kernels with the other tests.
-    cache = ("--cache-dir", str(default_cache_dir()))
-    flags = ("--model", str(model), *cache, "--kv-memory", "16MiB", "--redis-url", "off")
-    with ebb_serve(folder, *flags, "--cpu-kv-memory", "0") as url:
-        yield url
+@pytest_asyncio.fixture(loop_scope="session")
+async def server(page_files: Path, tmp_path: Path) -> AsyncIterator[str]:
+    config = EngineConfig(
+        model_path=write_thinking_openpangu(tmp_path / "tiny-openpangu"),
+        model_name="tiny-openpangu",
+        tiers=None,
+        secret=b"a secret of the tests",
+        kv_memory=16 << 20,
+        cache_dir=default_cache_dir(),
+    )
+    async with serving(config, tmp_path, static=page_files) as (http, _):
+        yield str(http._base_url)
 
 
-async def test_thoughts_are_folded_above_answer_until_turned_off(browser: Browser, thinking_server: str) -> None:
-    context = await browser.new_context(base_url=thinking_server)
-    page = await context.new_page()
-    chat, thoughts = ChatPage(page), page.get_by_test_id("reasoning")
+async def test_thoughts_are_folded_above_answer_until_turned_off(chat: ChatPage) -> None:
+    page, thoughts = chat.page, chat.page.get_by_test_id("reasoning")
     await page.goto("/")
     await chat.send("Hi")
     await chat.expect_status("complete")
@@ -52,4 +52,3 @@ async def test_thoughts_are_folded_above_answer_until_turned_off(browser: Browse
     await page.reload()
     await expect(chat.answers).to_have_count(2)
     await expect(thoughts).to_have_count(1)
-    await context.close()

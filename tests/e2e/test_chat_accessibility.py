@@ -117,8 +117,7 @@ async def test_no_view_is_wider_than_smallest_screen(new_page: NewPage) -> None:
 
 async def test_settings_fit_a_phone_at_twice_the_text_size(new_page: NewPage) -> None:
     chat = await new_page(viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
-    await chat.page.goto("/")
-    await chat.page.evaluate("localStorage.setItem('ebb-text-size', '200')")
+    await chat.page.add_init_script("localStorage.setItem('ebb-text-size', '200')")
     await chat.open_new_chat(tokens=1, title="Large")
     await chat.button("Chat settings").tap()
     assert await chat.page.evaluate("getComputedStyle(document.body).fontSize") == "32px"
@@ -231,8 +230,8 @@ async def test_page_is_in_the_browsers_language(new_page: NewPage, locale: str, 
 
 async def test_list_and_menu_fit_a_phone_in_all_languages(new_page: NewPage, size: Size) -> None:
     chat = await new_page(**PHONE, reduced_motion="reduce")
+    await chat.page.goto("/")
     for tag in size.pick(small=["ta", "el", "fa"], full=sorted(folder.name for folder in LANGUAGES.glob("*/"))):
-        await chat.page.goto("/")
         await chat.page.evaluate("tag => localStorage.setItem('ebb-language', tag)", tag)
         await chat.page.reload()
         await chat.button(text_in(tag, "chats", "open")).tap()

@@ -10,10 +10,10 @@ from tests.e2e.conftest import NewPage
 from tests.e2e.showcase import long_chat
 
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
-SCROLL_UP = """async element => {
+SCROLL_UP = """async (element, messages) => {
     const shown = new Set();
     let jump = 0;
-    for (let frames = 0; frames < 2000 && (shown.size < 200 || element.scrollTop > 0); frames++) {
+    for (let frames = 0; frames < 2000 && (shown.size < messages || element.scrollTop > 0); frames++) {
         const articles = [...document.querySelectorAll("article")];
         for (const { dataset } of articles) shown.add(dataset.message);
         const seen = articles.find(each => each.getBoundingClientRect().bottom > innerHeight / 2);
@@ -25,7 +25,7 @@ SCROLL_UP = """async element => {
     }
     return [shown.size, jump];
 }"""
-"""Scrolls to the beginning of a chat of 200 messages. Returns the number of messages that were mounted, and the px that
+"""Scrolls to the beginning of a chat. Returns the number of messages that were mounted, and the px that
 a message in view moved too far in a frame."""
 
 
@@ -176,8 +176,8 @@ async def test_page_stands_still_under_pressed_button(new_page: NewPage) -> None
 
 
 async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: ChatPage) -> None:
-    conversation = await chat.open_imported(long_chat("A long log", 600))
-    await expect(chat.answers.last).to_contain_text("Message 599 of the log.")
+    conversation = await chat.open_imported(long_chat("A long log", 300))
+    await expect(chat.answers.last).to_contain_text("Message 299 of the log.")
     count = await chat.page.get_by_role("article").count()
     assert 10 < count < 100
 
@@ -199,7 +199,7 @@ async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: Cha
     await expect(chat.page.get_by_label("Edited question")).to_be_focused()
     await chat.page.keyboard.type("What is kept? ")
     await chat.button("Jump to the latest message").click()
-    await expect(chat.answers.last).to_contain_text("Message 599 of the log.")
+    await expect(chat.answers.last).to_contain_text("Message 299 of the log.")
     await expect(chat.answers.last).to_be_in_viewport()
     await expect(chat.page.get_by_label("Edited question")).to_have_count(0)
     branch = f"/c/{conversation}?at={tree['messages'][2]['id']}"
@@ -210,14 +210,14 @@ async def test_long_chat_opens_at_end_and_renders_only_nearby_messages(chat: Cha
 
 
 async def test_messages_in_view_move_only_as_far_as_they_are_scrolled(chat: ChatPage) -> None:
-    await chat.open_imported(long_chat("A steady log", 200))
-    await expect(chat.answers.last).to_contain_text("Message 199 of the log.")
+    await chat.open_imported(long_chat("A steady log", 120))
+    await expect(chat.answers.last).to_contain_text("Message 119 of the log.")
     # Not every browser keeps content in place by itself.
     await chat.thread.evaluate("element => (element.style.overflowAnchor = 'none')")
 
-    shown, jump = await chat.thread.evaluate(SCROLL_UP)
+    shown, jump = await chat.thread.evaluate(SCROLL_UP, 120)
 
-    assert shown == 200
+    assert shown == 120
     assert jump <= 1
 
 

@@ -96,17 +96,6 @@ async def test_question_in_the_middle_is_edited_and_branches(chat: ChatPage) -> 
     await expect(chat.page.get_by_text("Message 399 of the log.", exact=True)).to_be_in_viewport()
 
 
-async def test_whole_long_chat_is_printed_and_unloaded_again(chat: ChatPage) -> None:
-    await chat.open_imported(long_chat("A tall log on paper", MESSAGES))
-    await expect(chat.answers.last).to_contain_text("Message 399 of the log.")
-    articles = chat.page.get_by_role("article")
-    await chat.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    await expect(articles).to_have_count(MESSAGES)
-    await chat.page.evaluate("dispatchEvent(new Event('afterprint'))")
-    await expect(articles).not_to_have_count(MESSAGES)
-    await expect(chat.answers.last).to_contain_text("Message 399 of the log.")
-
-
 MARKED = """() => {
     const [range] = CSS.highlights.get("found-current") ?? [];
     const box = range?.getBoundingClientRect();

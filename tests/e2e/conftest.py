@@ -116,7 +116,8 @@ async def _failures_leave_traces(
     new_context = browser.new_context
 
     async def traced(**options: Any) -> BrowserContext:
-        context = await new_context(**options)
+        # A service worker would load all files in place of the page, out of sight of the tests' routes.
+        context = await new_context(**{"service_workers": "block", **options})
         await context.tracing.start()
         return context
 
@@ -163,8 +164,7 @@ async def new_page(browser: Browser, server: str, request: pytest.FixtureRequest
             faults.append(message.text)
 
     async def open_page(**options: Any) -> ChatPage:
-        # A service worker would load the page's files in place of the page, out of sight of the tests' routes.
-        kept = {"base_url": server, "viewport": {"width": 1200, "height": 800}, "service_workers": "block"}
+        kept = {"base_url": server, "viewport": {"width": 1200, "height": 800}}
         context = await browser.new_context(**{**kept, **options})
         page = await context.new_page()
         page.on("request", on_request)

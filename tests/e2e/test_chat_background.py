@@ -242,7 +242,7 @@ async def test_unknown_address_shows_its_own_view(browser: Browser, server: Runn
 async def test_page_opens_without_connection_in_a_chosen_language(
     browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
-    context, chat = await opened(browser, server)
+    context, chat = await opened(browser, server, service_workers="allow")
     await chat.page.goto("/")
     await chat.page.wait_for_function("() => navigator.serviceWorker.ready.then(() => true)")
     await chat.button("Settings").click()
@@ -259,7 +259,7 @@ async def test_page_opens_without_connection_in_a_chosen_language(
 async def test_page_opens_without_connection_and_keeps_no_chats(
     browser: Browser, server: RunningServer[ReplayEngine]
 ) -> None:
-    context, chat = await opened(browser, server)
+    context, chat = await opened(browser, server, service_workers="allow")
     await chat.page.goto("/")
     await chat.send("Keep this private.")
     await chat.expect_status("complete")

@@ -230,7 +230,7 @@ def _write(connection: DatabaseConnection, *, tenant: str, chats: list[Conversat
 
 async def seconds_until_listed(browser: Browser, url: str) -> float:
     """Open the page in a new context, and return the seconds until its list is there."""
-    context = await browser.new_context(viewport={"width": 1280, "height": 900}, service_workers="block")
+    context = await browser.new_context(viewport={"width": 1280, "height": 900})
     page = await context.new_page()
     begun = time.perf_counter()
     await page.goto(url)
@@ -242,7 +242,7 @@ async def seconds_until_listed(browser: Browser, url: str) -> float:
 
 async def heaps_at_ends(browser: Browser, url: str) -> tuple[float, float]:
     """Return the bytes of the page's heap at the beginning of the list, and at its end after a hundred steps."""
-    context = await browser.new_context(viewport={"width": 1280, "height": 900}, service_workers="block")
+    context = await browser.new_context(viewport={"width": 1280, "height": 900})
     chat = ChatPage(await context.new_page())
     session = await context.new_cdp_session(chat.page)
     await session.send("Performance.enable")

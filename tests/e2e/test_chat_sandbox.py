@@ -213,7 +213,7 @@ async def test_hostile_preview_reaches_neither_page_nor_network(
 ) -> None:
     address, heard = evil
     # Blocked attempts are errors on the console, which the pages of `new_page` may not have.
-    context = await browser.new_context(base_url=server, service_workers="block")
+    context = await browser.new_context(base_url=server)
     chat = ChatPage(await context.new_page())
     await chat.open_imported(one_turn("Attack", "Draw.", ATTACK.replace("EVIL", address)))
     await chat.page.evaluate("document.cookie = 'secret=1'; localStorage.setItem('secret', '1')")

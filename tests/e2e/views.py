@@ -196,6 +196,7 @@ class Views:
     async def deleting(self) -> None:
         await self.menu()
         await self._chat.page.get_by_role("menuitem", name="Delete").click()
+        await self._chat.page.get_by_role("dialog").wait_for()
 
     async def deleting_all(self) -> None:
         await self._list()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Protocol, Self
 
 import aiohttp
 
@@ -36,6 +36,22 @@ class ServerSettings:
     flags: tuple[str, ...] = ()
 
 
+class Process(Protocol):
+    """Methods of asyncio.subprocess.Process that EbbServer calls."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    def send_signal(self, signal: int, /) -> None: ...
+
+    def kill(self) -> None: ...
+
+    async def wait(self) -> int: ...
+
+
 class EbbServer:
     """One server process at a time, on one state directory. Leaving the context ends the process.
 
@@ -46,7 +62,7 @@ class EbbServer:
         self.settings = settings
         self._state_dir = state_dir
         self._command = tuple(command)
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: Process | None = None
         self._client: LoadClient | None = None
 
     async def __aenter__(self) -> Self:
@@ -87,9 +103,7 @@ class EbbServer:
         address = ("--host", "127.0.0.1", "--port", str(port), "--state-dir", str(self._state_dir))
         began = time.perf_counter()
         with self.log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command, *address, *self.settings.flags, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
-            )
+            self._process = await self._begun((*address, *self.settings.flags), log)
         try:
             await self._wait_ready(f"http://127.0.0.1:{port}/ready", began + ready_seconds)
         except BaseException:
@@ -99,6 +113,11 @@ class EbbServer:
         self._client = await LoadClient(f"http://127.0.0.1:{port}").__aenter__()
         await self._client.chat(_WARM_UP, Generation(max_tokens=8))
         return seconds
+
+    async def _begun(self, flags: Sequence[str], log: BinaryIO) -> Process:
+        return await asyncio.create_subprocess_exec(
+            *self._command, *flags, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
+        )
 
     async def kill(self) -> None:
         """Send SIGKILL: the process gets no chance to save anything."""

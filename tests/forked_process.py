@@ -16,6 +16,7 @@ FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(
     [
         "tests.integration.serve_fake",
+        "tests.integration.forked_engines",
         "tests.integration.models.pull_child",
         "app.cli.bench",
         "app.cli.chat",
@@ -40,14 +41,17 @@ class ForkedProcess:
         stdout: int | None = None,
         stderr: int | None = None,
         environment: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
     ) -> None:
         """Start the process in a separate session.
 
         main: function of a module, which reads its arguments from sys.argv.
         stdin, stdout, stderr: descriptors that stay open here; None stands for those of the fork server.
         environment: None stands for that of this process.
+        pass_fds: descriptors that stay open here. Their numbers in the process are the last arguments.
         """
-        files = [Connection(os.dup(each)) if each is not None else None for each in (stdin, stdout, stderr)]
+        given_files = (stdin, stdout, stderr, *pass_fds)
+        files = [Connection(os.dup(each)) if each is not None else None for each in given_files]
         given = dict(os.environ if environment is None else environment)
         self._process = FORKED.Process(target=_run, args=(main, list(arguments), files, given), daemon=True)
         self._process.start()
@@ -103,10 +107,11 @@ def _run(
     environment: Mapping[str, str],
 ) -> None:
     os.setsid()
-    for number, file in enumerate(files):
+    for number, file in enumerate(files[:3]):
         if file is not None:
             os.dup2(file.fileno(), number)
             file.close()
+    passed = [str(file.fileno()) for file in files[3:] if file is not None]
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
@@ -115,5 +120,5 @@ def _run(
     # A background job may ignore these signals, which the fork server and its processes would inherit.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.argv[1:] = arguments
+    sys.argv[1:] = [*arguments, *passed]
     sys.exit(main())

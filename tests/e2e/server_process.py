@@ -1,15 +1,17 @@
-"""`ebb serve` as a separate process, started from the command line as a user would."""
+"""`ebb serve` as a separate process, forked from one that has imported the server and torch."""
 
 import os
 import re
-import subprocess
+import signal
 import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.cli.main import main
 from bench.server import server_pid
+from tests.forked_process import ForkedProcess
 from tests.waiting import until
 
 START_SECONDS = 120.0
@@ -42,9 +44,10 @@ class ServerProcess:
         """Start the server and wait until it is ready to answer."""
         # Titles from the first words never change, so that tests can look chats up by title.
         place = ("--port", self._port, "--state-dir", str(self._state_dir / "state"), "--chat-titles", "first-words")
-        command = [*SERVE, *place, *self._flags]
+        arguments = ["serve", *place, *self._flags]
         with self._log.open("wb") as output:
-            self._process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=_environment())
+            log = output.fileno()
+            self._process = ForkedProcess(main, arguments, stdout=log, stderr=log, environment=_environment())
         try:
             found = until(self._address, timeout=START_SECONDS)
             self.url, self._port = found[1], found[2]
@@ -61,12 +64,12 @@ class ServerProcess:
     def stop(self) -> None:
         """Terminate the server and wait for it to exit.
 
-        Kill it and raise subprocess.TimeoutExpired if that takes more than STOP_SECONDS.
+        Kill it and raise TimeoutError if that takes more than STOP_SECONDS.
         """
-        self._process.terminate()
+        self._process.send_signal(signal.SIGTERM)
         try:
             self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
+        except TimeoutError:
             self.kill()
             raise
 

@@ -9,10 +9,11 @@ from typing import Any
 import aiohttp
 import redis
 
-from bench.server import EbbServer, ServerSettings, settle
+from bench.server import ServerSettings, settle
 from cache_tiers.owners.block_key import KEY_BYTES
 from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.companion_folder import companion_folder, socket_path
+from tests.forked_server import ForkedServer
 from tests.integration.sse_events import all_events
 from tests.redis_server import RedisServer
 from tests.sizes import MANY_PROCESSES
@@ -57,7 +58,7 @@ async def test_erasure_that_redis_missed_is_made_after_kill_9(
 ) -> None:
     state = tmp_path / "state"
     flags = (*FLAGS, "--model", str(shallow_model), "--redis-url", f"unix://{redis_server.socket}")
-    async with EbbServer(ServerSettings("owed", flags), state) as server:
+    async with ForkedServer(ServerSettings("owed", flags), state) as server:
         async with aiohttp.ClientSession(server.client.base_url) as http:
             await asked(http, "Which one is the widest? " * 8)
             assert await settle(server, 10)
@@ -81,12 +82,12 @@ async def test_erasure_that_redis_missed_is_made_after_kill_9(
 async def test_erasure_without_redis_is_made_once_it_is_there(shallow_model: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     flags = (*FLAGS, "--model", str(shallow_model))
-    async with EbbServer(ServerSettings("with", flags), state) as server:
+    async with ForkedServer(ServerSettings("with", flags), state) as server:
         async with aiohttp.ClientSession(server.client.base_url) as http:
             deleted = await asked(http, "Which one is the longest of all? " * 30)
         assert await settle(server, 10)
         kept = in_companion(state)
-    async with EbbServer(ServerSettings("without", (*flags, "--redis-url", "off")), state) as server:
+    async with ForkedServer(ServerSettings("without", (*flags, "--redis-url", "off")), state) as server:
         async with (
             aiohttp.ClientSession(server.client.base_url) as http,
             http.delete(f"/api/conversations/{deleted}?permanently=true") as response,
@@ -95,6 +96,6 @@ async def test_erasure_without_redis_is_made_once_it_is_there(shallow_model: Pat
         assert await settle(server, 10)
     owing = owed(state)
     assert len(owing & kept) > 2
-    async with EbbServer(ServerSettings("with again", flags), state):
+    async with ForkedServer(ServerSettings("with again", flags), state):
         await asyncio.to_thread(until, lambda: not owing & in_companion(state), timeout=30)
         await asyncio.to_thread(until, lambda: not owed(state))

@@ -11,6 +11,7 @@ from openai import AsyncOpenAI
 from openai.types.responses import Response, ResponseStreamEvent
 
 from bench.server import EbbServer, ServerSettings
+from tests.forked_server import ForkedServer
 from tests.sizes import MANY_PROCESSES
 
 FLAGS: Final = ("--kv-memory", "128MiB", "--cpu-kv-memory", "0", "--redis-url", "off")
@@ -90,7 +91,7 @@ async def hear(client: AsyncOpenAI, heard: Heard, most: int = 1 << 20, **sampled
 @MANY_PROCESSES
 async def test_thoughts_end_at_their_budget_after_kill_9(thinker: Path, tmp_path: Path) -> None:
     settings = ServerSettings("budget", (*FLAGS, "--model", str(thinker)))
-    async with EbbServer(settings, tmp_path / "state") as server:
+    async with ForkedServer(settings, tmp_path / "state") as server:
         async with client_of(server) as client:
             free = await hear(client, Heard())
             whole = await hear(client, Heard(), thinking_token_budget=BUDGET)

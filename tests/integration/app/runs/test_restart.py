@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 
 from bench.server import EbbServer, ServerSettings, settle
+from tests.forked_server import ForkedServer
 from tests.integration.engine_rig import BLOCK
 from tests.run_reader import RunReader
 from tests.sizes import Size
@@ -48,7 +49,7 @@ async def test_chats_and_cut_answers_continue_after_kill_9(shallow_model: Path, 
     tokens, parts = size.pick(small=(160, (0.4,)), full=(400, (0.2, 0.6)))
     body = {"content": "A long story, please.", "params": SAMPLED | {"max_tokens": tokens}}
     # Starts take most of the time, so one server has both: a conversation at rest, and an answer that the kills cut.
-    async with EbbServer(settings("restart", shallow_model), tmp_path / "state") as server:
+    async with ForkedServer(settings("restart", shallow_model), tmp_path / "state") as server:
         conversation = await new_conversation(server)
         for turn in range(turns):
             content = f"Turn {turn}: tell me more about rivers, lakes and the sea, as a geographer would."

@@ -26,6 +26,7 @@ from models.interface.dense_context import DenseContext
 from models.registry import load_model
 from tests.integration.engine.fleet.answers import answers_of
 from tests.integration.engine_rig import BLOCK, MIB, answer
+from tests.integration.forked_engines import forked_engines
 from tests.integration.real_server import serving
 from tests.redis_server import RedisServer
 from tests.sizes import MANY_PROCESSES
@@ -36,6 +37,12 @@ pytestmark = pytest.mark.usefixtures("patient_loads")
 
 PROMPTS = [[5 + (number * 7 + at * (number + 3)) % 200 for at in range(3 * BLOCK + 20)] for number in range(3)]
 ANSWER = 24
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forked() -> Iterator[None]:
+    with forked_engines():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from engine.fleet.remote_engine import RemoteEngine
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
 from tests.integration.engine_rig import MIB, engine_config
+from tests.integration.forked_engines import forked_engines
 from tests.redis_server import RedisServer
 
 BLOCKS = 60
@@ -42,10 +43,11 @@ def config(shallow_model: Path, tmp_path_factory: pytest.TempPathFactory, redis:
 async def fleet(config: EngineConfig) -> AsyncIterator[RemoteEngine]:
     """Run two replicas. A test that kills one must wait for its next epoch."""
     whole = config.with_fields(kv_memory=2 * config.cache.kv_memory)
-    engine = await asyncio.to_thread(build_fleet, whole, 2, lambda _: None)
-    await engine.start()
-    yield engine
-    await engine.stop(0.0)
+    with forked_engines():
+        engine = await asyncio.to_thread(build_fleet, whole, 2, lambda _: None)
+        await engine.start()
+        yield engine
+        await engine.stop(0.0)
 
 
 @pytest_asyncio.fixture(scope="package", loop_scope="package")

@@ -2,16 +2,26 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
+from engine.fleet.placement import local
 from engine.fleet.placement.interface import MachinePart
 from engine.fleet.placement.local import LocalPlacement
 from engine.fleet.placement.order import ReplicaOrder
 from engine.fleet.placement.shared_starter import LocalStarter
 from engine.fleet.wire.handshake import new_token
 from tests.waiting import until
+
+
+@pytest.fixture(autouse=True)
+def _spawned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start replicas by their command, because a forked process has its variables too late to be read here."""
+    monkeypatch.setattr(local, "subprocess", subprocess)
 
 
 class Connection(asyncio.Protocol):

@@ -18,7 +18,7 @@ PIECE = 16 << 10
 def _collector_as_before() -> Iterator[None]:
     thresholds = gc.get_threshold()
     yield
-    # Frozen objects stay frozen: each later collection would visit all that the tests import.
+    # Objects stay frozen. Otherwise each later collection visits all that the tests import.
     gc.set_threshold(*thresholds)
 
 

@@ -11,12 +11,12 @@ from tests.contract.npu_operators import NpuOperators
 from tests.fake_npu.device import FakeNpu
 from tests.tiny_models import make_tiny_model
 
-_HERE = Path(__file__).parent
+_HERE = f"{Path(__file__).parent}/"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if _HERE in item.path.parents and not item.get_closest_marker("torch_npu"):
+        if str(item.path).startswith(_HERE) and not item.get_closest_marker("torch_npu"):
             item.add_marker(pytest.mark.contract)
 
 

@@ -11,7 +11,7 @@ from tests.forked_process import ForkedProcess
 
 
 class ForkedServer(EbbServer):
-    """EbbServer whose process needs no interpreter of its own."""
+    """EbbServer whose process is forked."""
 
     async def _begun(self, flags: Sequence[str], log: BinaryIO) -> Process:
         return _Awaited(ForkedProcess(main, ("serve", *flags), stdout=log.fileno(), stderr=log.fileno()))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest_asyncio
 from playwright.async_api import expect
 
-from engine.config import EngineConfig
+from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from tests.conftest import default_cache_dir
 from tests.e2e.chat_page import ChatPage
 from tests.integration.real_server import serving
@@ -16,12 +16,9 @@ from tests.tiny_openpangu import ANSWER, THOUGHT, write_thinking_openpangu
 @pytest_asyncio.fixture(loop_scope="session")
 async def server(page_files: Path, tmp_path: Path) -> AsyncIterator[str]:
     config = EngineConfig(
-        model_path=write_thinking_openpangu(tmp_path / "tiny-openpangu"),
-        model_name="tiny-openpangu",
-        tiers=None,
-        secret=b"a secret of the tests",
-        kv_memory=16 << 20,
-        cache_dir=default_cache_dir(),
+        model=ModelConfig(path=write_thinking_openpangu(tmp_path / "tiny-openpangu"), name="tiny-openpangu"),
+        cache=CacheConfig(tiers=None, secret=b"a secret of the tests", kv_memory=16 << 20),
+        device=DeviceConfig(cache_dir=default_cache_dir()),
     )
     async with serving(config, tmp_path, static=page_files) as (http, _):
         yield str(http._base_url)

@@ -26,9 +26,8 @@ from starlette.responses import Response
 from app import openapi
 from app.access.auth_policy import auth_policy_of, why_not_to_serve
 from app.access.authentication import Authentication
-from app.access.host_names import HostNames
-from app.access.middleware import OriginGuard, cors
-from app.access.open_requests import OpenRequests
+from app.access.middleware import HostNames, OriginGuard, cors
+from app.access.requests_in_progress import OpenRequests
 from app.access.unknown_address import UnknownAddress
 from app.accounts.accounts import accounts_of
 from app.config.extras import install_command

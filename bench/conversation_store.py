@@ -15,8 +15,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Final
 
-from app.domain.ids import new_id
-from app.domain.records import Conversation, Message, Role
+from app.domain.records import Conversation, Message, Role, new_id
 from app.storage.imports import Imported
 from app.storage.run_records import MessageEnd, RunRecord, TurnRows
 from app.storage.store import Store

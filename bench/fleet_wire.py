@@ -43,8 +43,7 @@ from engine.fleet.gateway.link import Link
 from engine.fleet.replica.server import ReplicaServer
 from engine.fleet.wire.handshake import new_token
 from engine.fleet.wire.tls import Identity
-from engine.intake.prefix_keys import PrefixKeys
-from engine.intake.tenants import TenantSalts
+from engine.intake.prefix_keys import PrefixKeys, TenantSalts
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.loop.stats import EngineStats
 from engine.wiring.build import build_engine

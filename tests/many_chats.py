@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from app.domain.ids import new_id
-from app.domain.records import Conversation, Message, Role
+from app.domain.records import Conversation, Message, Role, new_id
 from app.storage.connection import DatabaseConnection
 from app.storage.rows import add_conversations, insert_messages
 from app.storage.store import Store

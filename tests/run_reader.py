@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from tests.integration.sse_events import Event, events
 
 AGAIN_SECONDS = 0.05

@@ -1,5 +1,6 @@
 """Authentication: by a key in a header, by the cookie of a page where the user logged in, or by a trusted proxy."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
@@ -8,11 +9,9 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.access.access_watch import AccessWatch
 from app.access.key_ring import KeyRing
 from app.access.middleware import is_same_origin
-from app.access.open_requests import OpenRequests
-from app.access.proxies import KeylessProxyCheck
+from app.access.requests_in_progress import AccessWatch, OpenRequests
 from app.accounts.proxy_login import ProxyLogin, UntrustedProxyError
 from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError, error_response
@@ -26,6 +25,62 @@ from app.tenants.person import Identity
 from app.tenants.principal import Principal
 from app.transport.direct_writer import direct_writer
 from app.transport.protocol import PEER
+
+logger = logging.getLogger(__name__)
+
+FORWARDING_HEADERS = ("forwarded", "via", "x-real-ip")
+FORWARDING_PREFIX = "x-forwarded-"
+
+
+def forwarding_header(headers: Headers) -> str | None:
+    """Return the name of a header that only proxies add; None if there is none."""
+    for name in headers.keys():  # noqa: SIM118 - iterating gives Any
+        if name in FORWARDING_HEADERS or name.startswith(FORWARDING_PREFIX):
+            return name
+    return None
+
+
+class KeylessProxyCheck:
+    """Refusal of proxied requests while the server requires no keys. The first such request is logged.
+
+    A server without keys is meant for clients on its own machine, but a proxy gives access to others. A proxy that adds
+    no forwarding header and sends a local host name cannot be distinguished from a local client.
+    """
+
+    def __init__(self, *, is_open_by_choice: bool) -> None:
+        """Create the check.
+
+        is_open_by_choice: whether the operator admits everyone (`--without-keys`). Such a server only logs proxies.
+        """
+        self._is_open_by_choice = is_open_by_choice
+        self._warned = False
+
+    def refusal(self, headers: Headers) -> str | None:
+        """Return the reason to refuse a request with these headers; None if the request may pass."""
+        name = forwarding_header(headers)
+        if name is None:
+            return None
+        if self._is_open_by_choice:
+            self._warn(
+                "the header %s shows that a proxy is in front, and --without-keys serves every client that the "
+                "proxy lets through",
+                name,
+            )
+            return None
+        self._warn(
+            "a request with the header %s was refused: behind a proxy, create a key with `ebb keys create NAME`", name
+        )
+        return (
+            f"This server has no keys, so it serves its own machine only, and the header {name} shows that a "
+            "proxy forwarded this request. Create a key with `ebb keys create NAME`, or start with "
+            "--without-keys to serve every client that the proxy lets through."
+        )
+
+    def _warn(self, text: str, name: str) -> None:
+        if not self._warned:
+            self._warned = True
+            logger.warning(text, name)
+
 
 COOKIE = "ebb_login"
 

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 from app.conversations.unstored_turn import Erase, erase_turn
 from app.domain.deltas import Delta
-from app.domain.ids import new_id
 from app.domain.left_out import beginning_of
-from app.domain.records import Conversation, Message
+from app.domain.records import Conversation, Message, new_id
 from app.domain.sampling_json import params_from_json, params_to_json, without_sampling
 from app.domain.token_history import pack_ids, unpack_ids
 from app.host.backend import Backend, GenerationStream

@@ -12,8 +12,7 @@ from typing import Any
 from app.conversations.json_reader import JsonReader, encoding_of, text_of
 from app.domain.bounds import MAX_FOLDERS, MAX_IMPORTED
 from app.domain.folder import FolderLevel
-from app.domain.ids import new_id, new_ids
-from app.domain.records import Conversation, Message
+from app.domain.records import Conversation, Message, new_id, new_ids
 from app.domain.response_record import ResponseRecord, message_id_of, response_id_of
 from app.domain.tool_use import tool_use_of
 from app.schemas.conversations import distinct, given_params

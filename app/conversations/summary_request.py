@@ -6,8 +6,8 @@ from app.conversations.fitting import Fitting
 from app.conversations.turns import Turns
 from app.domain.left_out import WHOLE, LeftOut, beginning_of, wanted_beginning
 from app.host.backend import Backend
-from app.prompts.summary import TASK
 from app.prompts.thinking import preferred_mode
+from app.prompts.turn_prompt import SUMMARY_TASK
 from app.storage.store import Store
 from engine.api.errors import ConflictError, InvalidRequestError
 from engine.api.generate_request import GenerateRequest
@@ -45,7 +45,7 @@ async def summary_request(
     max_tokens = min(MAX_TOKENS, engine.max_model_len // LEAST_SHARE)
     most = engine.max_model_len - max_tokens
     without = before if before.left_out < len(path) else WHOLE
-    fitting = Fitting(turns, conversation, path, TASK, without)
+    fitting = Fitting(turns, conversation, path, SUMMARY_TASK, without)
     tokens = await fitting.tokens()
     if tokens is None or tokens > most:
         fewest = await fitting.fewest_left_out(most)
@@ -53,5 +53,5 @@ async def summary_request(
             raise InvalidRequestError("The messages are too long to be summarized", param="left_out")
         without = LeftOut(fewest)
     thinking = preferred_mode(engine, "none")
-    prompt = await turns.prompt_of(conversation, path, TASK, without, thinking=thinking)
+    prompt = await turns.prompt_of(conversation, path, SUMMARY_TASK, without, thinking=thinking)
     return GenerateRequest(prompt_token_ids=prompt, params=replace(SAMPLING, max_tokens=max_tokens), keep_kv=False)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from app.conversations.turns import Turns
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.domain.titles import BEGINNING, END, REQUEST, title_by_model
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost

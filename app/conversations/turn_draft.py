@@ -3,8 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from app.domain.ids import new_id
-from app.domain.records import Conversation, Message
+from app.domain.records import Conversation, Message, new_id
 from app.domain.response_record import ResponseRecord
 from app.domain.sampling_json import params_to_json
 from app.domain.titles import title_from

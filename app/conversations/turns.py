@@ -11,9 +11,8 @@ from app.conversations.merging import answers_to_merge, merging_ids
 from app.conversations.repeated_requests import RepeatedRequests
 from app.conversations.turn_draft import TurnDraft
 from app.conversations.unstored_turn import Erase, erase_turn
-from app.domain.ids import new_id
 from app.domain.left_out import LeftOut, beginning_of, wanted_beginning
-from app.domain.records import Conversation, Message
+from app.domain.records import Conversation, Message, new_id
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.prompts.earlier_prompts import look_back

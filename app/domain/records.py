@@ -1,5 +1,7 @@
 """Conversations and messages, as they are stored."""
 
+import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,6 +10,17 @@ from typing import Any, Literal
 from app.domain.token_history import MessageTokens
 from app.domain.tool_use import ToolUse, read_calls
 from models.chat.tool_calls import Parsed
+
+
+def new_ids(prefix: str, count: int) -> list[str]:
+    """Make ids in ascending order. Messages of the same time are ordered by their ids."""
+    return sorted(new_id(prefix) for _ in range(count))
+
+
+def new_id(prefix: str) -> str:
+    """Make an id such as "conv_" + 12 hex digits of Unix milliseconds + 20 random ones: sortable, not guessable."""
+    return f"{prefix}_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+
 
 Role = Literal["system", "user", "assistant"]
 MessageStatus = Literal["in_progress", "complete", "incomplete", "cancelled", "failed"]

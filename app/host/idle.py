@@ -8,7 +8,7 @@ from contextlib import suppress
 from contextvars import Context
 from typing import Generic, TypeVar
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.host.backend import Backend
 from engine.api.errors import EbbError
 from engine.api.generate_request import GenerateRequest

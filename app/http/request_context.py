@@ -7,7 +7,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.domain.bounds import MAX_REQUEST_ID_LENGTH
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.http.client_presence import has_client_left
 from app.logs.request_log import CLIENT_LEFT, CURRENT_REQUEST, RequestRecord, RequestTrace
 from app.observability.metrics import Metrics

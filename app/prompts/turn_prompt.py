@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from app.domain.left_out import WHOLE, LeftOut
 from app.domain.records import Message
@@ -9,13 +10,27 @@ from app.domain.token_history import MessageTokens, joined_ids, key_without, pac
 from app.domain.tool_use import IsCall, IsResult
 from app.host.backend import Backend
 from app.prompts.prefix_rules import AS_SENT, PrefixRules, StableMessages
-from app.prompts.summary import with_summary
 from app.prompts.tokenization import LONG_TEXT, MANY_MESSAGES, apart_if, chat_ids, size_apart, size_of, to_ids
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.tenants.gate import TenantGate
 from engine.api.errors import InvalidRequestError, PromptTooLongError
 from models.chat.format import Message as ChatMessage
 from models.thinking import ThinkingMode
+
+SUMMARY_TASK: Final = (
+    "Summarize this conversation for an assistant that will continue it without seeing it. Say what was asked, found, "
+    "decided and done, with names, numbers and paths as they are, and what is left to do. Write nothing else."
+)
+"""Request for a summary, as the last message of the user."""
+
+SUMMARY_HEAD: Final = "Summary of the conversation so far:\n"
+
+
+def with_summary(system_prompt: str | None, summary: str | None) -> str | None:
+    """Return the system prompt with a summary at its end. None stands for the lack of either."""
+    if summary is None:
+        return system_prompt
+    return "\n\n".join(part for part in (system_prompt, SUMMARY_HEAD + summary) if part)
 
 
 @dataclass(frozen=True, slots=True)

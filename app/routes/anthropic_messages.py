@@ -12,7 +12,7 @@ from app.apis.anthropic.search_rounds import Asked, SearchingStream
 from app.apis.anthropic.search_shape import SearchShape
 from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShape
 from app.apis.call_arguments import as_message_with_objects
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.host.backend import Backend
 from app.http.error_formats import ANTHROPIC_ROUTE
 from app.http.media_types import EVENTS, JSON

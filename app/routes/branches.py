@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.http.large_json import json_in_parts
 from app.http.operation import Operation
 from app.http.query_params import Query, Switch

@@ -23,7 +23,6 @@ from app.accounts.own_path import parse_own_path
 from app.domain.bounds import MAX_LOGIN_BYTES, MAX_SAML_BYTES
 from app.domain.rights import RIGHTS
 from app.domain.token_prices import TokenPrices
-from app.http.client_network import network_of
 from app.http.client_presence import stop_if_left
 from app.http.cookies import cookie_of
 from app.http.error_responses import ForbiddenError, UnauthorizedError
@@ -37,6 +36,7 @@ from app.schemas.response_bodies.login import Login, LoginStart
 from app.services import Services, server_services
 from app.tenants.person import OWN, Person
 from app.tenants.principal import Principal
+from app.transport.connections import network_of
 from engine.api.errors import NotFoundError, OutageError, OverloadedError
 
 ATTEMPT_COOKIE = "ebb_login_attempt"

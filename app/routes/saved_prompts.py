@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.http.operation import Operation
 from app.schemas.response_bodies.saved_prompts import SavedPrompt, SavedPrompts, saved_prompt_body
 from app.schemas.saved_prompts import SavedPromptFields

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from app.domain.digests import digest_of
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.domain.share import ShareLink, new_secret
 from app.http.error_responses import ForbiddenError
 from app.http.media_types import HTML

@@ -8,7 +8,7 @@ Each renewal shows what differs between this server and the database:
   their owner had no answer in time, or a crash of the database lost their end. The second renewal frees them;
 - whether this server leads, and so does the work that one server does for all.
 
-After it, the server takes over the runs of servers whose lease has expired (`app.runs.lease_watch`). If its engine is
+After it, the server takes over the runs of servers whose lease has expired (`LeaseWatch`). If its engine is
 not ready, it leaves them to the others, unless no other one is ready either.
 
 A file has one server. There this one leads and writes nothing, but compares its runs with the file as often.
@@ -33,7 +33,11 @@ LATE_SECONDS: Final = LEASE_SECONDS / 2
 
 
 class LeaseWatch:
-    """Numbers of renewals of other servers, and when each was seen first. Times are monotonic seconds."""
+    """Numbers of renewals of other servers, and when each was seen first. Times are monotonic seconds.
+
+    A lease has expired once looks that follow each other closely have shown no renewal for LEASE_SECONDS. So neither a
+    step of a clock nor an outage of the database ends a lease: after an outage, all leases have the full time again.
+    """
 
     def __init__(self) -> None:
         self._seen: dict[str, tuple[int, float]] = {}

@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.host.engine_host import EngineHost
 from app.observability.live_sample import Reading, sample_of
 from app.runs.run_log import is_number

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Final
 from pydantic import ValidationInfo, model_validator
 
 from app.schemas.cache_mark import Markable
-from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.left_out import LeftOut
+from app.schemas.parsing import IgnoredFields
 
 _UNREADABLE: Final = frozenset(
     {

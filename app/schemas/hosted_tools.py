@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Final
 from pydantic import BeforeValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.left_out import LeftOut
+from app.schemas.parsing import IgnoredFields
 
 _DESCRIBE: Final = "Describe a function that your client runs, and send its result."
 _HOSTED: Final = f"runs on the servers of its provider, and this server runs no tools. {_DESCRIBE}"

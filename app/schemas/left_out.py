@@ -4,8 +4,7 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationInfo, model_validator
 
-from app.schemas.ignored_fields import IgnoredFields
-from app.schemas.parsing import RequestModel
+from app.schemas.parsing import IgnoredFields, RequestModel
 
 
 class LeftOut(RequestModel):

@@ -21,8 +21,7 @@ from app.domain.bounds import (
 )
 from app.schemas.answer_forms import FormFields
 from app.schemas.cache_mark import CacheKey
-from app.schemas.ignored_fields import IgnoredFields
-from app.schemas.parsing import CompatibleRequest, RequestModel, optional
+from app.schemas.parsing import CompatibleRequest, IgnoredFields, RequestModel, optional
 from app.schemas.urgency import UrgencyFields
 from engine.api.errors import InvalidRequestError
 from engine.api.sampling_params import SamplingParams

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
-from app.schemas.ignored_fields import IgnoredFields
+from app.schemas.parsing import IgnoredFields
 from engine.grammar.enforceable import enforceable
 
 Schema = TypeVar("Schema", bound=dict[str, Any] | bool | str | None)

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.domain.bounds import MAX_TAGS
-from app.domain.ids import new_id
-from app.domain.records import Conversation
+from app.domain.records import Conversation, new_id
 from app.domain.titles import title_from
 from app.storage.connection import DatabaseConnection
 from app.storage.database import Database

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.domain.storage_health import CommitUnknownError, StorageHealth, StorageUnavailableError
 from app.storage.batch_turns import BatchTurns
 from app.storage.connection import DatabaseConnection, Parameters, Row
@@ -32,7 +32,12 @@ AWAY: Final = "The database does not answer, and nothing was stored. Try again i
 
 
 class WriteQueue:
-    """Writes that wait for the thread, and the one that runs there."""
+    """Writes that wait for the thread, and the one that runs there.
+
+    A write that has not begun within BEGIN_SECONDS is given up. While the database is away, one write at a time tries
+    it, and all others are refused at once. A write that has begun cannot be stopped: after WRITE_SECONDS its client
+    hears that it may be stored or not.
+    """
 
     def __init__(self, thread: ThreadPoolExecutor, health: StorageHealth) -> None:
         """Take a thread over. Other work of its owner may run there too, and is waited for."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.domain.bounds import MAX_FOLDER_DEPTH, MAX_FOLDERS
 from app.domain.folder import Folder, FolderLevel, FolderTree
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.errors import DuplicateError

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from app.domain.folder import FolderLevel
-from app.domain.ids import new_id
-from app.domain.records import Conversation, Message
+from app.domain.records import Conversation, Message, new_id
 from app.domain.response_record import ResponseRecord
 from app.storage.connection import DatabaseConnection
 from app.storage.database import Database

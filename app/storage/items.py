@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from app.domain.answer_tokens import TokenNode
-from app.domain.ids import new_id
-from app.domain.records import Message, Role
+from app.domain.records import Message, Role, new_id
 from app.domain.tool_use import ToolUse
 from app.storage.answer_prompts import forget_answer_prompts
 from app.storage.connection import DatabaseConnection, Row

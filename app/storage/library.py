@@ -4,8 +4,8 @@ import json
 import time
 from typing import Final
 
-from app.domain.ids import new_id
 from app.domain.library import KeptFile, Preset, SavedPrompt
+from app.domain.records import new_id
 from app.storage.connection import DatabaseConnection, Row
 from app.storage.database import Database
 from app.storage.limits import check_size

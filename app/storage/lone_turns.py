@@ -6,8 +6,7 @@ copies are rendered again for the next prompt.
 
 from dataclasses import dataclass, replace
 
-from app.domain.ids import new_id
-from app.domain.records import Message
+from app.domain.records import Message, new_id
 from app.domain.token_history import MessageTokens
 from app.storage.connection import DatabaseConnection
 from app.storage.messages import PATH_QUERY

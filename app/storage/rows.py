@@ -25,6 +25,8 @@ while, and `rows` may take long to compute."""
 def insert_rows(connection: DatabaseConnection, into: str, rows: Iterable[Sequence[Any]], then: str = "") -> None:
     """Insert rows inside the transaction of the caller. A row may refer to an earlier one.
 
+    Few statements cost less, and a trigger in PostgreSQL runs once for all rows of a statement.
+
     into: the table and its columns.
     rows: the values of each row. Consumed between the statements.
     then: the end of each statement, such as ON CONFLICT.

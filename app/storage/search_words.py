@@ -206,6 +206,9 @@ _ALPHABETS: Final = (
 def spellings(word: str) -> list[str]:
     """Return the words at one edit from `word`, the likeliest edits first; none if it is not corrected.
 
+    The index is asked for these spellings, a few hundred, rather than read for similar words. So the cost depends
+    neither on the size of the index nor on the words of other tenants, and is the same in every database.
+
     An edit swaps two neighbouring letters, or drops, replaces or adds one (Damerau, 1964).
     """
     folded = word.lower()

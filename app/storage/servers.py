@@ -5,7 +5,7 @@ servers that took it over before. A run whose owner has no lease any more may be
 Every write of a run names the writer and the epoch, so a server that has lost a run without knowing it writes nothing.
 
 Renewals are counted, and no lease depends on the time of any clock. A server that has seen the same number for
-LEASE_SECONDS (`app.runs.lease_watch`) ends the lease, unless the number has changed by then. The row of a server that
+LEASE_SECONDS (`app.runs.lease`) ends the lease, unless the number has changed by then. The row of a server that
 ended without notice stays as long as it owns runs. A file has one server, which needs no lease, and no row.
 """
 

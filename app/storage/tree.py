@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.domain.bounds import MAX_TITLE_LENGTH
-from app.domain.ids import new_id
-from app.domain.records import Conversation, Message, MessageStatus, Role
+from app.domain.records import Conversation, Message, MessageStatus, Role, new_id
 from app.storage.answer_prompts import copy_answer_prompts
 from app.storage.connection import DatabaseConnection
 from app.storage.database import Database

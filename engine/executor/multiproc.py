@@ -16,7 +16,7 @@ from engine.config import EngineConfig
 from engine.executor.joined_transfers import JoinedTransfers
 from engine.executor.messages import AttachHostPool, Call, InitKV, Load, Step, StepEnded
 from engine.executor.rank_processes import RankProcesses
-from engine.executor.step_limit import StepLimit
+from engine.executor.step_timing import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.process.restart_budget import RestartBudget
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput

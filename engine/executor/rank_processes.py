@@ -32,7 +32,7 @@ from engine.executor.messages import (
 )
 from engine.executor.rank_process import RankOrder, run_rank
 from engine.executor.started_rank import RankStarter, StartedRank
-from engine.executor.step_limit import StepLimit
+from engine.executor.step_timing import StepLimit
 from engine.worker.loaded_model import LoadedModel
 from models.interface.partition import Partition
 

@@ -6,7 +6,7 @@ from typing import ParamSpec, TypeVar
 
 from cache_tiers.cpu.shared_pool import SharedPool
 from engine.api.errors import FOR_THE_PROCESS
-from engine.executor.step_limit import StepLimit
+from engine.executor.step_timing import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.worker.loaded_model import LoadedModel

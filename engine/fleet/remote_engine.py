@@ -30,7 +30,7 @@ from engine.fleet.routing.roles import Part, may_be_handed_over, suits
 from engine.fleet.routing.route_counts import RouteCounts
 from engine.fleet.routing.router import PredictingRouter, RoutedPrompt, Router
 from engine.fleet.wire.messages import AdoptDeletion, AdoptDeletions, Erase
-from engine.intake.tenants import TenantSalts
+from engine.intake.prefix_keys import TenantSalts
 from engine.loop.stats import EngineStats
 from models.chat.format import ChatFormat
 from models.tokenizers.text_tokenizer import TextTokenizer

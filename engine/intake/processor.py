@@ -13,8 +13,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import Pooling, SamplingParams
 from engine.api.stored_tokens import Trail
 from engine.api.urgency import Urgency
-from engine.intake.prefix_keys import PrefixKeys
-from engine.intake.tenants import TenantSalts
+from engine.intake.prefix_keys import PrefixKeys, TenantSalts
 from engine.request.request import Request
 from engine.request.timeline import Phase
 from engine.sampling.checks import check_sampling, check_something_may_come

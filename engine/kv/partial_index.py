@@ -14,7 +14,10 @@ ID_BYTES: Final = 4
 
 
 def packed(ids: Sequence[int]) -> PackedIds:
-    """Pack token ids."""
+    """Pack token ids.
+
+    Packed ids sort like the ids, because the first byte of an id is the highest one.
+    """
     return struct.pack(f">{len(ids)}I", *ids)
 
 

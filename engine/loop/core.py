@@ -12,9 +12,8 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.owners.block_key import BlockKey
 from engine.api.errors import FOR_THE_PROCESS, EbbError
 from engine.api.outputs import FinishReason
-from engine.executor.step_limit import StepLimit
+from engine.executor.step_timing import StepLimit, StepTiming, time_to_prepare
 from engine.executor.workers import WorkersLostError, WorkersState
-from engine.loop.step_timing import StepTiming, time_to_prepare
 from engine.loop.step_trace import trace_step
 from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput

@@ -5,7 +5,6 @@ steps, `num_confirmed_tokens` only steps whose result was received. Only confirm
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from cache_tiers.leak_check import LeakCheck, complete
 from cache_tiers.owners.block_key import BlockKey
@@ -28,6 +27,7 @@ from engine.scheduling.step_size import (
     AUTO_STEP_SECONDS,
     LONGEST_STEP_SECONDS,
     SMALLEST_CHUNK,
+    SchedulerLimits,
     longest_chunk,
     passes_of_step,
     passes_within,
@@ -36,22 +36,6 @@ from engine.scheduling.step_size import (
 from engine.scheduling.step_time import StepTime
 from engine.speculation.draft_cost import PlainStep
 from engine.speculation.speculation import DraftPlan, Proposer, Speculation
-
-
-@dataclass(frozen=True, slots=True)
-class SchedulerLimits:
-    """Limits of a step and of the batch."""
-
-    max_num_seqs: int
-    """Requests that may hold blocks at once."""
-    max_num_batched_tokens: int
-    """Rows of one step."""
-    itl_target: float = 0.0
-    """Seconds that a step with running streams may take; 0 means the default of `prompt_tokens_alongside`."""
-    decode_passes: int = 1
-    """Most forward passes of one step, made while no request waits."""
-    num_stages: int = 1
-    """Stages of the pipeline, which compute as many steps at once."""
 
 
 class Scheduler:

@@ -110,6 +110,10 @@ class StepDraft:
 class Batches:
     """Steps in flight, in order.
 
+    A decode needs the token that a step in flight samples. With one batch for all, every stage but one would wait for
+    it. A step therefore takes only a part of the decodes, and the other steps in flight take the others. Chunks of a
+    prompt need no tokens, so consecutive steps may have chunks of the same prompt.
+
     num_stages: number of steps that are computed at once, each on one stage.
     """
 

@@ -172,6 +172,9 @@ class DecodeTurns:
 class Claim:
     """A prompt in the batch.
 
+    An answer that has begun goes before new prompts that are as urgent. After the death of another process, or after a
+    preemption, the context is computed again, while a reader waits in the middle of a text.
+
     tokens: maximum number of prompt tokens that this step may compute.
     context: number of computed tokens before them.
     left: number of prompt tokens still to be computed, in this step and later ones, by this request or by a shorter one
@@ -196,8 +199,7 @@ def divide(room: int, claims: Sequence[Claim], weight: Callable[[str], float]) -
 
     Half of a tenant's share goes to its oldest prompt, so short prompts cannot starve a long one. The rest goes to the
     most urgent prompts first, and among equally urgent ones to answers that have begun, and then to the one with the
-    fewest remaining tokens. After the death of another process, or after a preemption, the context of an answer that
-    has begun is computed again, while a reader waits in the middle of a text.
+    fewest remaining tokens.
     """
     by_tenant: dict[str, list[Claim]] = {}
     for claim in sorted(claims, key=lambda claim: claim.order):

@@ -1,10 +1,28 @@
 """Size of a step: the forward passes of decodes, and the tokens of prompts alongside streaming answers."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from engine.block_tables.block_manager import BlockManager
 from engine.request.request import Request
 from engine.scheduling.step_cost import StepCost
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerLimits:
+    """Limits of a step and of the batch."""
+
+    max_num_seqs: int
+    """Requests that may hold blocks at once."""
+    max_num_batched_tokens: int
+    """Rows of one step."""
+    itl_target: float = 0.0
+    """Seconds that a step with running streams may take; 0 means the default of `prompt_tokens_alongside`."""
+    decode_passes: int = 1
+    """Most forward passes of one step, made while no request waits."""
+    num_stages: int = 1
+    """Stages of the pipeline, which compute as many steps at once."""
+
 
 LONGEST_STEP_SECONDS = 0.05
 """Longest step with several passes where no target for the time between tokens is set.

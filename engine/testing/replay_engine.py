@@ -23,8 +23,8 @@ from engine.api.outputs import FinishReason, KnownPrefix, KVReceipt, RequestOutp
 from engine.api.request_stream import MAX_MERGED
 from engine.api.stored_tokens import Trail
 from engine.config import CacheConfig, EngineConfig, ModelConfig, SchedulerConfig
+from engine.intake.prefix_keys import TenantSalts
 from engine.intake.processor import ModelLimits, Processor
-from engine.intake.tenants import TenantSalts
 from engine.loop.stats import BlockStats, EngineStats, RequestStats, StepStats, TierStats, TokenStats
 from engine.testing.answer import ReplayedAnswer
 from engine.testing.byte_chat_format import ByteChatFormat

@@ -21,8 +21,8 @@ from engine.block_tables.block_manager import BlockManager
 from engine.config import EngineConfig
 from engine.grammar.grammars import Grammars
 from engine.grammar.thinking_budget import with_budgets
+from engine.intake.prefix_keys import TenantSalts
 from engine.intake.processor import ModelLimits, Processor
-from engine.intake.tenants import TenantSalts
 from engine.kv.block import common_prefix_len
 from engine.kv.block_pool import BlockPool
 from engine.kv.budget import KVBudget, kv_budget
@@ -35,7 +35,8 @@ from engine.offload.interface import TierConnector
 from engine.offload.no_tiers import NoTiers
 from engine.offload.prefill_cost import PrefillCost
 from engine.scheduling.queue.policy import make_queue
-from engine.scheduling.scheduler import Scheduler, SchedulerLimits
+from engine.scheduling.scheduler import Scheduler
+from engine.scheduling.step_size import SchedulerLimits
 from engine.speculation.prompt_lookup import PromptLookup
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor

@@ -17,8 +17,7 @@ from jinja2 import Template
 
 from models.chat.harmony_thinking import HarmonyThinking, find_harmony_thinking
 from models.chat.template_files import TemplateSources, read_templates
-from models.chat.template_rendering import compile_template, render_template
-from models.chat.template_roles import TemplateRoles, Turn, probe_roles
+from models.chat.template_rendering import TemplateRoles, Turn, compile_template, probe_roles, render_template
 from models.chat.template_tools import PROBE_TOOL, TemplateTools, probe
 from models.chat.tool_calls import ToolCall, read_object
 from models.chat.tool_format import ToolFormat, find_tool_format

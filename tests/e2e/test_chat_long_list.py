@@ -11,8 +11,7 @@ from typing import Any
 
 from playwright.async_api import Browser, CDPSession, Locator, expect
 
-from app.domain.ids import new_id
-from app.domain.records import Conversation
+from app.domain.records import Conversation, new_id
 from app.storage.connection import DatabaseConnection
 from app.storage.rows import add_conversations
 from app.storage.store import Store

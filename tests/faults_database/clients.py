@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from tests.faults_database.ledger import Chat, Ledger, Turn, now
 from tests.integration.sse_events import Event, events
 

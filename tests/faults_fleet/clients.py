@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from tests.integration.sse_events import Event, events
 
 AGAIN_SECONDS: Final = 0.05

@@ -24,7 +24,7 @@ from engine.api.request_stream import RequestStream
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
 from engine.block_tables.block_manager import BlockManager
-from engine.executor import step_limit
+from engine.executor import step_timing
 from engine.kv.block_pool import BlockPool
 from engine.loop.async_llm import MAX_REBUILDS
 from engine.offload.connector import OffloadConnector
@@ -346,7 +346,7 @@ def test_defect_that_persists_makes_engine_give_up() -> None:
 
 
 def test_hung_step_makes_engine_give_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_limit, "LEAST_SECONDS", 0.05)
+    monkeypatch.setattr(step_timing, "LEAST_SECONDS", 0.05)
 
     async def live() -> ToyEngine:
         toy = ToyEngine()

@@ -35,8 +35,9 @@ from engine.offload.connector import OffloadConnector
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
-from engine.scheduling.scheduler import Scheduler, SchedulerLimits
+from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_cost import StepCost
+from engine.scheduling.step_size import SchedulerLimits
 from tests.lives import run_lives
 from tests.model.toys import (
     BelievedCost,

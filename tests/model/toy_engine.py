@@ -16,11 +16,11 @@ from cache_tiers.owners.block_key import KeyNamespace
 from engine.api.sampling_params import SamplingParams
 from engine.block_tables.block_manager import BlockManager
 from engine.config import CacheConfig, EngineConfig, ModelConfig
-from engine.executor.step_limit import StepLimit
+from engine.executor.step_timing import StepLimit
 from engine.executor.workers import WorkersLostError, WorkersState
 from engine.grammar.grammars import Grammars
+from engine.intake.prefix_keys import TenantSalts
 from engine.intake.processor import ModelLimits, Processor
-from engine.intake.tenants import TenantSalts
 from engine.kv.block_pool import BlockPool
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.loop.core import EngineCore
@@ -28,7 +28,8 @@ from engine.loop.llm_engine import LLMEngine
 from engine.offload.connector import OffloadConnector
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import make_queue
-from engine.scheduling.scheduler import Scheduler, SchedulerLimits
+from engine.scheduling.scheduler import Scheduler
+from engine.scheduling.step_size import SchedulerLimits
 from engine.text.answer_text import AnswerFormat
 from engine.text.output_processor import OutputProcessor
 from models.chat.format import ChatFormat

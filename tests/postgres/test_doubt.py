@@ -6,7 +6,7 @@ import pytest
 
 from app.access.daily_use import DailyUse
 from app.access.rate_limit_sync import RateLimitSync
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.domain.storage_health import CommitUnknownError, StorageUnavailableError
 from app.storage.connection import DatabaseConnection
 from app.storage.store import Store

@@ -5,8 +5,7 @@ from typing import Final
 
 import pytest
 
-from app.domain.ids import new_id
-from app.domain.records import Conversation, Message
+from app.domain.records import Conversation, Message, new_id
 from app.storage.imports import Imported
 from app.storage.store import Store
 from tests.postgres.plans import noted_plans

@@ -19,7 +19,8 @@ from engine.request.request import Request
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
 from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.results import TokenUpdate
-from engine.scheduling.scheduler import Scheduler, SchedulerLimits
+from engine.scheduling.scheduler import Scheduler
+from engine.scheduling.step_size import SchedulerLimits
 from engine.speculation.speculation import Proposer
 from tests.model.toys import ToyStore, ToyWorker, expected_output
 

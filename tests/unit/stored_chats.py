@@ -4,8 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.domain.ids import new_id
-from app.domain.records import Conversation, Message, Role, TitleSource
+from app.domain.records import Conversation, Message, Role, TitleSource, new_id
 from app.domain.token_history import MessageTokens, pack_ids
 from app.storage.imports import Imported
 from app.storage.run_records import MessageEnd, RunRecord, TurnRows

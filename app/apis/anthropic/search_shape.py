@@ -6,7 +6,7 @@ from typing import Any, Unpack
 from app.apis.anthropic.references import FailedSearch, FoundTools
 from app.apis.anthropic.serializer import MessageHead, MessageShape, ToolUseShape
 from app.apis.call_arguments import arguments_object
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from engine.api.outputs import RequestOutput
 from models.chat.tool_call_parser import ToolCallParser
 from models.chat.tool_calls import ToolCall

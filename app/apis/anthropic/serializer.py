@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, NotRequired, TypedDict, Unpack
 
 from app.apis.call_arguments import arguments_object
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.http.error_formats import anthropic_error
 from app.prompts.volatile_lines import TreatedLines
 from app.runs.usage import anthropic_usage

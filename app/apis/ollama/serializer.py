@@ -13,7 +13,7 @@ from typing import Any
 from app.apis.call_arguments import arguments_object
 from app.apis.ollama.timestamps import timestamp
 from app.apis.openai.logprobs import ChatLogprobs, shown_logprobs
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.http.error_formats import ollama_error
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.usage import ollama_usage

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.apis.openai.logprobs import ChatLogprobs, TextLogprobs, joined_logprobs, shown_logprobs
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.http.error_formats import error_body
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.prompt_progress import llama_progress

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.apis.openai.logprobs import ChatLogprobs
 from app.apis.openai.serializer import ChatShape, ChunkFields, TokenDetails
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.prompts.tool_offer import ToolOffer
 from app.transport.frames import TextFrame
 from engine.api.outputs import FinishReason, RequestOutput

@@ -20,13 +20,11 @@ from app.apis.responses.input_items import InputItem
 from app.apis.responses.schema import CompactRequest, PromptFields, ReasoningFields
 from app.apis.responses.serializer import items_json, usage_json
 from app.apis.responses.tools_schema import ResponseTool, ResponseTools
-from app.domain.ids import new_id
-from app.domain.records import Message
+from app.domain.records import Message, new_id
 from app.domain.response_record import ResponseRecord
 from app.domain.tool_use import IsResult
 from app.prompts.headless import HeadPart
-from app.prompts.summary import HEAD, TASK
-from app.prompts.turn_prompt import Prompt, PromptMaker
+from app.prompts.turn_prompt import SUMMARY_HEAD, SUMMARY_TASK, Prompt, PromptMaker
 from app.runs.usage import openai_usage
 from engine.api.outputs import RequestOutput
 from engine.api.sampling_params import SamplingParams
@@ -98,7 +96,7 @@ class Compaction:
 
 def summary_item(summary: str) -> InputItem:
     """Return the message in the place of a compaction."""
-    return InputItem(role="assistant", content=HEAD + summary)
+    return InputItem(role="assistant", content=SUMMARY_HEAD + summary)
 
 
 def asking_for_summary(request: CompactRequest) -> PromptFields:
@@ -106,7 +104,7 @@ def asking_for_summary(request: CompactRequest) -> PromptFields:
     said = [InputItem(role="user", content=request.input)] if isinstance(request.input, str) else request.input or []
     # Constructed without a check of the number of items, which may be the maximum.
     return PromptFields.model_construct(
-        input=[*said, InputItem(role="user", content=TASK)],
+        input=[*said, InputItem(role="user", content=SUMMARY_TASK)],
         instructions=request.instructions,
         previous_response_id=request.previous_response_id,
         tools=request.tools,

@@ -10,7 +10,7 @@ from typing import Any, Final
 from app.domain.response_record import ResponseRecord
 from app.prompts.cache_diagnostics import Cause, Divergence
 from app.prompts.headless import HEAD
-from app.prompts.summary import HEAD as SUMMARY
+from app.prompts.turn_prompt import SUMMARY_HEAD as SUMMARY
 from models.chat.format import Message
 
 REASONS: Final[Mapping[Cause, str]] = {

@@ -34,8 +34,7 @@ from app.apis.responses.stored_prefix import StoredPrefix, names_of, stored_pref
 from app.conversations.kv_erasure import KVErasure
 from app.conversations.turn_draft import TurnDraft
 from app.conversations.turns import Turns, with_seed
-from app.domain.ids import new_id
-from app.domain.records import Conversation, Message
+from app.domain.records import Conversation, Message, new_id
 from app.domain.response_record import (
     REASONING_PREFIX,
     ResponseRecord,

@@ -13,8 +13,7 @@ from typing import Final, Literal
 from app.conversations.formats.checked import Checked, LeftOut, wrong
 from app.conversations.formats.message_parts import ATTACHMENT
 from app.domain.bounds import MAX_RATING_NOTE, MAX_TAG_LENGTH, MAX_TAGS, MAX_TITLE_LENGTH
-from app.domain.ids import new_id, new_ids
-from app.domain.records import Conversation, Message, MessageStatus, Rating
+from app.domain.records import Conversation, Message, MessageStatus, Rating, new_id, new_ids
 from app.domain.tags import tag_name
 from app.storage.imports import Imported
 

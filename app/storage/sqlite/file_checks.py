@@ -13,7 +13,12 @@ _Identity = tuple[int, int]
 
 
 class FileIdentity:
-    """Device and inode of a database and its write-ahead log. Belongs to the writer's thread."""
+    """Device and inode of a database and its write-ahead log. Belongs to the writer's thread.
+
+    A file that is deleted or replaced under a running server still accepts writes, but no path names it. So every
+    transaction compares the files after its commit and before its caller learns of success. That takes two calls of
+    `stat`.
+    """
 
     def __init__(self, database: Path) -> None:
         """Record the files that the path names now. Create this once the writer has opened them."""
@@ -61,7 +66,12 @@ _TIME = struct.Struct("<d")
 
 
 class Mark:
-    """Owner of the mark of one database. Belongs to the writer's thread."""
+    """Owner of the mark of one database. Belongs to the writer's thread.
+
+    SQLite opens an empty file, and ignores a lost or garbled write-ahead log, without an error. The mark is a file of
+    eight bytes with the time of the newest act, written after each commit. The mark outlives the process like the log
+    itself. A database whose own newest act is older has lost something.
+    """
 
     def __init__(self, database: Path) -> None:
         """Open the mark, or create it. If that fails, no loss is ever reported."""

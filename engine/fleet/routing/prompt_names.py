@@ -8,8 +8,7 @@ from cache_tiers.owners.block_key import BlockKey
 from engine.api.stored_tokens import Trail
 from engine.fleet.wire.messages import ReplicaFacts
 from engine.fleet.wire.report import name_of
-from engine.intake.prefix_keys import PrefixKeys
-from engine.intake.tenants import TenantSalts
+from engine.intake.prefix_keys import PrefixKeys, TenantSalts
 
 LONG_PROMPT: Final = 8192
 """Prompt length in tokens from which hashing takes about a millisecond."""

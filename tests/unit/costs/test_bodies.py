@@ -22,17 +22,16 @@ from app.apis.responses.schema import ResponseRequest
 from app.domain.tags import tag_name
 from app.domain.titles import title_by_model, title_from
 from app.host.hidden_folders import without_folders
-from app.http.inflating import Inflation
+from app.http.request_body import Inflation
 from app.prompts.answer_seal import Dialogue, seals_of_answers
 from app.prompts.tool_offer import in_name_order
 from app.prompts.volatile_lines import KNOWN_LINES, treat
 from app.schemas.admin import NewKey
 from app.schemas.bulk import BulkFields
 from app.schemas.conversations import ConversationFields, NewMessage
-from app.schemas.ignored_fields import IgnoredFields
 from app.schemas.json_bounds import check_bounds
 from app.schemas.kept_files import KeptFileFields
-from app.schemas.parsing import RequestModel, parse_body
+from app.schemas.parsing import IgnoredFields, RequestModel, parse_body
 from app.storage.search_words import segmented, spellings
 from app.storage.snippets import SnippetMaker
 from models.chat.call_syntax.fields import json_fields

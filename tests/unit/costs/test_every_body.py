@@ -7,8 +7,7 @@ from typing import Any, Final
 import pytest
 
 from app.routes.api import OPERATIONS
-from app.schemas.ignored_fields import IgnoredFields
-from app.schemas.parsing import RequestModel, parse_body
+from app.schemas.parsing import IgnoredFields, RequestModel, parse_body
 from tests.cost_rows import MOST_GROWTH, CostRow, growth
 from tests.sizes import Size
 

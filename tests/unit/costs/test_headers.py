@@ -16,10 +16,8 @@ from starlette.responses import FileResponse
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from app.access.authentication import COOKIE, shown_key, shown_login
-from app.access.host_names import host_name
-from app.access.middleware import cors, is_same_origin
-from app.access.proxies import forwarding_header
+from app.access.authentication import COOKIE, forwarding_header, shown_key, shown_login
+from app.access.middleware import cors, host_name, is_same_origin
 from app.access.unknown_address import UnknownAddress
 from app.accounts.known_browsers import KnownBrowsers
 from app.accounts.own_path import parse_own_path
@@ -31,9 +29,8 @@ from app.domain.wildcards import wildcard_source
 from app.host.engine_host import EngineHost
 from app.host.model_aliases import ModelAliases
 from app.http.attachment import attachment
-from app.http.client_network import network_of
-from app.http.inflating import is_compressed
 from app.http.operation_table import OperationTable
+from app.http.request_body import is_compressed
 from app.http.request_context import RequestContext
 from app.logs.log_lines import TextLines
 from app.observability.metrics import Metrics
@@ -48,6 +45,7 @@ from app.runs.run_log import is_number
 from app.storage.search_words import phrases_of
 from app.storage.snippets import SnippetMaker
 from app.storage.sqlite.text_index import match_expression
+from app.transport.connections import network_of
 from app.transport.head_rules import fault_of_head
 from tests.cost_rows import MOST_GROWTH, CostRow, for_each, growth, repeated, seconds
 from tests.sizes import Size

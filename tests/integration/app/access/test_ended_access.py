@@ -214,7 +214,7 @@ async def test_stream_ends_with_the_login_that_opened_it(people: People) -> None
 async def test_stream_of_a_person_ends_with_the_login(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_closed: bool
 ) -> None:
-    monkeypatch.setattr("app.access.access_watch.EXPIRY_SECONDS", 0.1)
+    monkeypatch.setattr("app.access.requests_in_progress.EXPIRY_SECONDS", 0.1)
     accounts = Accounts(
         rules=GroupRules(admits_own=True),
         passwords=Passwords(memory_kib=64),

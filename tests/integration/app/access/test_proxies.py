@@ -51,7 +51,7 @@ async def test_open_server_serves_proxied_requests_and_warns_once(
     async with running_server(tmp_path, ReplayEngine(), auth_policy="never") as server, api_client(server.url) as http:
         for headers in FORWARDED:
             assert (await http.get("/api/conversations", headers=headers)).status == 200
-    [warning] = [record.getMessage() for record in caplog.records if record.name == "app.access.proxies"]
+    [warning] = [record.getMessage() for record in caplog.records if record.name == "app.access.authentication"]
     assert "--without-keys" in warning
 
 
@@ -61,7 +61,7 @@ async def test_refusal_of_proxied_requests_is_logged_once(
     caplog.set_level(logging.WARNING)
     for headers in FORWARDED:
         await http.get("/health", headers=headers)
-    [warning] = [record.getMessage() for record in caplog.records if record.name == "app.access.proxies"]
+    [warning] = [record.getMessage() for record in caplog.records if record.name == "app.access.authentication"]
     assert "ebb keys create NAME" in warning
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import aiohttp
 
-from app.prompts.summary import HEAD, TASK
+from app.prompts.turn_prompt import SUMMARY_HEAD, SUMMARY_TASK
 from engine.testing.replay_engine import WINDOW, ReplayEngine
 from engine.testing.script import ANSWER_WORDS
 from tests.integration.api_server import RunningServer
@@ -152,12 +152,12 @@ async def test_summary_stands_for_messages_left_out(http: aiohttp.ClientSession,
     # The request for the summary continues the conversation, so its KV is cached, and does not have the second turn.
     asked = prompt_of(api)
     assert asked[: WINDOW // 3] == second[: WINDOW // 3]
-    assert (TASK in asked, "two x" in asked) == (True, False)
+    assert (SUMMARY_TASK in asked, "two x" in asked) == (True, False)
     assert not api.engine.requests[-1].keep_kv
 
     await said(http, conversation, "three", left_out=2, summary="They spoke of tides.")
     prompt = prompt_of(api)
-    assert f"Be brief.\n\n{HEAD}They spoke of tides." in prompt
+    assert f"Be brief.\n\n{SUMMARY_HEAD}They spoke of tides." in prompt
     assert ("one x" in prompt, "two x" in prompt) == (False, True)
     await said(http, conversation, "four")
     assert prompt_of(api).startswith(prompt)

@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from tests.integration.conversations_client import error_of, read
 from tests.integration.tenants import serving_people
 

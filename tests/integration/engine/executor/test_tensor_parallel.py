@@ -16,7 +16,7 @@ from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
 from engine.api.sampling_params import Pooling, SamplingParams
 from engine.config import CacheConfig, EngineConfig, ModelConfig
-from engine.executor import multiproc, rank_processes, step_limit
+from engine.executor import multiproc, rank_processes, step_timing
 from engine.executor.multiproc import MultiprocExecutor
 from engine.llm import LLM
 from engine.loop.async_llm import AsyncLLMEngine
@@ -152,7 +152,7 @@ def test_lost_rank_is_restarted_and_answers_are_the_same(
     news: list[RequestOutput] = []
     # The limit is short for the lost ranks alone: the first step of new ones may take long on a busy machine.
     with monkeypatch.context() as patch:
-        patch.setattr(step_limit, "LEAST_SECONDS", 3.0)
+        patch.setattr(step_timing, "LEAST_SECONDS", 3.0)
         while len(news) < 6:
             news += llm.engine.step()
         killed = executor.pids[rank]

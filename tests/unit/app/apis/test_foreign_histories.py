@@ -19,8 +19,7 @@ from openai.types.responses.response_function_call_output_item_param import Resp
 from app.apis.anthropic.messages_schema import MessagesRequest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.responses.schema import ResponseRequest
-from app.schemas.ignored_fields import IgnoredFields
-from app.schemas.parsing import parse_object
+from app.schemas.parsing import IgnoredFields, parse_object
 from tests.sdk_types import TEXT, members, values_of
 
 USER: dict[str, Any] = {"role": "user", "content": "And?"}

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from app.conversations.export import conversation_beginning, conversation_end, file_beginning, file_end, messages_text
 from app.conversations.importing import read_file
-from app.domain.ids import new_id
-from app.domain.records import Message
+from app.domain.records import Message, new_id
 from app.domain.response_record import ResponseRecord, response_id_of
 from app.domain.tool_use import IsCall, IsResult, MayCall
 from app.storage.items import NewItem

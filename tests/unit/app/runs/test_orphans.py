@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.ids import new_id
+from app.domain.records import new_id
 from app.domain.storage_health import CommitUnknownError
 from app.schemas.conversations import NewMessage
 from app.storage.run_records import TurnRows

@@ -11,8 +11,7 @@ from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.openai.completions_schema import CompletionRequest
 from app.apis.openai.embeddings_schema import EmbeddingsRequest
 from app.apis.responses.schema import ResponseRequest
-from app.schemas.ignored_fields import IgnoredFields
-from app.schemas.parsing import RequestModel, parse_body
+from app.schemas.parsing import IgnoredFields, RequestModel, parse_body
 from engine.api.errors import InvalidRequestError
 
 HI = [{"role": "user", "content": "Hi"}]

@@ -6,8 +6,7 @@ import pytest
 from app.apis.anthropic.messages_schema import MessagesRequest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.apis.responses.schema import ResponseRequest
-from app.schemas.ignored_fields import MAX_NAME_LENGTH, MAX_NAMED, IgnoredFields
-from app.schemas.parsing import RequestModel, parse_body
+from app.schemas.parsing import MAX_NAME_LENGTH, MAX_NAMED, IgnoredFields, RequestModel, parse_body
 from engine.api.errors import InvalidRequestError
 
 USER = {"role": "user", "content": "hi"}

@@ -8,8 +8,7 @@ import pytest
 from app.apis.ollama.chat_schema import OllamaChatRequest
 from app.apis.openai.chat_schema import ChatCompletionRequest
 from app.prompts.tool_offer import ToolOffer
-from app.schemas.ignored_fields import IgnoredFields
-from app.schemas.parsing import parse_body
+from app.schemas.parsing import IgnoredFields, parse_body
 from engine.api.errors import InvalidRequestError
 from engine.api.sampling_params import SamplingParams
 from models.chat.custom_input import parameters

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.domain.ids import new_id
-from app.domain.records import Message
+from app.domain.records import Message, new_id
 from app.domain.response_record import ResponseRecord
 from app.storage.connection import DatabaseConnection
 from app.storage.items import NewItem

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.domain.ids import new_id
-from app.domain.records import Message
+from app.domain.records import Message, new_id
 from app.domain.token_history import MessageTokens, pack_ids
 from app.domain.tool_use import MayCall
 from app.storage.run_records import MessageEnd, TurnRows

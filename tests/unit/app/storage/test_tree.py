@@ -8,8 +8,7 @@ import pytest
 
 from app.domain.answer_tokens import TokenTrail, trails_of
 from app.domain.bounds import MAX_TITLE_LENGTH
-from app.domain.ids import new_id
-from app.domain.records import Conversation, Message
+from app.domain.records import Conversation, Message, new_id
 from app.domain.token_history import pack_ids
 from app.storage import messages
 from app.storage.list_filter import ListFilter

@@ -5,8 +5,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.ids import new_id
-from app.domain.records import Message
+from app.domain.records import Message, new_id
 from app.storage.connection import DatabaseConnection
 from app.storage.rows import insert_message
 from app.storage.store import Store

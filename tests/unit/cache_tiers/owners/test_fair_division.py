@@ -71,13 +71,13 @@ def test_share_of_one_that_is_cut_is_the_largest_for_its_weight(room: int, wante
 
 
 NAMES = "abcde"
-WEIGHTS = dict(zip(NAMES, (1.0, 3.0, 0.5, 2.0, 1.0), strict=True))
+NAME_WEIGHTS = dict(zip(NAMES, (1.0, 3.0, 0.5, 2.0, 1.0), strict=True))
 ACTIONS = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(1, 50), st.booleans()), max_size=60)
 
 
 def served(fewest: int, actions: list[tuple[str, int, bool]]) -> list[str]:
     """Add an item for each action, and after some of them serve one. Return the names in the order of service."""
-    owners = Owners(WEIGHTS)
+    owners = Owners(NAME_WEIGHTS)
     for name in NAMES:
         owners.note(Owner(name.encode()), name)
     names = []
@@ -98,7 +98,7 @@ def test_forgotten_accounts_change_no_order(actions: list[tuple[str, int, bool]]
 
 @given(ACTIONS)
 def test_levels_never_fall_and_keep_the_sum_of_service(actions: list[tuple[str, int, bool]]) -> None:
-    accounts = ServiceAccounts(WEIGHTS.__getitem__)
+    accounts = ServiceAccounts(NAME_WEIGHTS.__getitem__)
     total = Counter[str]()
     for name, amount, _ in actions:
         before = {each: accounts.level(each) for each in NAMES}
@@ -106,18 +106,18 @@ def test_levels_never_fall_and_keep_the_sum_of_service(actions: list[tuple[str, 
         total[name] += amount
         assert all(accounts.level(each) >= before[each] for each in NAMES)
     for name in NAMES:
-        assert abs(accounts.level(name) * WEIGHTS[name] - total[name]) < 1e-6
+        assert abs(accounts.level(name) * NAME_WEIGHTS[name] - total[name]) < 1e-6
 
 
 @given(st.lists(st.integers(1, 50), min_size=20, max_size=60))
 def test_waiting_names_are_served_by_weight_and_none_starves(sizes: list[int]) -> None:
-    accounts = ServiceAccounts(WEIGHTS.__getitem__)
+    accounts = ServiceAccounts(NAME_WEIGHTS.__getitem__)
     for name in NAMES:
         accounts.join(name, 0.0)
     for size in sizes:
         accounts.charge(min(NAMES, key=accounts.level), size)
         levels = [accounts.level(name) for name in NAMES]
-        assert max(levels) - min(levels) <= max(sizes) / min(WEIGHTS.values())
+        assert max(levels) - min(levels) <= max(sizes) / min(NAME_WEIGHTS.values())
 
 
 def test_forgotten_name_gains_nothing_by_its_absence() -> None:

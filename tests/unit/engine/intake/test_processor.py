@@ -12,8 +12,8 @@ from engine.api.sampling_params import SamplingParams
 from engine.api.stored_tokens import Trail
 from engine.api.urgency import Urgency
 from engine.intake import prefix_keys
+from engine.intake.prefix_keys import TenantSalts
 from engine.intake.processor import ModelLimits, Processor
-from engine.intake.tenants import TenantSalts
 
 LIMITS = ModelLimits(vocab_size=100, window=64, pool_tokens=48, block_size=4, eos_token_ids=(2, 3))
 SPACE = KeyNamespace(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.api.errors import EngineError
-from engine.intake.tenants import TenantSalts
+from engine.intake.prefix_keys import TenantSalts
 
 SECRET = b"a secret of the tests"
 

@@ -10,7 +10,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from app.apis.responses import parsed_answer, service
-from app.domain import ids
+from app.domain import records
 from app.prompts import stateless
 from engine.testing.replay_engine import ReplayEngine
 from engine.testing.script import Said
@@ -67,7 +67,7 @@ async def test_long_calls_are_parsed_off_the_event_loop(calling: Api, parsing_th
 
 async def test_many_items_are_converted_off_the_event_loop(calling: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     threads = list[int]()
-    new_id = ids.new_id
+    new_id = records.new_id
 
     def recorded(prefix: str) -> str:
         if prefix == "msg":

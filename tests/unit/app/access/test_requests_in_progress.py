@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.types import Message
 
-from app.access.access_watch import SLICE, AccessWatch
 from app.access.key_ring import KeyRing
+from app.access.requests_in_progress import SLICE, AccessWatch
 from app.http.error_responses import UnauthorizedError
 from app.storage.store import Store
 

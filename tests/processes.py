@@ -1,6 +1,7 @@
 """Pytest plugin: the tests and cores of each worker process of `pytest -n 3`, and its garbage collection."""
 
 from collections.abc import Generator
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from engine.process.gc_freeze import frozen_objects
 
 if TYPE_CHECKING:
+    from execnet import XSpec
     from xdist.remote import Producer
     from xdist.scheduler import LoadFileScheduling
 
@@ -50,6 +52,19 @@ def pytest_configure(config: pytest.Config) -> None:
     patch = pytest.MonkeyPatch()
     config.add_cleanup(patch.undo)
     patch.setattr(host_resources, "cpu_quota", lambda: float(share))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: "list[XSpec]") -> None:
+    """Fork the workers from a process that has imported what most tests need."""
+    from execnet import XSpec
+
+    from tests.worker_fork_server import worker_command
+
+    serving = ExitStack()
+    config.add_cleanup(serving.close)
+    command = serving.enter_context(worker_command())
+    specs[:] = [XSpec(f"popen//id={spec.id}//python={command}") for spec in specs]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -1,0 +1,98 @@
+"""Server that forks the worker processes of `pytest -n 3` from one that has imported torch and the packages under test.
+
+A worker that imports them itself takes twice as long to collect the tests.
+"""
+
+import os
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+
+from engine.process.gc_freeze import frozen_objects
+from engine.process.parent_process import die_with
+
+IMPORTED = (
+    # First, because for each of its models pydantic searches all modules that were imported before.
+    "app.provisioning.service",
+    "cache_tiers.cpu_store.lmcache_store",
+    "aiohttp",
+    "openai",
+    "anthropic",
+    "langchain_openai",
+    "ollama",
+    "transformers.modeling_utils",
+    "transformers.generation",
+    "transformers.masking_utils",
+    "playwright.async_api",
+    "bench.peers.plot",
+    "app.cli.main",
+    "app.open_services",
+    "app.openapi",
+    "app.server",
+    "engine.fleet.build",
+    "engine.testing.replay_engine",
+    "engine.wiring.build",
+)
+"""Modules that most workers need. None of them has assertions that pytest rewrites."""
+
+_CONNECT = (
+    "import socket, sys; server = socket.socket(socket.AF_UNIX); server.connect(sys.argv[1]); "
+    "socket.send_fds(server, [bytes(1)], [0, 1, 2]); server.recv(1)"
+)
+"""Program that execnet starts in place of an interpreter: it passes its files on, and ends with the worker."""
+
+
+@contextmanager
+def worker_command() -> Iterator[str]:
+    """Run a server. Give the command that starts a worker in place of an interpreter."""
+    with tempfile.TemporaryDirectory(prefix="ebb-workers-") as folder:
+        address = str(Path(folder, "socket"))
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(address)
+            listening.listen()
+            program = f"from tests.worker_fork_server import serve; serve({listening.fileno()}, {os.getpid()})"
+            server = subprocess.Popen([sys.executable, "-c", program], pass_fds=[listening.fileno()])
+        try:
+            yield shlex.join([sys.executable, "-I", "-S", "-c", _CONNECT, address])
+        finally:
+            server.kill()
+            server.wait()
+
+
+def serve(descriptor: int, parent: int) -> None:
+    """Fork a worker for each connection, until `parent` ends."""
+    die_with(parent)
+    # Ctrl-C reaches this process too, which the controller ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with frozen_objects():
+        for name in IMPORTED:
+            import_module(name)
+    listening = socket.socket(fileno=descriptor)
+    while True:
+        connection, _ = listening.accept()
+        if os.fork() == 0:
+            listening.close()
+            _become_worker(connection)
+            return
+        connection.close()
+
+
+def _become_worker(connection: socket.socket) -> None:
+    _, files, _, _ = socket.recv_fds(connection, 1, 3)
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Left open: its end is the end of the process.
+    connection.detach()
+    exec(eval(sys.stdin.readline()), vars(sys.modules["__main__"]))

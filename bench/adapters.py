@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -33,8 +32,8 @@ from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.moves.loads import WINDOWS_AHEAD
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.redis.address import RedisAddress
+from cache_tiers.redis.backend import RedisBackend
 from cache_tiers.redis.server_binary import KEEP_PAGES, find_redis_server
-from cache_tiers.redis.tier import open_redis
 
 BLOCK_BYTES: Final = 30 * 2 * 3 * 64 * 64 * 2
 BLOCKS: Final = 64
@@ -204,7 +203,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         store = open_store(
             block_nbytes=BLOCK_BYTES,
             cpu_bytes=POOL_BYTES,
-            lower=[partial(open_redis, RedisAddress(port=port))],
+            lower=[RedisBackend(RedisAddress(port=port))],
             seal=seal,
             keep_in_cpu=True,
             eviction="lru",

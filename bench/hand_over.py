@@ -10,7 +10,7 @@ from typing import Final
 
 from app.observability.percentiles import percentile
 from cache_tiers.config import TierConfig
-from cache_tiers.redis.block_client import REDIS
+from cache_tiers.redis.backend import REDIS
 from engine.api.generate_request import GenerateRequest
 from engine.api.request_stream import RequestStream
 from engine.api.sampling_params import SamplingParams

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from cache_tiers.leak_check import LeakCheck
 from cache_tiers.lower.link_speed import LinkSpeed
-from cache_tiers.lower.tier import LowerTierStats, TierMiss
+from cache_tiers.lower.misses import TierMiss
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.owners.block_key import BlockKey, Owner
 from cache_tiers.tier import TierId
 

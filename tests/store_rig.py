@@ -3,14 +3,16 @@
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from typing import Any
 
 from cache_tiers.cpu_store.lmcache_store import LMCacheStore, open_store
+from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
+from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.block_key import OWNER_BYTES, BlockKey
+from cache_tiers.owners.owners import Owners
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_client import REDIS
-from cache_tiers.redis.tier import open_redis
+from cache_tiers.redis.backend import REDIS, RedisBackend
 from cache_tiers.store import PrefetchResult, StoreStats
 from tests.waiting import until
 
@@ -33,6 +35,11 @@ def keys(numbers: range, owner: bytes = b"somebody") -> list[BlockKey]:
 def payload(name: BlockKey) -> bytes:
     """Make the bytes of a block. They contain no repetition, so that every mix-up is detected."""
     return hashlib.shake_128(name).digest(BLOCK)
+
+
+def redis_tier(address: RedisAddress, max_write_bytes: int, *, block_nbytes: int = BLOCK, **options: Any) -> AsyncTier:
+    """Open the tier of a Redis. options: those of RedisBackend."""
+    return AsyncTier(RedisBackend(address, **options), LowerTierOptions(block_nbytes, max_write_bytes, SEAL, Owners()))
 
 
 @dataclass
@@ -92,7 +99,7 @@ class Rigs:
         store = open_store(
             block_nbytes=BLOCK,
             cpu_bytes=cpu_bytes,
-            lower=[partial(open_redis, redis)] if redis is not None else [],
+            lower=[RedisBackend(redis)] if redis is not None else [],
             off=[REDIS] if redis is None else [],
             seal=seal,
             keep_in_cpu=keep_in_cpu,

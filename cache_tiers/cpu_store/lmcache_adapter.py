@@ -27,7 +27,7 @@ from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.cpu.growing_memory import GrowingMemory
 from cache_tiers.cpu_store.mailbox import Mailbox
 from cache_tiers.cpu_store.numba_stand_in import numba_stand_in
-from cache_tiers.lower.tier import Block
+from cache_tiers.lower.block import Block
 from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
 

@@ -36,9 +36,12 @@ from cache_tiers.cpu_store.lmcache_adapter import (
 from cache_tiers.cpu_store.lmcache_parts import is_writing, names_in, open_manager
 from cache_tiers.cpu_store.mailbox import Mailbox
 from cache_tiers.leak_check import PIECE, LeakCheck, complete
+from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.lower.backend import TierBackend
 from cache_tiers.lower.link_speed import LinkSpeed
+from cache_tiers.lower.misses import TierMiss
 from cache_tiers.lower.sealed_value import BlockSeal
-from cache_tiers.lower.tier import LowerTier, LowerTierOpener, LowerTierOptions, TierMiss
+from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
 from cache_tiers.owners.owners import Owners
@@ -261,7 +264,7 @@ class LMCacheStore:
                 self._begin_rewrite(*missed)
         return bool(self._rewriting) or self._lower.num_missed > 0 or self._lower.may_miss_more
 
-    def _begin_rewrite(self, tier: LowerTier, missed: Sequence[bytes]) -> None:
+    def _begin_rewrite(self, tier: AsyncTier, missed: Sequence[bytes]) -> None:
         names = [object_key(key) for key in map(BlockKey, missed) if self.contains(key)]
         found = {name: memory for name, (_, memory) in self._l1.reserve_read(names).items() if memory is not None}
         if found:
@@ -421,7 +424,7 @@ def open_store(
     *,
     block_nbytes: int,
     cpu_bytes: int,
-    lower: Sequence[LowerTierOpener],
+    lower: Sequence[TierBackend],
     seal: BlockSeal,
     keep_in_cpu: bool,
     eviction: EvictionName,
@@ -457,7 +460,7 @@ def open_store(
     share = max(1, len(lower))
     waiting = max(size // 2 // share, 2 * block_nbytes) if keep_in_cpu else size // share
     options = LowerTierOptions(block_nbytes, waiting, seal, owners)
-    tiers = LowerTiers([open_tier(options) for open_tier in lower], owners, off=off)
+    tiers = LowerTiers([AsyncTier(each, options) for each in lower], owners, off=off)
     eviction_index = EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners))
     l1.register_listener(index_listener(eviction_index))
     host_memory = HostMemory(l1, eviction_index, block_nbytes, tiers, growing)

@@ -7,8 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
+from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.lower.block import Block
 from cache_tiers.lower.link_speed import LinkSpeed
-from cache_tiers.lower.tier import ABSENT, Block, LowerTier, LowerTierStats, TierMiss, TierMissReason
+from cache_tiers.lower.misses import ABSENT, TierMiss, TierMissReason
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.recent_keys import RecentKeys
 from cache_tiers.tier import Tier, TierId
@@ -24,7 +27,7 @@ class LowerTiers:
     Every block is written to each tier. A block is read from the nearest available tier that has it.
     """
 
-    def __init__(self, tiers: Sequence[LowerTier], owners: Owners, *, off: Sequence[Tier] = ()) -> None:
+    def __init__(self, tiers: Sequence[AsyncTier], owners: Owners, *, off: Sequence[Tier] = ()) -> None:
         """Combine `tiers`. `off` are registered tiers that are off, which only the statistics mention."""
         self._tiers = tuple(tiers)
         self._off = tuple(off)
@@ -48,10 +51,10 @@ class LowerTiers:
         tier = self._reader_of(keys[0]) if keys else self._nearest_available()
         return tier.speed if tier is not None else None
 
-    def _nearest_available(self) -> LowerTier | None:
+    def _nearest_available(self) -> AsyncTier | None:
         return next((each for each in self._tiers if each.available), None)
 
-    def _reader_of(self, key: bytes) -> LowerTier | None:
+    def _reader_of(self, key: bytes) -> AsyncTier | None:
         """Return the nearest available tier that should have `key`, or else the nearest available one."""
         if len(self._tiers) > 1:
             for each in self._tiers:
@@ -89,7 +92,7 @@ class LowerTiers:
         """Whether a pending reply could add to the missed blocks."""
         return any(each.may_miss_more for each in self._tiers)
 
-    def take_missed(self, most: int) -> tuple[LowerTier, list[bytes]] | None:
+    def take_missed(self, most: int) -> tuple[AsyncTier, list[bytes]] | None:
         """Take at most `most` blocks that one tier missed, to put again there; None if no tier can take any now."""
         for each in self._tiers:
             if missed := each.take_missed(most):
@@ -154,7 +157,7 @@ class LowerTiers:
 
     def load(self, blocks: Sequence[Block], done: Callable[[list[bool]], None]) -> None:
         """Fill the blocks' memory. `done` receives True for each block that is complete and verified."""
-        parts: defaultdict[LowerTier, list[int]] = defaultdict(list)
+        parts: defaultdict[AsyncTier, list[int]] = defaultdict(list)
         for position, block in enumerate(blocks):
             if (reader := self._reader_of(block.key)) is not None:
                 parts[reader].append(position)

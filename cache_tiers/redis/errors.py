@@ -8,6 +8,8 @@ RedisError
     └── StateDirInUseError  another process keeps its companion in the same state directory
 """
 
+from cache_tiers.lower.backend import TierFaultError, TierRefusedError
+
 
 class RedisError(Exception):
     """Base class of all errors in this module."""
@@ -17,14 +19,14 @@ class RedisAddressError(RedisError):
     """The URL is not a Redis URL, or asks for an unsupported option. The message never contains the password."""
 
 
-class RedisRefusedError(RedisError):
+class RedisRefusedError(RedisError, TierRefusedError):
     """The connection works, but the server refuses a command without which no block can be read.
 
     The message is the command and the server's reply.
     """
 
 
-class RedisProtocolError(RedisError):
+class RedisProtocolError(RedisError, TierFaultError):
     """The reply is not allowed by the protocol at this point. The connection must be closed."""
 
 

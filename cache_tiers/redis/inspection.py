@@ -14,7 +14,7 @@ from redis.retry import Retry
 
 from cache_tiers.lower.sealed_value import HEADER_BYTES, BlockSeal, Reject, fingerprint_of
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_commands import KEY_PREFIX
+from cache_tiers.redis.keys import KEY_PREFIX
 
 _AT_ONCE: Final = 200
 _SECONDS: Final = 10.0

@@ -7,8 +7,8 @@ replies are judged by their command and not by their text.
 from collections.abc import Sequence
 from typing import Final
 
-from cache_tiers.redis.block_commands import KEY_PREFIX
 from cache_tiers.redis.errors import RedisRefusedError
+from cache_tiers.redis.keys import KEY_PREFIX
 from cache_tiers.redis.resp import ErrorReply, Reply, RespConnection, command
 
 # Keys that never exist. Two of them, because a node of a cluster accepts one and refuses the keys of other nodes.

@@ -3,13 +3,11 @@
 import logging
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 
 from cache_tiers.config import TierConfig
-from cache_tiers.lower.tier import FoundTier, LowerTierOptions, Progress, SharedTier, TierError
+from cache_tiers.lower.tier import FoundTier, Progress, SharedTier, TierError
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
-from cache_tiers.redis.block_client import REDIS, BlockClientOptions, RedisBlockClient
-from cache_tiers.redis.block_format import num_values
+from cache_tiers.redis.backend import REDIS, RedisBackend
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.companion_folder import has_snapshot
 from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
@@ -62,7 +60,7 @@ class RedisKind:
         if config.redis_url != "auto":
             return SharedTier(config)
         companion = self.find(config, progress, closing)
-        if companion.open is None:
+        if companion.backend is None:
             return SharedTier(replace(config, redis_url="off"), companion.note)
         return SharedTier(replace(config, redis_url=companion.note))
 
@@ -72,12 +70,4 @@ def _off(why: str) -> FoundTier:
 
 
 def _found(address: RedisAddress) -> FoundTier:
-    return FoundTier(partial(open_redis, address), str(address))
-
-
-def open_redis(address: RedisAddress, options: LowerTierOptions) -> RedisBlockClient:
-    """Connect to the Redis at `address`, which does not have to be reachable."""
-    values = num_values(options.block_nbytes)
-    return RedisBlockClient(
-        address, options.seal, BlockClientOptions(options.max_write_bytes, num_values=values), options.owners
-    )
+    return FoundTier(RedisBackend(address), str(address))

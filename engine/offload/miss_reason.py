@@ -5,7 +5,8 @@
 
 from collections.abc import Iterable
 
-from cache_tiers.lower.tier import LowerTierStats, TierMiss, TierMissReason
+from cache_tiers.lower.misses import TierMiss, TierMissReason
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.moves.loads import LoadEnd
 from cache_tiers.tier import TierId
 from engine.api.outputs import MissReason

@@ -102,10 +102,10 @@ def open_tiers(
     """
     tiers = [kind.tier for kind in registry.LOWER_TIERS]
     found = dict(zip(tiers, lower, strict=True))
-    notes = {tier.id: each.note if each.open is None else "" for tier, each in found.items()}
+    notes = {tier.id: each.note if each.backend is None else "" for tier, each in found.items()}
     keeps_blocks = _keep_blocks(config.cache.tiers or config.cache.unused_tiers, lower)
-    openers = [each.open for each in lower if each.open is not None]
-    if config.cache.tiers is None or not (openers or cpu_bytes):
+    backends = [each.backend for each in lower if each.backend is not None]
+    if config.cache.tiers is None or not (backends or cpu_bytes):
         return OpenTiers(None, notes, keeps_blocks=keeps_blocks)
     states = ", ".join(f"{tier.name} {each.note}" for tier, each in found.items())
     progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, {states}")
@@ -116,8 +116,8 @@ def open_tiers(
         store = open_store(
             block_nbytes=block_nbytes,
             cpu_bytes=cpu_bytes,
-            lower=openers,
-            off=[tier for tier, each in found.items() if each.open is None],
+            lower=backends,
+            off=[tier for tier, each in found.items() if each.backend is None],
             seal=BlockSeal(config.cache.secret, fingerprint),
             keep_in_cpu=cpu_bytes > 0,
             eviction=config.cache.tiers.eviction,
@@ -133,4 +133,4 @@ def open_tiers(
 def _keep_blocks(tiers: TierConfig | None, lower: list[FoundTier]) -> bool:
     """Return whether any of the lower tiers that are off may have blocks of earlier processes."""
     kinds = zip(registry.LOWER_TIERS, lower, strict=True)
-    return tiers is not None and any(kind.keeps_blocks(tiers) for kind, found in kinds if found.open is None)
+    return tiers is not None and any(kind.keeps_blocks(tiers) for kind, found in kinds if found.backend is None)

@@ -12,7 +12,7 @@ from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Error,
 
 from bench.chromium import FLAGS, SHELL, find_chromium
 from cache_tiers.lower.tier import LowerTierStats
-from cache_tiers.redis.block_client import REDIS
+from cache_tiers.redis.backend import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.testing.replay_engine import ReplayEngine
 from tests.e2e.chat_page import ChatPage

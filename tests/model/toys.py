@@ -10,11 +10,12 @@ from cache_tiers.cpu.eviction import LeastRecentlyUsed
 from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.leak_check import LeakCheck, complete
 from cache_tiers.lower.link_speed import LinkSpeed
-from cache_tiers.lower.tier import LowerTierStats, TierMiss, TierMissReason
+from cache_tiers.lower.misses import TierMiss, TierMissReason
+from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import MemoryShares
-from cache_tiers.redis.block_client import REDIS
+from cache_tiers.redis.backend import REDIS
 from cache_tiers.store import CPUTierStats, HostSlot, PrefetchResult, StoreStats
 from cache_tiers.tier import CPU, TierId
 from cache_tiers.transfer import Direction, TransferJob, TransferResult

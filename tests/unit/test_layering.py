@@ -35,7 +35,7 @@ ORDER = {
         fleet
         """,
     "cache_tiers": """
-        owners leak_check tier histogram transfer layout cpu config lower store redis moves registry cpu_store
+        owners leak_check tier histogram transfer layout cpu config lower testing store redis moves registry cpu_store
         npu
         """,
     "models": """

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cache_tiers.testing import DictKind
 from cache_tiers.tier import Tier
-from tests.dict_tier import DictKind, registered
+from tests.dict_tier import registered
 from tests.integration.conversations_client import created, read, said
 from tests.integration.engine_rig import engine_config
 from tests.integration.real_server import serving, settled
@@ -34,7 +35,7 @@ async def test_blocks_return_from_a_third_tier(shallow_model: Path, tmp_path: Pa
         first = await said(http, chat, TEXT, params={"max_tokens": 2})
         await settled(engine)
         assert first["usage"]["kv"]["dict"] == 0
-        assert kind.blocks
+        assert kind.values
     async with serving(config, tmp_path) as (http, engine):
         places = await http.post("/api/places", json={"conversation_ids": [chat]})
         assert (await places.json())["data"] == [{"conversation_id": chat, "place": "dict"}]
@@ -72,7 +73,7 @@ async def test_typing_prefetches_from_a_third_tier(
         await said(http, chat, TEXT, params={"max_tokens": 2})
         await settled(engine)
     with redis_server.client() as redis:
-        assert redis.dbsize() == len(kind.blocks)
+        assert redis.dbsize() == len(kind.values)
         redis.flushall()
     async with serving(config, tmp_path) as (http, engine):
         response = await http.post(f"/api/conversations/{chat}/warm")

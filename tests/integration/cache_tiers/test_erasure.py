@@ -1,7 +1,7 @@
 """Erasure of blocks from host memory and Redis, also while the blocks are being read or written."""
 
 from cache_tiers.owners.block_key import BlockKey
-from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.keys import redis_key
 from tests.redis_server import RedisServer
 from tests.store_rig import Rig, Rigs, key, keys
 from tests.waiting import until

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, HEADER_BYTES, BlockSeal
-from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.keys import redis_key
 from tests.redis_server import RedisServer
 from tests.store_rig import SECRET, Rig, Rigs, key, keys
 from tests.waiting import until

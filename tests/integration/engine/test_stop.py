@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.owners.block_key import BlockKey
-from cache_tiers.redis.block_client import REDIS
-from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.backend import REDIS
+from cache_tiers.redis.keys import redis_key
 from cache_tiers.redis.resp import Timeouts
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams

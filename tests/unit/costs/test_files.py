@@ -30,7 +30,7 @@ from app.load.http_stream import read_response
 from app.load.sse import SSEParser
 from app.runs.place_log import PlaceLog
 from app.storage.sqlite.restoration import complete_restore
-from cache_tiers.redis.watcher import _parse_memory
+from cache_tiers.redis.backend import parse_usage
 from engine.fleet.wire.connection import FrameConnection
 from models.download.hub.repository import HubName, RepoFile, Repository
 from models.download.hub.selection import choices, gguf_files
@@ -255,7 +255,7 @@ ROWS: Final = (
     CostRow("response of headers", lambda n: RESPONSE + b"a: b\r\n" * n, receive, 4_000, 64_000),
     CostRow("figures of a server", repeated('a{b="c"} 1\n'), parse_metrics, 500, 16_000),
     CostRow("figures with brackets", repeated("} ", "a{"), parse_metrics, 1_000, 16_000),
-    CostRow("facts about Redis", lambda n: b"a:b\r\n" * n, _parse_memory, 1_000, 32_000),
+    CostRow("facts about Redis", lambda n: b"a:b\r\n" * n, parse_usage, 1_000, 32_000),
     CostRow("frames of a replica", lambda n: b"\1\0\0\0a" * n, receive_frames, 1_000, 32_000),
     CostRow("long frame of a replica", lambda n: n.to_bytes(4, "little") + bytes(n), receive_frames, 64_000, 1_000_000),
     CostRow("answer in the terminal", repeated("\x1b"), printable, 4_000, 250_000),

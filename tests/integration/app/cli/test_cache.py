@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.main import main
-from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.keys import redis_key
 from tests.redis_server import RedisServer
 from tests.store_rig import SECRET, Rig, Rigs, key, keys
 

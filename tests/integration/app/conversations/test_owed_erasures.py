@@ -11,8 +11,8 @@ import redis
 
 from bench.server import ServerSettings, settle
 from cache_tiers.owners.block_key import KEY_BYTES
-from cache_tiers.redis.block_commands import redis_key
 from cache_tiers.redis.companion_folder import companion_folder, socket_path
+from cache_tiers.redis.keys import redis_key
 from tests.forked_server import ForkedServer
 from tests.integration.sse_events import all_events
 from tests.redis_server import RedisServer

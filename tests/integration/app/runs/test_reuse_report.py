@@ -9,7 +9,7 @@ import pytest
 
 from bench.slow_link import FAST, SlowLink
 from cache_tiers.layout.layout import LAYOUT_VERSION
-from cache_tiers.redis.block_commands import KEY_PREFIX
+from cache_tiers.redis.keys import KEY_PREFIX
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.offload.prefill_cost import PrefillCost
 from tests.integration.engine_rig import BLOCK, engine_config

@@ -9,18 +9,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from cache_tiers.lower.block import Block
+from cache_tiers.lower.block_values import BlockValues
 from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
-from cache_tiers.lower.tier import Block
 from cache_tiers.redis import companion_folder
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_commands import find_blocks, put_block
-from cache_tiers.redis.block_format import BlockFormat
+from cache_tiers.redis.backend import RedisBackend
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.companion_folder import CompanionFolder, SaveWatch
 from cache_tiers.redis.errors import CompanionError, RedisError, StateDirInUseError
@@ -52,17 +52,14 @@ def running(tmp_path: Path, binary: Path) -> Iterator[RedisCompanion]:
 
 
 def put(address: RedisAddress, number: int) -> None:
-    connection = RespConnection(address, Timeouts())
     block = Block(bytes([number]) * 32, memoryview(os.urandom(1000)))
-    assert put_block(connection, block, BlockFormat(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)), 1000)) is None
-    connection.close()
+    with closing(RedisBackend(address).connect(LinkMeter())) as session:
+        assert session.write(BlockValues(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))).sealed(block)) is None
 
 
 def has(address: RedisAddress, number: int) -> bool:
-    connection = RespConnection(address, Timeouts())
-    found = find_blocks(connection, [bytes([number]) * 32], LinkMeter())
-    connection.close()
-    return found == [True]
+    with closing(RedisBackend(address).connect(LinkMeter())) as session:
+        return session.find([bytes([number]) * 32]) == [True]
 
 
 def answers(address: RedisAddress) -> bool:

@@ -1,28 +1,27 @@
 """Blocks split over several Redis values: found whole or not at all."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import pytest
 
 from cache_tiers.cpu_store.lmcache_store import open_store
-from cache_tiers.lower.tier import Block
+from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.lower.block import Block
+from cache_tiers.lower.block_values import BlockValues
 from cache_tiers.owners.block_key import BlockKey
-from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
-from cache_tiers.redis.block_commands import redis_key
-from cache_tiers.redis.block_format import BlockFormat
+from cache_tiers.redis.backend import RedisBackend
 from cache_tiers.redis.inspection import verify
-from cache_tiers.redis.tier import open_redis
+from cache_tiers.redis.keys import redis_key
 from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
-from tests.store_rig import SEAL, SECRET, Rig
+from tests.store_rig import SEAL, SECRET, Rig, redis_tier
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
 
 VALUES = 3
 NBYTES = (1 << 16) + 5
-LAYOUT = BlockFormat(SEAL, 60, VALUES)
+FORM = BlockValues(SEAL, VALUES)
 
 
 def key(number: int) -> bytes:
@@ -30,7 +29,7 @@ def key(number: int) -> bytes:
 
 
 def names(number: int) -> list[bytes]:
-    return [redis_key(each) for each in LAYOUT.value_keys(key(number))]
+    return [redis_key(each) for each in FORM.keys(key(number))]
 
 
 def payload(number: int) -> bytes:
@@ -38,17 +37,22 @@ def payload(number: int) -> bytes:
 
 
 @pytest.fixture
-def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
+def client(redis_server: RedisServer) -> Iterator[AsyncTier]:
     """Client of a Redis that holds blocks 1 and 2."""
-    options = BlockClientOptions(max_write_bytes=1 << 22, num_values=VALUES, renew_every_seconds=0.0)
-    client = RedisBlockClient(redis_server.address, SEAL, options)
+    client = redis_tier(
+        redis_server.address,
+        max_write_bytes=1 << 22,
+        block_nbytes=NBYTES,
+        max_value_bytes=-(-NBYTES // VALUES),
+        renew_seconds=0.0,
+    )
     client.put([Block(key(number), memoryview(payload(number))) for number in (1, 2)], lambda _stored: None)
     assert client.flush(10)
     yield client
     client.close()
 
 
-def load(client: RedisBlockClient, *numbers: int) -> list[bytes | None]:
+def load(client: AsyncTier, *numbers: int) -> list[bytes | None]:
     loaded = Results[list[bool]]()
     targets = [Block(key(number), memoryview(bytearray(NBYTES))) for number in numbers]
     client.load(targets, loaded)
@@ -57,7 +61,7 @@ def load(client: RedisBlockClient, *numbers: int) -> list[bytes | None]:
     return [bytes(target.payload) if whole else None for target, whole in zip(targets, outcomes, strict=True)]
 
 
-def test_block_is_stored_in_parts_and_loaded_whole(redis_server: RedisServer, client: RedisBlockClient) -> None:
+def test_block_is_stored_in_parts_and_loaded_whole(redis_server: RedisServer, client: AsyncTier) -> None:
     with redis_server.client() as redis:
         assert set(redis.keys()) == {*names(1), *names(2)}
         assert verify(redis, SECRET, lambda _read: None).num_whole == 2 * VALUES
@@ -66,7 +70,7 @@ def test_block_is_stored_in_parts_and_loaded_whole(redis_server: RedisServer, cl
 
 @pytest.mark.parametrize("at", range(VALUES))
 def test_block_missing_one_value_is_a_miss_and_stored_again(
-    redis_server: RedisServer, client: RedisBlockClient, at: int
+    redis_server: RedisServer, client: AsyncTier, at: int
 ) -> None:
     with redis_server.client() as redis:
         redis.delete(names(1)[at])
@@ -78,7 +82,7 @@ def test_block_missing_one_value_is_a_miss_and_stored_again(
 
 @pytest.mark.parametrize(("source", "target"), [((2, 1), (1, 1)), ((1, 2), (1, 1)), ((1, 0), (1, 1)), ((2, 0), (1, 0))])
 def test_value_under_the_name_of_another_is_rejected(
-    redis_server: RedisServer, client: RedisBlockClient, source: tuple[int, int], target: tuple[int, int]
+    redis_server: RedisServer, client: AsyncTier, source: tuple[int, int], target: tuple[int, int]
 ) -> None:
     with redis_server.client() as redis:
         value = redis.get(names(source[0])[source[1]])
@@ -88,7 +92,7 @@ def test_value_under_the_name_of_another_is_rejected(
     assert client.stats().rejects == {"key": 1}
 
 
-def test_renewal_and_erasure_cover_every_value_of_a_block(redis_server: RedisServer, client: RedisBlockClient) -> None:
+def test_renewal_and_erasure_cover_every_value_of_a_block(redis_server: RedisServer, client: AsyncTier) -> None:
     with redis_server.client() as redis:
         for name in names(1):
             redis.expire(name, 100)
@@ -102,7 +106,7 @@ def test_renewal_and_erasure_cover_every_value_of_a_block(redis_server: RedisSer
 
 @pytest.mark.parametrize("values_that_fit", range(VALUES))
 def test_block_that_fits_only_in_part_is_removed(
-    redis_server: RedisServer, client: RedisBlockClient, values_that_fit: int
+    redis_server: RedisServer, client: AsyncTier, values_that_fit: int
 ) -> None:
     # Redis counts the buffers of its connections too. Half a value is far more than all of them, and a value of nearly
     # one mebibyte fills what the allocator reserves for it.
@@ -124,7 +128,7 @@ def test_tiers_store_and_load_blocks_of_five_mebibytes(redis_server: RedisServer
     store = open_store(
         block_nbytes=nbytes,
         cpu_bytes=8 * nbytes,
-        lower=[partial(open_redis, redis_server.address)],
+        lower=[RedisBackend(redis_server.address)],
         seal=SEAL,
         keep_in_cpu=True,
         eviction="lru",

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 import redis
 
-from cache_tiers.lower.tier import Block, TierMissReason
+from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.lower.block import Block
+from cache_tiers.lower.misses import TierMissReason
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
-from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.keys import redis_key
 from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
-from tests.store_rig import SEAL
+from tests.store_rig import redis_tier
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -26,19 +27,19 @@ def key(number: int) -> bytes:
     return bytes([number]) * 32
 
 
-def put(client: RedisBlockClient, number: int) -> bool:
+def put(client: AsyncTier, number: int) -> bool:
     results = Results[bool]()
     client.put([Block(key(number), memoryview(bytearray([number]) * BLOCK))], results)
     return results.wait(1)[0]
 
 
-def find(client: RedisBlockClient, number: int) -> bool:
+def find(client: AsyncTier, number: int) -> bool:
     results = Results[list[bool]]()
     client.find([key(number)], results)
     return results.wait(1)[0][0]
 
 
-def load(client: RedisBlockClient, number: int) -> bool:
+def load(client: AsyncTier, number: int) -> bool:
     target = memoryview(bytearray(BLOCK))
     results = Results[list[bool]]()
     client.load([Block(key(number), target)], results)
@@ -92,15 +93,15 @@ REFUSALS = [
 
 
 @pytest.fixture
-def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
-    client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=64 * BLOCK))
+def client(redis_server: RedisServer) -> Iterator[AsyncTier]:
+    client = redis_tier(redis_server.address, max_write_bytes=64 * BLOCK)
     yield client
     client.close()
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=[each.reply for each in REFUSALS])
 def test_refused_writes_leave_reads_and_are_made_later(
-    redis_server: RedisServer, client: RedisBlockClient, tmp_path: Path, refusal: Refusal
+    redis_server: RedisServer, client: AsyncTier, tmp_path: Path, refusal: Refusal
 ) -> None:
     assert put(client, 1)
     with redis_server.client() as other:
@@ -123,7 +124,7 @@ def test_refused_writes_leave_reads_and_are_made_later(
         assert load(client, 2)
 
 
-def test_refusal_is_noticed_and_ends_without_traffic(redis_server: RedisServer, client: RedisBlockClient) -> None:
+def test_refusal_is_noticed_and_ends_without_traffic(redis_server: RedisServer, client: AsyncTier) -> None:
     with redis_server.client() as other:
         other.config_set("min-replicas-to-write", 1)
         until(lambda: client.stats().refusal.startswith("SET: NOREPLICAS"))
@@ -136,7 +137,7 @@ def test_address_that_leads_to_another_server_is_followed(tmp_path: Path) -> Non
     former, new = (RedisServer(make_folder(tmp_path / name)) for name in ("a", "b"))
     address = tmp_path / "address"
     address.symlink_to(former.socket)
-    client = RedisBlockClient(RedisAddress(unix_path=address), SEAL, BlockClientOptions(max_write_bytes=64 * BLOCK))
+    client = redis_tier(RedisAddress(unix_path=address), max_write_bytes=64 * BLOCK)
     try:
         assert put(client, 1)
         with former.client() as other:
@@ -160,8 +161,7 @@ def make_folder(path: Path) -> Path:
 
 
 def test_refused_renewal_says_nothing_about_the_blocks(redis_server: RedisServer) -> None:
-    options = BlockClientOptions(max_write_bytes=64 * BLOCK, renew_every_seconds=0.0)
-    client = RedisBlockClient(redis_server.address, SEAL, options)
+    client = redis_tier(redis_server.address, max_write_bytes=64 * BLOCK, renew_seconds=0.0)
     try:
         assert put(client, 1)
         with redis_server.client() as other:
@@ -204,7 +204,7 @@ def test_account_with_few_rights_is_reported_by_its_command(redis_server: RedisS
     with redis_server.client() as other:
         other.acl_setuser("ebb", enabled=True, passwords=["+secret"], keys=["ebb:kv:*"], commands=list(account.rights))
     address = replace(redis_server.address, username="ebb", password="secret")
-    client = RedisBlockClient(address, SEAL, BlockClientOptions(max_write_bytes=64 * BLOCK))
+    client = redis_tier(address, max_write_bytes=64 * BLOCK)
     try:
         assert client.stats().state.startswith(account.state)
         assert client.stats().refusal.startswith(account.refusal)
@@ -215,7 +215,7 @@ def test_account_with_few_rights_is_reported_by_its_command(redis_server: RedisS
 
 def test_renamed_lookup_command_is_reported(tmp_path: Path) -> None:
     server = RedisServer(tmp_path, "--rename-command", "EXISTS", "")
-    client = RedisBlockClient(server.address, SEAL, BlockClientOptions(max_write_bytes=64 * BLOCK))
+    client = redis_tier(server.address, max_write_bytes=64 * BLOCK)
     try:
         assert client.stats().state.startswith("Redis refuses EXISTS: ERR unknown command")
     finally:
@@ -225,7 +225,7 @@ def test_renamed_lookup_command_is_reported(tmp_path: Path) -> None:
 
 def test_node_of_a_cluster_is_reported(tmp_path: Path) -> None:
     server = RedisServer(tmp_path, "--cluster-enabled", "yes")
-    client = RedisBlockClient(server.address, SEAL, BlockClientOptions(max_write_bytes=64 * BLOCK))
+    client = redis_tier(server.address, max_write_bytes=64 * BLOCK)
     try:
         assert client.stats().state.startswith("Redis refuses EXISTS: C")
         with server.client() as other:

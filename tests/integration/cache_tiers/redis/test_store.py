@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
-from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.keys import redis_key
 from cache_tiers.tier import BLOCK_TTL_SECONDS
 from tests.redis_server import RedisServer, free_port
 from tests.store_rig import BLOCK, POOL, Rig, Rigs, key, keys

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.keys import redis_key
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import NORMAL

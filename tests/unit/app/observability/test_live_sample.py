@@ -9,7 +9,7 @@ from app.observability.live_sample import Reading, sample_of
 from app.schemas.response_bodies.live import TierSample
 from cache_tiers.histogram import Histogram
 from cache_tiers.lower.tier import LowerTierStats
-from cache_tiers.redis.block_client import REDIS
+from cache_tiers.redis.backend import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.loop.stats import EngineStats, ReplicaState, RouteStats, TierStats, TokenStats
 from engine.testing.replay_engine import ReplayEngine

@@ -18,7 +18,7 @@ from app.observability.metrics import Metrics
 from cache_tiers.histogram import Histogram
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.tier import LowerTierStats
-from cache_tiers.redis.block_client import REDIS
+from cache_tiers.redis.backend import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.executor.workers import WorkersState
 from engine.loop.stats import EngineStats, ReplicaState, RouteStats, TierStats

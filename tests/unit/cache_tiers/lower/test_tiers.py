@@ -1,29 +1,64 @@
 """The tiers below CPU memory, used as one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from cache_tiers.cpu_store.mailbox import Mailbox
-from cache_tiers.lower.tier import Block, TierMissReason
+from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.lower.block import Block
+from cache_tiers.lower.misses import TierMissReason
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, HEADER_BYTES, BlockSeal
+from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.owners import Owners
+from cache_tiers.testing import DictBackend
 from cache_tiers.tier import Tier
-from tests.dict_tier import DictTier
 from tests.waiting import until
 
 NEAR, FAR = Tier("near", "the near tier"), Tier("far", "the far tier")
+SEAL = BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))
 KEYS = [bytes([number]) * 32 for number in range(6)]
 
 
-@pytest.fixture
-def near() -> DictTier:
-    return DictTier(NEAR)
+class DictTier(AsyncTier):
+    """A tier over a dictionary.
+
+    backend: what the test changes.
+    """
+
+    def __init__(self, tier: Tier) -> None:
+        self.backend = DictBackend(tier)
+        super().__init__(self.backend, LowerTierOptions(8, 1 << 10, SEAL, Owners()))
+
+    @property
+    def blocks(self) -> dict[bytes, bytes]:
+        """Payloads by key."""
+        return {key: value[HEADER_BYTES:] for key, value in self.backend.values.items()}
+
+    def take_down(self) -> None:
+        """Make the tier unavailable."""
+        self.backend.fault = OSError("switched off by the test")
+        until(lambda: not self.available)
+
+    def bring_back(self) -> None:
+        """Make the tier available again."""
+        self.backend.fault = None
+        until(lambda: self.available)
 
 
 @pytest.fixture
-def far() -> DictTier:
-    return DictTier(FAR)
+def near() -> Iterator[DictTier]:
+    near = DictTier(NEAR)
+    yield near
+    near.close()
+
+
+@pytest.fixture
+def far() -> Iterator[DictTier]:
+    far = DictTier(FAR)
+    yield far
+    far.close()
 
 
 @pytest.fixture
@@ -44,9 +79,10 @@ def put(lower: LowerTiers, keys: Sequence[bytes]) -> bool:
 
 
 def erase(tier: DictTier | LowerTiers, keys: Sequence[bytes]) -> bool:
-    outcomes: list[bool] = []
-    tier.erase(keys, outcomes.append)
-    return outcomes == [True]
+    erased: Mailbox[tuple[bool]] = Mailbox(lambda: None)
+    task = erased.open()
+    tier.erase(keys, lambda is_erased: erased.put(task, (is_erased,)))
+    return until(lambda: erased.take(task))[0]
 
 
 def find(lower: LowerTiers, keys: Sequence[bytes]) -> list[bool]:
@@ -83,26 +119,27 @@ def test_run_continues_in_the_next_tier(lower: LowerTiers, near: DictTier, far: 
 
 def test_unavailable_tier_is_passed_over(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
     put(lower, KEYS)
-    near.is_up = False
+    near.take_down()
     assert load(lower, KEYS) == [key[:1] * 8 for key in KEYS]
-    assert (near.loaded, far.loaded) == (0, 6)
+    assert (near.stats().loaded_blocks, far.stats().loaded_blocks) == (0, 6)
     assert lower.speed_for(KEYS) == far.speed
 
 
 def test_unavailable_tiers_deliver_nothing(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
     put(lower, KEYS)
-    near.is_up = far.is_up = False
+    near.take_down()
+    far.take_down()
     assert not lower.available
     assert lower.speed_for(KEYS) is None
     assert load(lower, KEYS) == [None] * 6
 
 
 def test_missed_blocks_go_to_the_tier_that_missed_them(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
-    far.is_up = False
+    far.take_down()
     assert not put(lower, KEYS)
     assert lower.num_missed == 6
     assert lower.take_missed(4) is None
-    far.is_up = True
+    far.bring_back()
     assert lower.take_missed(4) == (far, KEYS[:4])
     assert lower.take_missed(4) == (far, KEYS[4:])
     assert lower.take_missed(4) is None
@@ -112,10 +149,11 @@ def test_miss_names_failing_tier_and_tiers_without_the_block(lower: LowerTiers, 
     find(lower, KEYS[:1])
     absent = lower.miss_of(KEYS[0])
     assert (absent.reason, absent.tier, absent.gone_from) == (TierMissReason.UNKNOWN_KEY, FAR.name, ("near", "far"))
-    near.is_up = False
+    near.take_down()
     find(lower, KEYS[1:2])
     failed = lower.miss_of(KEYS[1])
-    assert (failed.text, failed.gone_from) == ("the near tier was skipped", ("far",))
+    why = "the near tier was skipped: the near tier cannot be reached: switched off by the test"
+    assert (failed.text, failed.gone_from) == (why, ("far",))
 
 
 def test_statistics_include_tiers_that_are_off(near: DictTier) -> None:
@@ -129,7 +167,7 @@ def test_statistics_include_tiers_that_are_off(near: DictTier) -> None:
 def test_unavailable_tier_claims_no_block(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
     put(lower, KEYS)
     assert erase(far, KEYS[2:])
-    near.is_up = False
+    near.take_down()
     assert find(lower, KEYS) == [True, True, False, False, False, False]
     assert [lower.place_of(key) for key in KEYS[:3]] == ["far", "far", None]
 
@@ -154,9 +192,9 @@ def test_no_tiers_have_nothing_and_take_nothing() -> None:
 
 def test_erasure_is_done_once_no_tier_has_the_blocks(near: DictTier, far: DictTier, lower: LowerTiers) -> None:
     assert put(lower, KEYS)
-    far.is_up = False
+    far.take_down()
     assert not erase(lower, KEYS)
     assert set(far.blocks) == set(KEYS)
-    far.is_up = True
+    far.bring_back()
     assert erase(lower, KEYS)
     assert not near.blocks | far.blocks

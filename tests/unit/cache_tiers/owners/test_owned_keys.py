@@ -1,10 +1,10 @@
 """Bounded memories of keys that several owners share."""
 
+from cache_tiers.lower.known_keys import KnownKeys
 from cache_tiers.owners.block_key import BlockKey, Owner, block_key, owner_of
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.recent_keys import RecentKeys
 from cache_tiers.owners.shares import OwnedKeys
-from cache_tiers.redis.known_keys import KnownKeys
 from engine.block_tables.prefix_log import PrefixLog
 from engine.offload.stored_partials import StoredPartials
 from tests.unit.engine.block_tables.test_prefix_log import request

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from cache_tiers.lower.known_keys import KnownKeys
 from cache_tiers.lower.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.owners.owners import Owners
-from cache_tiers.redis.known_keys import KnownKeys
 from engine.offload.load_choice import ExpectedLoad, LoadChoice, choose
 from engine.offload.prefill_cost import PrefillCost
 from engine.request.request import Request, RequestStatus

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from cache_tiers.lower.tier import LowerTierStats
-from cache_tiers.redis.block_client import REDIS
+from cache_tiers.redis.backend import REDIS
 from cache_tiers.store import CPUTierStats, StoreStats
 from engine.fleet.gateway.summed_stats import EndedStats, of_ended, summed
 from engine.loop.stats import EngineStats, TierStats, TokenStats

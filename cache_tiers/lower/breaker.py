@@ -1,4 +1,4 @@
-"""Circuit breaker in front of Redis.
+"""Circuit breaker in front of a tier.
 
     CLOSED ──trip──> OPEN ──the wait is over──> HALF_OPEN ──probe answered──> CLOSED
                       ^                             │
@@ -27,16 +27,18 @@ class BreakerState(Enum):
 class CircuitBreaker:
     """A breaker that starts half-open: its creator sends the first probe. Thread-safe.
 
-    name: the server, for the log.
+    name: the tier, for people.
+    place: where it is, for the log.
     first_wait: seconds from the first fault to the probe.
     longest_wait: maximum seconds between probes.
     """
 
-    def __init__(self, name: str, *, first_wait: float = 0.1, longest_wait: float = 1.0) -> None:
+    def __init__(self, name: str, place: str, *, first_wait: float = 0.1, longest_wait: float = 1.0) -> None:
         self._first_wait = first_wait
         self._longest_wait = longest_wait
         self._condition = threading.Condition()
         self._name = name
+        self._place = place
         self._state = BreakerState.HALF_OPEN
         self._reason = "not connected yet"
         self._told: BreakerState | None = None
@@ -60,7 +62,7 @@ class CircuitBreaker:
         return self._wait
 
     def describe(self) -> str:
-        """Return "ok", or the reason why Redis is not used."""
+        """Return "ok", or the reason why the tier is not used."""
         with self._condition:
             return "ok" if self._state is BreakerState.CLOSED else self._reason
 
@@ -84,7 +86,7 @@ class CircuitBreaker:
             self._state = BreakerState.OPEN
             self._reason = reason
             self._probe_at = now + self._wait
-            self._tell(logging.WARNING, "%s (%s); continuing without Redis", reason)
+            self._tell(logging.WARNING, "%s (%s); continuing without %s", reason, self._place, self._name)
             self._condition.notify_all()
 
     def close(self) -> None:
@@ -92,7 +94,7 @@ class CircuitBreaker:
         with self._condition:
             self._state = BreakerState.CLOSED
             self._wait = self._first_wait
-            self._tell(logging.INFO, "%s at %s", "Redis answers")
+            self._tell(logging.INFO, "%s answers at %s", self._name, self._place)
             self._condition.notify_all()
 
     def wait_for_probe(self, interval: float) -> None:
@@ -113,8 +115,8 @@ class CircuitBreaker:
             self._probe_at = time.monotonic()
             self._condition.notify_all()
 
-    def _tell(self, level: int, message: str, reason: str) -> None:
+    def _tell(self, level: int, message: str, *words: str) -> None:
         """Log a change of state once, rather than every failed probe."""
         if self._told is not self._state:
             self._told = self._state
-            logger.log(level, message, reason, self._name)
+            logger.log(level, message, *words)

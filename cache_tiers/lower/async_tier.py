@@ -1,7 +1,7 @@
-"""Asynchronous client for the blocks of one Redis, in whatever state that Redis is.
+"""A tier below CPU memory over a backend of blocking methods, in whatever state that tier is.
 
-Every operation completes: with its result, or as a miss or a failure if Redis is unavailable, slow, full or wrong. The
-result is passed to a callback exactly once: on a worker thread, or on the caller's own if nothing was attempted.
+Every operation completes: with its result, or as a miss or a failure if the tier is unavailable, slow, full or wrong.
+The result is passed to a callback exactly once: on a thread of the tier, or on the caller's own if nothing was tried.
 """
 
 import logging
@@ -9,79 +9,54 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from cache_tiers.histogram import Histogram
+from cache_tiers.lower.backend import Refusal, TierBackend
+from cache_tiers.lower.block import Block
+from cache_tiers.lower.block_line import BlockLine, Load, Outcome
+from cache_tiers.lower.block_values import BlockValues, num_values
+from cache_tiers.lower.breaker import CircuitBreaker
+from cache_tiers.lower.job_queue import JobQueue
+from cache_tiers.lower.jobs import EraseJob, FindJob, KeepJob, LoadJob, PutJob
+from cache_tiers.lower.known_keys import KnownKeys
+from cache_tiers.lower.lane import Lane
 from cache_tiers.lower.link_speed import LinkMeter, LinkSpeed
-from cache_tiers.lower.sealed_value import BlockSeal, Reject
-from cache_tiers.lower.tier import Block, LowerTierStats, TierMiss, TierMissReason
+from cache_tiers.lower.misses import TierMiss, TierMissReason
+from cache_tiers.lower.sealed_value import Reject
+from cache_tiers.lower.tier import LowerTierOptions, LowerTierStats
+from cache_tiers.lower.watcher import TierWatcher
+from cache_tiers.lower.write_gate import WriteGate
+from cache_tiers.lower.write_ledger import WriteLedger
 from cache_tiers.owners.block_key import Owner, owner_of
-from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.recent_keys import RecentKeys
-from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_format import BlockFormat
-from cache_tiers.redis.breaker import CircuitBreaker
-from cache_tiers.redis.job_queue import JobQueue
-from cache_tiers.redis.jobs import EraseJob, FindJob, LoadJob, PutJob, RenewJob
-from cache_tiers.redis.known_keys import KnownKeys
-from cache_tiers.redis.load_line import Load, LoadLine
-from cache_tiers.redis.resp import ErrorReply, Timeouts
-from cache_tiers.redis.watcher import RedisWatcher
-from cache_tiers.redis.worker import RedisWorker
-from cache_tiers.redis.write_gate import WriteGate
-from cache_tiers.redis.write_ledger import WriteLedger
-from cache_tiers.tier import BLOCK_TTL_SECONDS, Tier
 
 logger = logging.getLogger(__name__)
 
-REDIS: Final = Tier("redis", "Redis")
-
-RENEW_EVERY_SECONDS = 60.0
-MAX_KNOWN = 1 << 16
-MAX_RECENT = 1 << 12
-_RENEW_BYTES = 128
+MAX_KNOWN: Final = 1 << 16
+MAX_RECENT: Final = 1 << 12
+_KEEP_BYTES: Final = 128
+"""Bytes for which a key counts in the queue of writes that are to be kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockClientOptions:
-    """Limits and tuning of the client.
+class AsyncTier:
+    """A tier below CPU memory. Thread-safe.
 
-    max_write_bytes: maximum size of the payloads that wait to be written.
-    num_values: number of Redis values over which a block is spread.
-    ttl_seconds: time to live of an unused block.
-    renew_every_seconds: minimum interval between renewals of a block that is used without being read from Redis.
-    connections: at least 3: one loads, one answers lookups, the others write.
+    No method waits for the tier, except for `flush` and `close`. The constructor makes one attempt to reach the tier,
+    and succeeds without it.
     """
 
-    max_write_bytes: int
-    num_values: int = 1
-    ttl_seconds: int = BLOCK_TTL_SECONDS
-    renew_every_seconds: float = RENEW_EVERY_SECONDS
-    connections: int = 4
-    timeouts: Timeouts = field(default_factory=Timeouts)
-
-
-class RedisBlockClient:
-    """Client for the blocks of one Redis. Thread-safe.
-
-    The constructor makes one attempt to reach Redis, which takes about a second at worst, and succeeds without it.
-    """
-
-    tier = REDIS
-
-    def __init__(
-        self, address: RedisAddress, seal: BlockSeal, options: BlockClientOptions, owners: Owners | None = None
-    ) -> None:
-        owners = owners if owners is not None else Owners()
-        self._layout = BlockFormat(seal, options.ttl_seconds, options.num_values)
-        self._options = options
+    def __init__(self, backend: TierBackend, options: LowerTierOptions) -> None:
+        about, owners = backend.description, options.owners
+        self.tier = about.tier
+        self._renew_seconds = about.renew_seconds
+        self._values = BlockValues(options.seal, num_values(options.block_nbytes, about.max_value_bytes))
         self._ledger = WriteLedger()
-        self._breaker = CircuitBreaker(str(address))
-        self._gate = WriteGate(str(address))
+        self._breaker = CircuitBreaker(about.tier.name, about.place)
+        self._gate = WriteGate(about.tier.name, about.place)
         self._meter = LinkMeter()
-        self._queue = JobQueue(options.max_write_bytes, options.connections - 2, owners)
-        self._line = LoadLine()
+        self._queue = JobQueue(options.max_write_bytes, about.write_lanes, owners)
+        self._line = BlockLine(about.lanes)
         self._known = KnownKeys(MAX_KNOWN, owners)
         self._missed: RecentKeys[None] = RecentKeys(MAX_KNOWN, owners)
         self._renewing = 0
@@ -93,10 +68,11 @@ class RedisBlockClient:
         self._store_seconds = Histogram.of_seconds()
         self._lookups: RecentKeys[float] = RecentKeys(MAX_RECENT, owners)
         self._missing: RecentKeys[TierMiss] = RecentKeys(MAX_RECENT, owners)
-        self._watcher = RedisWatcher(address, options.timeouts, self._breaker, self._gate, self._meter)
-        self._workers = [
-            RedisWorker(f"redis-blocks-{index}", address, options.timeouts, self._queue, self._breaker, self._gate)
-            for index in range(options.connections)
+        self._watcher = TierWatcher(backend, self._breaker, self._gate, self._meter)
+        # One more than read and write, for lookups.
+        self._lanes = [
+            Lane(f"{about.tier.id}-blocks-{index}", backend, self._meter, self._queue, self._breaker, self._gate)
+            for index in range(about.lanes + about.write_lanes + 1)
         ]
 
     @property
@@ -106,11 +82,11 @@ class RedisBlockClient:
 
     @property
     def speed(self) -> LinkSpeed:
-        """Speed of the link to Redis, estimated from recent operations."""
+        """Speed of the link to the tier, estimated from recent operations."""
         return self._meter.speed
 
     def announce(self, keys: Sequence[bytes]) -> None:
-        """Note blocks that LMCache will pass to `put` at any moment. Their lag counts from now."""
+        """Note blocks that will be passed to `put` at any moment. Their lag counts from now."""
         self._ledger.commit(keys)
 
     def awaits_put(self, key: bytes) -> bool:
@@ -137,7 +113,7 @@ class RedisBlockClient:
         if not blocks:
             done(True)
         for block in blocks:
-            job = PutJob(block, self._layout, settle, is_there=self._known.is_whole)
+            job = PutJob(block, self._values, settle, is_there=self._known.is_whole)
             if not self._accepts_writes:
                 job.finish()
             else:
@@ -147,7 +123,7 @@ class RedisBlockClient:
     def _accepts_writes(self) -> bool:
         return self._breaker.closed and self._gate.is_open
 
-    def _queue_write(self, job: PutJob | RenewJob, nbytes: int, owner: Owner) -> None:
+    def _queue_write(self, job: PutJob | KeepJob, nbytes: int, owner: Owner) -> None:
         for shed in self._queue.put_write(job, nbytes, owner):
             if isinstance(shed, PutJob):
                 with self._lock:
@@ -156,7 +132,7 @@ class RedisBlockClient:
 
     @property
     def num_missed(self) -> int:
-        """Blocks that Redis lost, or that did not reach it: it was unavailable, refused them or had a full queue."""
+        """Blocks that the tier lost, or that did not reach it: it was unavailable, refused them or had a full queue."""
         return len(self._missed)
 
     @property
@@ -167,19 +143,19 @@ class RedisBlockClient:
     def take_missed(self, most: int) -> list[bytes]:
         """Take at most `most` missed blocks to put again, oldest first.
 
-        The list is empty while Redis is unavailable or refuses writes, or many writes are pending.
+        The list is empty while the tier is unavailable or refuses writes, or many writes are pending.
         """
         if not self._accepts_writes or self._ledger.pending >= most:
             return []
         return self._missed.take_oldest(most)
 
     def renew(self, chain: Sequence[bytes]) -> None:
-        """Renew blocks that were used in a tier above, so that Redis evicts them last, the first one last of all."""
-        due = self._known.take_due(chain, self._options.renew_every_seconds)[::-1]
+        """Mark blocks as used that were used in a tier above. This one then evicts them last, the first last of all."""
+        due = self._known.take_due(chain, self._renew_seconds)[::-1]
 
-        def settle(there: list[bool] | ErrorReply | None) -> None:
-            if isinstance(there, ErrorReply):
-                self._gate.on_refused(f"EXPIRE: {there.text}")
+        def settle(there: list[bool] | Refusal | None) -> None:
+            if isinstance(there, Refusal):
+                self._gate.on_refused(there.words)
             elif there is not None:
                 self._known.learn(due, there, whole=False)
                 self._missed.note([key for key, is_there in zip(due, there, strict=True) if not is_there], None)
@@ -189,15 +165,18 @@ class RedisBlockClient:
         if due and self._accepts_writes:
             with self._lock:
                 self._renewing += 1
-            job = RenewJob(due, self._layout, settle)
-            self._queue_write(job, _RENEW_BYTES * len(due), owner_of(due[-1]))
+            job = KeepJob(due, self._values, settle)
+            self._queue_write(job, _KEEP_BYTES * len(due), owner_of(due[-1]))
 
     def num_known(self, keys: Sequence[bytes]) -> int:
-        """Return the length of the leading run of `keys` that Redis should hold, without asking Redis."""
+        """Return the length of the leading run of `keys` that the tier should hold, without asking it.
+
+        Keys that `find` or `load` has just found, or `put` has stored, count until an answer says otherwise.
+        """
         return self._known.run(keys)
 
     def find(self, keys: Sequence[bytes], done: Callable[[list[bool]], None]) -> None:
-        """Look up which keys Redis holds. If all are known, `done` is called at once, without asking Redis."""
+        """Look up which keys the tier holds. If all are known, `done` is called at once, without asking the tier."""
 
         def settle(found: list[bool]) -> None:
             if job.answered:
@@ -217,7 +196,7 @@ class RedisBlockClient:
             done([True] * len(keys))
             return
         asked = time.monotonic()
-        job = FindJob(keys, self._meter, settle)
+        job = FindJob(keys, settle)
         if not (self._breaker.closed and self._queue.put_read(job)):
             job.finish()
 
@@ -227,31 +206,32 @@ class RedisBlockClient:
         The memory of the other blocks then holds garbage.
         """
 
-        def settle(outcomes: list[Reject | bool]) -> None:
+        def settle(outcomes: list[Outcome]) -> None:
             self._count_load(outcomes)
-            answered = [block.key for block in blocks[: len(outcomes)]]
-            self._note_answer(answered, outcomes)
-            self.note_unanswered([block.key for block in blocks[len(outcomes) :]])
-            self._known.learn(answered, [outcome is True for outcome in outcomes], whole=True)
-            done([outcome is True for outcome in outcomes] + [False] * (len(blocks) - len(outcomes)))
+            results = list(zip([block.key for block in blocks], outcomes, strict=True))
+            answered = [(key, outcome) for key, outcome in results if outcome is not None]
+            self._note_answer([key for key, _ in answered], [outcome for _, outcome in answered])
+            self.note_unanswered([key for key, outcome in results if outcome is None])
+            self._known.learn([key for key, _ in answered], [outcome is True for _, outcome in answered], whole=True)
+            done([outcome is True for outcome in outcomes])
 
-        load = Load(blocks, settle)
-        if load.is_over or not self._breaker.closed:
-            settle([])
-        elif self._line.add(load):
-            job = LoadJob(self._line, self._layout, self._meter)
+        if not (blocks and self._breaker.closed):
+            settle([None] * len(blocks))
+            return
+        for _ in range(self._line.add(Load(blocks, settle))):
+            job = LoadJob(self._line, self._values, self._meter)
             if not self._queue.put_read(job):
                 job.finish()
 
     def erase(self, keys: Sequence[bytes], done: Callable[[bool], None]) -> None:
-        """Remove the blocks. `done` receives True if Redis has none of them any more.
+        """Remove the blocks. `done` receives True if the tier has none of them any more.
 
         No write of them may be in flight, as it could arrive afterwards.
         """
 
-        def settle(erased: bool | ErrorReply) -> None:
-            if isinstance(erased, ErrorReply):
-                self._gate.on_refused(f"UNLINK: {erased.text}")
+        def settle(erased: bool | Refusal) -> None:
+            if isinstance(erased, Refusal):
+                self._gate.on_refused(erased.words)
             self._ledger.end_erasure(done=erased is True)
             done(erased is True)
 
@@ -260,7 +240,7 @@ class RedisBlockClient:
         for key in keys:
             self._missed.take(key)
         self._ledger.begin_erasure()
-        job = EraseJob(keys, self._layout, settle)
+        job = EraseJob(keys, self._values, settle)
         if not (self._accepts_writes and self._queue.put_read(job)):
             job.finish()
 
@@ -273,21 +253,21 @@ class RedisBlockClient:
         return self._missing.get(key)
 
     def note_unanswered(self, keys: Sequence[bytes]) -> None:
-        """Record that Redis gave no answer about keys that were requested."""
+        """Record that the tier gave no answer about keys that were requested."""
         if keys:
             absence = TierMissReason.NO_ANSWER if self._breaker.closed else TierMissReason.SKIPPED
             self._missing.note(keys, TierMiss(absence, "" if self._breaker.closed else self._breaker.describe()))
 
     def stats(self) -> LowerTierStats:
-        """Return the current statistics without asking the server."""
-        memory = self._watcher.memory
+        """Return the current statistics without asking the tier."""
+        usage = self._watcher.usage
         with self._lock:
             return LowerTierStats(
                 tier=self.tier,
                 state=self._breaker.describe(),
-                used_bytes=memory.used,
-                capacity_bytes=memory.limit,
-                evicted_blocks=memory.evicted_keys,
+                used_bytes=usage.used_bytes,
+                capacity_bytes=usage.capacity_bytes,
+                evicted_blocks=usage.evicted,
                 pending_writes=self._ledger.pending,
                 write_lag_seconds=self._ledger.lag_seconds,
                 stored_blocks=self._ledger.stored,
@@ -305,7 +285,7 @@ class RedisBlockClient:
     def flush(self, timeout: float) -> bool:
         """Block until every announced block and every erasure is settled.
 
-        Return False on timeout, or if a block did not reach Redis or could not be erased.
+        Return False on timeout, or if a block did not reach the tier or could not be erased.
         """
         failed = self._ledger.failed, self._ledger.failed_erasures
         return self._ledger.wait_until_empty(timeout) and (self._ledger.failed, self._ledger.failed_erasures) == failed
@@ -314,8 +294,8 @@ class RedisBlockClient:
         """Fail all operations, in flight or queued, and end every thread. No block's memory is touched afterwards."""
         self._queue.close()
         self._watcher.stop()
-        for worker in self._workers:
-            worker.stop()
+        for lane in self._lanes:
+            lane.stop()
 
     def _note_answer(self, keys: Sequence[bytes], outcomes: Sequence[Reject | bool]) -> None:
         """Record why keys are missing. This must be called before `_known` learns the outcomes."""
@@ -328,7 +308,7 @@ class RedisBlockClient:
                 self._missing.note([key], TierMiss(TierMissReason.REJECTED, outcome.value))
 
     def _absence_of(self, key: bytes) -> TierMiss:
-        """Return why Redis, which has answered, does not have `key`."""
+        """Return why the tier, which has answered, does not have `key`."""
         if self._known.run([key]) == 1:
             return TierMiss(TierMissReason.GONE)
         if self._gate.refusal and self._missed.has(key):
@@ -337,9 +317,9 @@ class RedisBlockClient:
 
     def _count_put(self, job: PutJob) -> None:
         key = job.block.key
-        if job.error is not None:
-            self._gate.on_refused(f"SET: {job.error.text}")
-        if job.stored or job.error is not None:
+        if job.refusal is not None:
+            self._gate.on_refused(job.refusal.words)
+        if job.stored or job.refusal is not None:
             self._known.learn([key], [job.stored], whole=True)
         if job.stored:
             self._gate.on_stored()
@@ -351,10 +331,10 @@ class RedisBlockClient:
                 self._store_seconds.observe(job.seconds)
         self._ledger.settle(key, stored=job.stored)
 
-    def _count_load(self, outcomes: Sequence[Reject | bool]) -> None:
+    def _count_load(self, outcomes: Sequence[Outcome]) -> None:
         rejects = [outcome for outcome in outcomes if isinstance(outcome, Reject)]
         with self._lock:
             self._loaded += sum(outcome is True for outcome in outcomes)
             self._rejected.update(rejects)
         if rejects:
-            logger.warning("rejected %d blocks from Redis: %s", len(rejects), rejects[0].value)
+            logger.warning("rejected %d blocks from %s: %s", len(rejects), self.tier.name, rejects[0].value)

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from cache_tiers.redis.write_gate import LONGEST_WAIT, WriteGate
+from cache_tiers.lower.write_gate import LONGEST_WAIT, WriteGate
 
 
 class Clock:
@@ -28,7 +28,7 @@ def closed_seconds(gate: WriteGate, clock: Clock) -> float:
 
 
 def test_probe_closes_and_opens_gate() -> None:
-    gate = WriteGate("redis", Clock())
+    gate = WriteGate("Redis", "here", Clock())
     gate.on_probe("SET: READONLY")
     assert (gate.is_open, gate.refusal, gate.num_changes) == (False, "SET: READONLY", 1)
     gate.on_probe("SET: OOM")
@@ -39,7 +39,7 @@ def test_probe_closes_and_opens_gate() -> None:
 
 def test_writes_that_only_probes_survive_are_tried_rarely() -> None:
     clock = Clock()
-    gate = WriteGate("redis", clock)
+    gate = WriteGate("Redis", "here", clock)
     assert [closed_seconds(gate, clock) for _ in range(8)] == [1, 2, 4, 8, 16, 32, LONGEST_WAIT, LONGEST_WAIT]
     gate.on_stored()
     assert closed_seconds(gate, clock) == 1
@@ -47,7 +47,7 @@ def test_writes_that_only_probes_survive_are_tried_rarely() -> None:
 
 def test_writes_in_flight_when_gate_closes_count_once() -> None:
     clock = Clock()
-    gate = WriteGate("redis", clock)
+    gate = WriteGate("Redis", "here", clock)
     gate.on_refused("SET: OOM")
     gate.on_refused("SET: OOM")
     clock.now += 1
@@ -57,7 +57,7 @@ def test_writes_in_flight_when_gate_closes_count_once() -> None:
 
 def test_each_change_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    gate = WriteGate("redis://host", Clock())
+    gate = WriteGate("Redis", "redis://host", Clock())
     for refusal in ("", "SET: OOM", "SET: OOM", "", ""):
         gate.on_probe(refusal)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]

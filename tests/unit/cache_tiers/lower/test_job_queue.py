@@ -1,25 +1,24 @@
 import threading
 
-from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.block import Block
+from cache_tiers.lower.block_values import BlockValues
+from cache_tiers.lower.job_queue import JobQueue
+from cache_tiers.lower.jobs import FindJob, PutJob
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
-from cache_tiers.lower.tier import Block
 from cache_tiers.owners.block_key import Owner
 from cache_tiers.owners.owners import Owners
-from cache_tiers.redis.block_format import BlockFormat
-from cache_tiers.redis.job_queue import JobQueue
-from cache_tiers.redis.jobs import FindJob, PutJob
 
 NBYTES = 10
 ME, QUIET, FLOOD = (Owner(name) for name in (b"myself..", b"quiet...", b"flood..."))
-LAYOUT = BlockFormat(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)), 60)
+VALUES = BlockValues(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)))
 
 
 def write(key: bytes) -> PutJob:
-    return PutJob(Block(key, memoryview(bytes(NBYTES))), LAYOUT, lambda _job: None)
+    return PutJob(Block(key, memoryview(bytes(NBYTES))), VALUES, lambda _job: None)
 
 
 def read() -> FindJob:
-    return FindJob([], LinkMeter(), lambda _found: None)
+    return FindJob([], lambda _found: None)
 
 
 def test_read_precedes_all_writes() -> None:

@@ -1,10 +1,10 @@
 import threading
 
-from cache_tiers.redis.breaker import CircuitBreaker
+from cache_tiers.lower.breaker import CircuitBreaker
 
 
 def probing_breaker(first_wait: float = 0.01, longest_wait: float = 0.02) -> CircuitBreaker:
-    return CircuitBreaker("test", first_wait=first_wait, longest_wait=longest_wait)
+    return CircuitBreaker("Test", "here", first_wait=first_wait, longest_wait=longest_wait)
 
 
 def test_breaker_is_open_until_first_probe_succeeds() -> None:

@@ -1,4 +1,4 @@
-"""The block client of the Redis tier, without LMCache: bounds, threads and old servers."""
+"""The Redis tier, without LMCache: bounds, threads and old servers."""
 
 import socket
 import threading
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.lower.tier import Block
+from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.lower.block import Block
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.block_client import BlockClientOptions, RedisBlockClient
-from cache_tiers.redis.block_commands import redis_key
+from cache_tiers.redis.keys import redis_key
 from cache_tiers.redis.resp import Timeouts
 from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
-from tests.store_rig import SEAL
+from tests.store_rig import redis_tier
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -28,36 +28,13 @@ def block(number: int, nbytes: int = BLOCK) -> Block:
 
 
 @pytest.fixture
-def client(redis_server: RedisServer) -> Iterator[RedisBlockClient]:
-    client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=4 * BLOCK))
+def client(redis_server: RedisServer) -> Iterator[AsyncTier]:
+    client = redis_tier(redis_server.address, max_write_bytes=4 * BLOCK)
     yield client
     client.close()
 
 
-def test_stored_blocks_are_found_and_loaded(client: RedisBlockClient) -> None:
-    stored, found, loaded = Results[object](), Results[object](), Results[object]()
-    client.put([block(1), block(2)], stored)
-    assert stored.wait(1) == [True]
-    client.find([bytes([number]) * 32 for number in (1, 3, 2)], found)
-    assert found.wait(1) == [[True, False, True]]
-    targets = [Block(bytes([number]) * 32, memoryview(bytearray(BLOCK))) for number in (1, 3, 2)]
-    client.load(targets, loaded)
-    assert loaded.wait(1) == [[True, False, True]]
-    assert targets[0].payload == block(1).payload
-    assert targets[2].payload == block(2).payload
-
-
-def test_empty_operations_complete(client: RedisBlockClient) -> None:
-    results = Results[object]()
-    client.put([], results)
-    client.find([], results)
-    client.load([], results)
-    assert sorted(map(str, results.wait(3))) == ["True", "[]", "[]"]
-
-
-def test_writes_beyond_the_queue_limit_are_shed_and_counted(
-    redis_server: RedisServer, client: RedisBlockClient
-) -> None:
+def test_writes_beyond_the_queue_limit_are_shed_and_counted(redis_server: RedisServer, client: AsyncTier) -> None:
     redis_server.freeze()
     results = Results[object]()
     for number in range(20):
@@ -72,8 +49,7 @@ def test_writes_beyond_the_queue_limit_are_shed_and_counted(
 
 
 def test_close_ends_every_operation_under_way(redis_server: RedisServer) -> None:
-    options = BlockClientOptions(max_write_bytes=100 * BLOCK, timeouts=Timeouts(io=60, operation=60))
-    client = RedisBlockClient(redis_server.address, SEAL, options)
+    client = redis_tier(redis_server.address, max_write_bytes=100 * BLOCK, timeouts=Timeouts(io=60, operation=60))
     redis_server.freeze()
     results = Results[object]()
     for number in range(10):
@@ -92,7 +68,7 @@ def test_close_ends_every_operation_under_way(redis_server: RedisServer) -> None
 def test_load_without_getex_renews_the_time_to_live(tmp_path: Path) -> None:
     """Emulate Redis before 6.2, which lacks GETEX: two commands read the value and renew its time to live."""
     server = RedisServer(tmp_path, "--rename-command", "GETEX", "")
-    client = RedisBlockClient(server.address, SEAL, BlockClientOptions(max_write_bytes=BLOCK * 4))
+    client = redis_tier(server.address, max_write_bytes=BLOCK * 4)
     try:
         stored, loaded = Results[object](), Results[object]()
         client.put([block(1), block(2)], stored)
@@ -108,7 +84,7 @@ def test_load_without_getex_renews_the_time_to_live(tmp_path: Path) -> None:
 
 
 def test_breaker_closes_when_the_server_is_back(redis_server: RedisServer) -> None:
-    client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=4 * BLOCK))
+    client = redis_tier(redis_server.address, max_write_bytes=4 * BLOCK)
     for _ in range(3):
         redis_server.kill()
         until(lambda: not client.available)
@@ -120,18 +96,8 @@ def test_breaker_closes_when_the_server_is_back(redis_server: RedisServer) -> No
     client.close()
 
 
-def test_close_ends_every_thread(redis_server: RedisServer) -> None:
-    before = set(threading.enumerate())
-    client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=BLOCK))
-    assert set(threading.enumerate()) - before
-    client.close()
-    assert not {thread for thread in threading.enumerate() if thread.name.startswith("redis-")} - before
-
-
 def test_unreachable_address_does_not_delay_the_start(tmp_path: Path) -> None:
-    client = RedisBlockClient(
-        RedisAddress(unix_path=tmp_path / "none"), SEAL, BlockClientOptions(max_write_bytes=BLOCK)
-    )
+    client = redis_tier(RedisAddress(unix_path=tmp_path / "none"), max_write_bytes=BLOCK)
     results = Results[object]()
     client.put([block(1)], results)
     client.find([b"x"], results)
@@ -142,8 +108,7 @@ def test_unreachable_address_does_not_delay_the_start(tmp_path: Path) -> None:
 def test_renew_extends_time_to_live_and_forgets_lost_blocks(
     redis_server: RedisServer,
 ) -> None:
-    options = BlockClientOptions(max_write_bytes=100 * BLOCK, renew_every_seconds=0.0)
-    client = RedisBlockClient(redis_server.address, SEAL, options)
+    client = redis_tier(redis_server.address, max_write_bytes=100 * BLOCK, renew_seconds=0.0)
     try:
         blocks = [block(number) for number in range(4)]
         names = [each.key for each in blocks]
@@ -164,7 +129,7 @@ def test_renew_extends_time_to_live_and_forgets_lost_blocks(
 
 
 def test_renewals_within_the_interval_are_skipped(redis_server: RedisServer) -> None:
-    client = RedisBlockClient(redis_server.address, SEAL, BlockClientOptions(max_write_bytes=100 * BLOCK))
+    client = redis_tier(redis_server.address, max_write_bytes=100 * BLOCK)
     try:
         client.put([block(1)], lambda _stored: None)
         assert client.flush(10)
@@ -184,7 +149,7 @@ def test_hung_resolver_delays_neither_start_nor_close(monkeypatch: pytest.Monkey
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers.wait(60))
     address = RedisAddress(host="redis.example", port=6379)
     began = time.monotonic()
-    client = RedisBlockClient(address, SEAL, BlockClientOptions(max_write_bytes=BLOCK, timeouts=Timeouts(io=0.1)))
+    client = redis_tier(address, max_write_bytes=BLOCK, timeouts=Timeouts(io=0.1))
     assert client.stats().state == "Redis does not answer in time"
     client.close()
     assert time.monotonic() - began < 10

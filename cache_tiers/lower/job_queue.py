@@ -3,17 +3,17 @@
 import threading
 from collections import deque
 
+from cache_tiers.lower.jobs import Job
 from cache_tiers.owners.block_key import Owner
 from cache_tiers.owners.fair_line import FairLine, Waiting
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import MemoryShares
-from cache_tiers.redis.jobs import Job
 
 
 class JobQueue:
     """A queue in which a write waits behind all reads, since requests wait only for reads. Thread-safe.
 
-    At most `max_writes` writes are in flight, so no read waits while a distant Redis takes its time to confirm them.
+    At most `max_writes` writes are in flight, so no read waits while a distant tier takes its time to confirm them.
 
     Owners take turns to write, by bytes. Queued writes are bounded by `max_write_bytes`. The excess is shed from the
     owner with the most queued bytes for its weight.

@@ -1,4 +1,4 @@
-"""Write lag: what Redis has not acknowledged yet of the blocks that were committed to the CPU tier, or erased."""
+"""Write lag: what a tier has not acknowledged yet of the blocks that were committed to the CPU tier, or erased."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ _HANDOVER_SECONDS = 10.0
 
 
 class WriteLedger:
-    """Blocks in transit to Redis, and erasures. An entry lives from `commit` to `settle`. Thread-safe.
+    """Blocks in transit to a tier, and erasures. An entry lives from `commit` to `settle`. Thread-safe.
 
     After `handed_over` the writer must call `settle`. An entry that is not handed over is given up after ten seconds.
     """
@@ -67,7 +67,7 @@ class WriteLedger:
             self._condition.notify_all()
 
     def settle(self, key: bytes, *, stored: bool) -> None:
-        """Remove a block that Redis has acknowledged, or will never receive."""
+        """Remove a block that the tier has acknowledged, or will never receive."""
         with self._condition:
             if stored:
                 self._stored += 1
@@ -93,12 +93,12 @@ class WriteLedger:
 
     @property
     def stored(self) -> int:
-        """Blocks that Redis acknowledged, since the start."""
+        """Blocks that the tier acknowledged, since the start."""
         return self._stored
 
     @property
     def failed(self) -> int:
-        """Blocks that did not reach Redis, since the start."""
+        """Blocks that did not reach the tier, since the start."""
         return self._failed
 
     @property

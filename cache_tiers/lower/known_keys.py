@@ -1,4 +1,4 @@
-"""The keys believed to be in Redis, so that not every load needs a lookup first."""
+"""The keys believed to be in a tier, so that not every load needs a lookup first."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ class _Known:
     """The last information about a key.
 
     whole: the value was complete when it was last written or verified here.
-    renewed: when the key last counted as used in Redis.
+    renewed: when the key last counted as used in the tier.
     """
 
     whole: bool
@@ -22,7 +22,7 @@ class _Known:
 
 
 class KnownKeys:
-    """Hints about Redis. A key may have been evicted or have expired since, or exist without being known. Thread-safe.
+    """Hints about a tier. A key may have been evicted or have expired since, or exist without being known. Thread-safe.
 
     most: maximum number of keys, at about 300 bytes each. The owner with the most keys loses the one that was confirmed
         least recently.
@@ -35,7 +35,7 @@ class KnownKeys:
         self._keys: OwnedKeys[bytes, _Known] = OwnedKeys(owners)
 
     def learn(self, keys: Sequence[bytes], found: Sequence[bool], *, whole: bool) -> None:
-        """Record what Redis has just answered about each key.
+        """Record what the tier has just answered about each key.
 
         whole: values that exist have just been written or verified here.
         """

@@ -1,6 +1,6 @@
 import threading
 
-from cache_tiers.redis.write_ledger import WriteLedger
+from cache_tiers.lower.write_ledger import WriteLedger
 
 
 def test_block_is_pending_until_settled() -> None:

@@ -1,4 +1,4 @@
-"""Whether Redis accepts writes, which it may refuse while it still serves reads: full, read-only, unable to save."""
+"""Whether a tier accepts writes, which it may refuse while it still serves reads: full, read-only, unable to save."""
 
 import logging
 import threading
@@ -13,7 +13,7 @@ LONGEST_WAIT: Final = 60.0
 
 
 class WriteGate:
-    """A gate that is open while Redis accepts writes. Thread-safe.
+    """A gate that is open while a tier accepts writes. Thread-safe.
 
     A refused write or probe closes it. A probe that succeeds opens it. After a refused write of a block, which the next
     probe may miss because it is smaller, the gate stays closed for a while: one second at first, and twice as long each
@@ -23,10 +23,11 @@ class WriteGate:
         lead to a server that is no longer the right one.
     """
 
-    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
-        """Create an open gate. `name` is the server, for the log."""
+    def __init__(self, name: str, place: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """Create an open gate. name: the tier, for people. place: where it is, for the log."""
         self.num_changes = 0
         self._name = name
+        self._place = place
         self._clock = clock
         self._lock = threading.Lock()
         self._refusal = ""
@@ -66,7 +67,9 @@ class WriteGate:
         if bool(refusal) != bool(self._refusal):
             self.num_changes += 1
             if refusal:
-                logger.warning("Redis refuses writes (%s); blocks are still read from %s", refusal, self._name)
+                logger.warning(
+                    "%s refuses writes (%s); blocks are still read from %s", self._name, refusal, self._place
+                )
             else:
-                logger.info("Redis accepts writes again at %s", self._name)
+                logger.info("%s accepts writes again at %s", self._name, self._place)
         self._refusal = refusal

@@ -178,7 +178,9 @@ class OutputProcessor:
             error = f"The answer could not be constrained to its form: {failure}"
         del self._progress[request.request_id]
         output = _output(request.request_id, said, token_ids)
-        rest = EmittedText() if cut else self._rest(progress)
+        rest, met = (EmittedText(), None) if cut else self._rest(progress)
+        if met is not None and reason == "length":
+            reason, stop_string = "stop", met
         text = output.text if rest.is_thought else output.text + rest.text
         usage = self._usage(progress)
         is_whole = reason == "stop" and stop_string is None
@@ -196,13 +198,13 @@ class OutputProcessor:
             stop_string=stop_string,
         )
 
-    def _rest(self, progress: _Progress) -> EmittedText:
-        """Return the text that was held back, at the end of an answer."""
+    def _rest(self, progress: _Progress) -> tuple[EmittedText, str | None]:
+        """Return the text that was held back, at the end of an answer, and the stop string that ends it."""
         rest = progress.answer.finish()
         if rest.is_thought:
-            return rest
+            return rest, None
         text, met = progress.stop.push(rest.text)
-        return EmittedText(text if met is not None else text + progress.stop.flush())
+        return EmittedText(text if met is not None else text + progress.stop.flush()), met
 
     def fail(self, request: Request, error: str) -> RequestOutput:
         """End a request whose own state may be the defect. The last output has neither text nor usage."""

@@ -44,7 +44,8 @@ class SchedulingSettings:
         MISSING,
         parse_weights,
         "NAME=W,...",
-        "shares of tenants under the policy `fair`: `research=2,batch=0.5`, or a table in TOML",
+        "shares of tenants in memory, and under the policy `fair` in the batch: `research=2,batch=0.5`, or a table in "
+        "TOML",
         default_text="all 1",
         default_factory=dict,
     )

@@ -46,7 +46,7 @@ def outputs_of(text: str, stop: tuple[str, ...] = ()) -> list[RequestOutput]:
         ("<think>so</think>Yes", (), "so", "Yes", "length"),
         ("<think>so</th", (), "so</th", "", "length"),
         ("<th", (), "", "<th", "length"),
-        ("<th", ("h",), "", "<t", "length"),
+        ("<th", ("h",), "", "<t", "stop"),
         ("<th", ("hx",), "", "<th", "length"),
         ("<think>so</think>Yes", ("so", "e"), "so", "Y", "stop"),
     ],
@@ -58,6 +58,7 @@ def test_held_text_is_released_at_the_end(
     assert "".join(output.reasoning for output in outputs) == thought
     assert "".join(output.text for output in outputs) == said
     assert outputs[-1].finish_reason == reason
+    assert (outputs[-1].stop_string is not None) == (reason == "stop")
 
 
 MARKS = {200: "<call>", 201: "</call>"}

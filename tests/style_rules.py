@@ -71,6 +71,7 @@ WORDS = {
 _WORDS = {re.compile(rf"\b({word})\b", re.IGNORECASE): instead for word, instead in WORDS.items()}
 _NAME_WORDS = {word: instead for word, instead in _WORDS.items() if not re.search("said|farewell", word.pattern)}
 """Words that names of functions, classes and variables do not have either. `farewell` is the name of an event."""
+_ANY_NAME_WORD = re.compile("|".join(word.pattern for word in _NAME_WORDS), re.IGNORECASE)
 _CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")
 _RAISES = re.compile(r"\bRaises\b(?!:)")
@@ -119,7 +120,9 @@ def in_source(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and description of each violation in a Python file, apart from the mood of its docstrings."""
     tree = ast.parse(source)
     yield from _in_docstrings(tree)
-    yield from _in_names(tree)
+    # Most files have none of the words, so that their many names need not be looked at one by one.
+    if _ANY_NAME_WORD.search(_in_words(source)) is not None:
+        yield from _in_names(tree)
     yield from _in_comments(source)
 
 
@@ -172,8 +175,13 @@ def _in_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 pass
             case _:
                 continue
-        words = _CASE.sub(" ", name).replace("_", " ")
+        words = _in_words(name)
         yield from ((node.lineno, f"{name}: {instead}") for word, instead in _NAME_WORDS.items() if word.search(words))
+
+
+def _in_words(name: str) -> str:
+    """Return a name, or a source with names, with spaces between the words of each."""
+    return _CASE.sub(" ", name).replace("_", " ")
 
 
 def _in_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -8,7 +8,7 @@ from app.access.key_ring import KeyRing
 from app.host.backend import Backend
 from app.host.engine_host import EngineHost
 from app.runs.service import RunRegistry
-from app.schemas.response_bodies.admin import DeletedTenant, Tenant, limits_body
+from app.schemas.admin import DeletedTenant, Tenant, limits_body
 from app.storage.store import Store
 from app.storage.tenant_removal import shut_out
 from app.storage.tenants import StoredTenant

@@ -9,10 +9,9 @@ from starlette.responses import JSONResponse, Response
 from app.http.error_responses import ForbiddenError
 from app.http.operation import Operation
 from app.routes.pages_of_lists import Days
-from app.schemas.admin import OwnKey
+from app.schemas.admin import ApiKeys, NewApiKey, OwnKey, key_body, limits_body
 from app.schemas.response_bodies import account as bodies
 from app.schemas.response_bodies.account import Account, AccountUsage, Sessions
-from app.schemas.response_bodies.admin import ApiKeys, NewApiKey, key_body, limits_body
 from app.services import Services, server_services, services_of
 from app.tenants.api_key import ApiKey
 from app.tenants.person import OWN, Person

@@ -12,7 +12,19 @@ from app.http.query_params import Query, texts, whole_numbers
 from app.routes.acts import log_act
 from app.routes.cursors import name_cursor, parse_name_cursor, time_cursor
 from app.routes.pages_of_lists import DEFAULT_PAGE, Days, PageByTime, cursor_of
-from app.schemas.admin import LimitFields, NewKey, NewPerson, PersonFields
+from app.schemas.admin import (
+    ApiKeyPage,
+    DeletedTenant,
+    LimitFields,
+    NewApiKey,
+    NewKey,
+    NewPerson,
+    PersonFields,
+    TenantPage,
+    TenantWithLimits,
+    key_body,
+    limits_body,
+)
 from app.schemas.response_bodies.account import (
     AdminPerson,
     AdminPersonPage,
@@ -20,15 +32,6 @@ from app.schemas.response_bodies.account import (
     NewAdminPerson,
     TenantUsage,
     person_body,
-)
-from app.schemas.response_bodies.admin import (
-    ApiKeyPage,
-    DeletedTenant,
-    NewApiKey,
-    TenantPage,
-    TenantWithLimits,
-    key_body,
-    limits_body,
 )
 from app.services import Services, server_services
 from app.storage.matching import BEFORE_ALL

@@ -5,8 +5,7 @@ from starlette.responses import JSONResponse, Response
 
 from app.domain.records import new_id
 from app.http.operation import Operation
-from app.schemas.folders import FolderFields
-from app.schemas.response_bodies.folders import Folder, Folders, folder_body
+from app.schemas.folders import Folder, FolderFields, Folders, folder_body
 from app.services import services_of
 
 

@@ -12,8 +12,7 @@ from app.domain.share import ShareLink, new_secret
 from app.http.error_responses import ForbiddenError
 from app.http.media_types import HTML
 from app.http.operation import Operation
-from app.schemas.response_bodies.shares import NewShare, Shares, share_body
-from app.schemas.shares import ShareFields
+from app.schemas.shares import NewShare, ShareFields, Shares, share_body
 from app.services import server_services, services_of
 from engine.api.errors import ConflictError, OverloadedError
 

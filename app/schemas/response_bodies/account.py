@@ -3,7 +3,7 @@
 from typing_extensions import TypedDict
 
 from app.domain.rights import RIGHTS, Right, Rights
-from app.schemas.response_bodies.admin import Limits
+from app.schemas.admin import Limits
 from app.tenants.person import Person, PersonSession
 from app.tenants.principal import Scope
 

@@ -30,7 +30,7 @@ from app.schemas.admin import NewKey
 from app.schemas.bulk import BulkFields
 from app.schemas.conversations import ConversationFields, NewMessage
 from app.schemas.json_bounds import check_bounds
-from app.schemas.kept_files import KeptFileFields
+from app.schemas.library import KeptFileFields
 from app.schemas.parsing import IgnoredFields, RequestModel, parse_body
 from app.storage.search_words import segmented, spellings
 from app.storage.snippets import SnippetMaker

@@ -75,6 +75,8 @@ def serve(descriptor: int, parent: int) -> None:
         for name in IMPORTED:
             import_module(name)
     listening = socket.socket(fileno=descriptor)
+    # Workers that have ended leave nothing behind.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         connection, _ = listening.accept()
         if os.fork() == 0:
@@ -93,6 +95,7 @@ def _become_worker(connection: socket.socket) -> None:
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # Left open: its end is the end of the process.
     connection.detach()
     exec(eval(sys.stdin.readline()), vars(sys.modules["__main__"]))

@@ -20,9 +20,11 @@ START_SECONDS = 60.0
 SERVE = """
 import sys, uvicorn
 from starlette.applications import Starlette
-from app.routes.pages import STATIC, page_routes
+from app.routes.pages import STATIC, file_routes, page_operations
+from app.routes.routing import route_of
 assert STATIC.is_relative_to(sys.argv[1]), f"{STATIC} is not in the wheel"
-uvicorn.run(Starlette(routes=page_routes()), port=int(sys.argv[2]), log_level="warning")
+routes = [*map(route_of, page_operations()), *file_routes()]
+uvicorn.run(Starlette(routes=routes), port=int(sys.argv[2]), log_level="warning")
 """
 LINKED = re.compile(r'(?:src|href)="(/[^"]+)"')
 

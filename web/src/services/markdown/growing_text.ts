@@ -1,6 +1,7 @@
 import { partsOf, type Block, type Part } from "./blocks";
 import { collectFootnotes } from "./footnotes";
 import { openFormula } from "./formulas";
+import { settledRows, withRows, type SettledRows } from "./growing_table";
 import type { Env } from "./parser";
 import { parse } from "./render";
 import { shared } from "./shared";
@@ -17,6 +18,8 @@ export class GrowingText {
   private finishedText = "";
   /** Links that the finished text defines. */
   private finishedReferences: References = {};
+  /** Rows of a table with which the text after the finished blocks begins. */
+  private settled: SettledRows | null = null;
   /** Links that the text of the last update defines. */
   private references: References = {};
   private shown: readonly Block[] = [];
@@ -40,26 +43,30 @@ export class GrowingText {
   private parse(source: string): Rest {
     const text = own(source.slice(this.finishedText.length));
     const env: Env = { references: { ...this.finishedReferences } };
-    const tokens = parse(text, env);
+    const settled = this.settled !== null && text.startsWith(this.settled.text) ? this.settled : null;
+    const tokens = parse(settled === null ? text : settled.head + text.slice(settled.text.length), env);
     const references = isSame(env.references!, this.references) ? this.references : env.references!;
-    return { text, references, parts: partsOf(tokens, references), open: openFormula(env) };
+    const parts = partsOf(tokens, references);
+    if (settled === null) return { text, references, parts, open: openFormula(env) };
+    return { text, references, parts: withRows(parts, settled), open: openFormula(env) + settled.rows.length };
   }
 
   /** Move the parts of `rest` that can no longer change to the finished ones. */
   private finish(rest: Rest): void {
     const { count, length } = finishedPart(rest);
-    if (count === 0) return;
     for (const { blocks, labels } of rest.parts.splice(0, count)) {
       for (const block of blocks) this.finished.push(shared(this.shown[this.finished.length], block));
       for (const label of labels) this.finishedReferences[label] ??= rest.references[label]!;
     }
     this.finishedText += rest.text.slice(0, length);
+    this.settled = count > 0 || rest.parts[0]?.line === 0 ? settledRows(rest.text.slice(length), rest.parts) : null;
   }
 
   private reset(): void {
     this.finished = [];
     this.finishedText = "";
     this.finishedReferences = {};
+    this.settled = null;
   }
 }
 

@@ -32,6 +32,16 @@ it("parses only the last source of a list of sources", () => {
   }
 });
 
+it("parses only the last row of a long table", () => {
+  const growing = new GrowingText();
+  const row = (number: number) => `| ${number} | **${number % 12}** |\n`;
+  for (let text = "| Hour | Change |\n| :--- | ---: |\n", number = 1; number <= 300; number++) {
+    text += row(number);
+    const { blocks } = parsedLetters(() => expect(growing.update(text)[0]).toMatchObject({ rows: { length: number } }));
+    expect(blocks, `row ${number}`).toBeLessThan(100);
+  }
+});
+
 it("draws only the pieces that show new footnotes", () => {
   const parser = new GrowingText();
   const growing = new GrowingPieces();

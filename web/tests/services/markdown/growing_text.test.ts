@@ -58,6 +58,17 @@ describe("a growing answer", () => {
     expect(second.map((part, index) => part === first[index])).toEqual([true, false, false]);
   });
 
+  it("has the rows of the whole table at every length, and what follows them", () => {
+    const rows = "| a | b |\n|---|:-:|\n| 1 | [x] |\n| 2 |\n| 3 | `|` | 4 |\n";
+    for (const end of ["no bar\n| 5 |\n\nText.\n", "\n- item\n", "> quote\n", "$$x\ny$$\n| 6 |\n", "| 7 |\n\n[x]: https://example.org\n", "| 8"]) {
+      const growing = new GrowingText();
+      const text = `Before\n\n${rows}${end}`;
+      for (let length = 1; length <= text.length; length++) {
+        expect(growing.update(text.slice(0, length)), JSON.stringify(text.slice(0, length))).toEqual(fresh(text.slice(0, length)));
+      }
+    }
+  });
+
   it("keeps blocks that a later definition does not change", () => {
     const growing = new GrowingText();
     const before = growing.update("see [it]\n\ntwo [^1]\n\nthree\n\nfour");

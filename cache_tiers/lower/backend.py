@@ -10,7 +10,7 @@ from cache_tiers.tier import Tier
 
 
 class TierFaultError(Exception):
-    """The tier does not work as it must. The message says what is wrong."""
+    """The tier failed. The message names the fault."""
 
 
 class TierRefusedError(TierFaultError):
@@ -92,7 +92,7 @@ class TierSession(Protocol):
         """Fill values, and count each as used. `values` may be taken as far ahead as it helps.
 
         Yield one result per value, in order: the bytes of the whole value that was found, None if there is none, or the
-        reason why it is no value. A header is filled as far as the value reaches, a payload only if the value has
+        reason to reject it. A header is filled as far as the value reaches, a payload only if the value has
         exactly the bytes of header and payload. Report arriving bytes to the meter of the session.
         """
 

@@ -9,6 +9,7 @@ from cache_tiers.lower.breaker import CircuitBreaker
 from cache_tiers.lower.job_queue import JobQueue
 from cache_tiers.lower.jobs import Job
 from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.session_slot import SessionSlot
 from cache_tiers.lower.write_gate import WriteGate
 
 logger = logging.getLogger(__name__)
@@ -30,22 +31,17 @@ class Lane:
         gate: WriteGate,
     ) -> None:
         self._backend = backend
-        self._meter = meter
+        self._slot = SessionSlot(backend, meter)
         self._queue = queue
         self._breaker = breaker
         self._gate = gate
         self._num_changes = 0
-        self._session: TierSession | None = None
-        self._stopping = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """Abort the call in progress and join the thread. The queue must already be closed."""
-        self._stopping = True
-        session = self._session
-        if session is not None:
-            session.abort()
+        self._slot.stop()
         self._thread.join()
 
     def _work(self) -> None:
@@ -53,43 +49,40 @@ class Lane:
         try:
             self._connect()
         except Exception:
-            # The first job tries again, and reports what is wrong.
-            self._disconnect()
+            # The first job tries again, and reports the fault.
+            self._slot.disconnect()
         while (job := self._queue.take()) is not None:
             try:
-                if self._breaker.closed and not self._stopping:
+                if self._breaker.closed and not self._slot.stopping:
                     self._attempt(job)
             except Exception:
                 logger.exception("a job of a tier failed unexpectedly")
-                self._disconnect()
+                self._slot.disconnect()
             self._queue.done(job)
             try:
                 job.finish()
             except Exception:
                 logger.exception("the callback of a tier's job failed")
-        self._disconnect()
+        self._slot.disconnect()
 
     def _attempt(self, job: Job) -> None:
         """Run the job. A fault of the tier trips the breaker and raises nothing."""
         try:
             if self._num_changes != self._gate.num_changes:
-                self._disconnect()
-            if self._session is not None and self._run_in_old_session(job, self._session):
+                self._slot.disconnect()
+            if self._slot.session is not None and self._run_in_old_session(job, self._slot.session):
                 return
             session = self._connect()
-            if not self._stopping:
+            if not self._slot.stopping:
                 job.run(session)
         except FAULTS as error:
-            self._disconnect()
-            if not self._stopping:
+            self._slot.disconnect()
+            if not self._slot.stopping:
                 self._breaker.trip(self._backend.describe_fault(error))
 
     def _connect(self) -> TierSession:
         self._num_changes = self._gate.num_changes
-        self._session = session = self._backend.connect(self._meter)
-        if not self._stopping:
-            session.prepare()
-        return session
+        return self._slot.connect()
 
     def _run_in_old_session(self, job: Job, session: TierSession) -> bool:
         """Run the job. Return False if a new session is worth a try.
@@ -100,13 +93,8 @@ class Lane:
         try:
             job.run(session)
         except (ConnectionError, TierRefusedError):
-            self._disconnect()
-            if self._stopping:
+            self._slot.disconnect()
+            if self._slot.stopping:
                 raise
             return False
         return True
-
-    def _disconnect(self) -> None:
-        if self._session is not None:
-            self._session.close()
-            self._session = None

@@ -1,4 +1,4 @@
-"""The operations of a server by path, for what is decided about a request before it is routed."""
+"""Operations by path: access, counting and logging of a request are decided before it is routed."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -123,7 +123,7 @@ def ended_run(answer: Message, tenant: str, opening: OpeningRecords | None = Non
 
 
 def message_end(run: Run, last: RequestOutput) -> MessageEnd:
-    """Return what is stored of a run whose last output is `last`."""
+    """Return the stored end of a run whose last output is `last`."""
     failure = failure_of(last) if last.finish_reason != "abort" else None
     return MessageEnd(
         content=run.log.text,

@@ -5,16 +5,28 @@ import signal
 from collections.abc import Sequence
 from typing import BinaryIO
 
+import pytest
+
 from app.cli.main import main
 from bench.server import EbbServer, Process
+from engine.offload.prefill_cost import PrefillCost
 from tests.forked_process import ForkedProcess
 
 
 class ForkedServer(EbbServer):
-    """EbbServer whose process is forked."""
+    """EbbServer whose process is forked.
+
+    It does not learn how fast it computes, so no load loses against computing on a busy machine.
+    """
 
     async def _begun(self, flags: Sequence[str], log: BinaryIO) -> Process:
-        return _Awaited(ForkedProcess(main, ("serve", *flags), stdout=log.fileno(), stderr=log.fileno()))
+        return _Awaited(ForkedProcess(_serve_patiently, ("serve", *flags), stdout=log.fileno(), stderr=log.fileno()))
+
+
+def _serve_patiently() -> int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PrefillCost, "seconds", lambda _cost, _start, _stop: None)
+        return main()
 
 
 class _Awaited:

@@ -46,7 +46,7 @@ def session_of(server: EbbServer) -> aiohttp.ClientSession:
 
 async def test_chats_and_cut_answers_continue_after_kill_9(shallow_model: Path, tmp_path: Path, size: Size) -> None:
     turns = size.pick(small=3, full=10)
-    tokens, parts = size.pick(small=(160, (0.4,)), full=(400, (0.2, 0.6)))
+    tokens, parts = size.pick(small=(160, (0.2,)), full=(400, (0.2, 0.6)))
     body = {"content": "A long story, please.", "params": SAMPLED | {"max_tokens": tokens}}
     # Starts take most of the time, so one server has both: a conversation at rest, and an answer that the kills cut.
     async with ForkedServer(settings("restart", shallow_model), tmp_path / "state") as server:
@@ -54,15 +54,20 @@ async def test_chats_and_cut_answers_continue_after_kill_9(shallow_model: Path, 
         for turn in range(turns):
             content = f"Turn {turn}: tell me more about rivers, lakes and the sea, as a geographer would."
             before = await ask(server, conversation, content)
-        whole, cut = RunReader(lambda: server.base_url), RunReader(lambda: server.base_url)
+        whole = RunReader(lambda: server.base_url)
         await whole.ask(await new_conversation(server), body)
         assert await settle(server)
-        reading = asyncio.create_task(cut.ask(story := await new_conversation(server), body))
-        for part in parts:
-            await cut.until(int(part * len(whole.text)))
-            await server.restart_after_kill()
-        async with asyncio.timeout(60):
-            await reading
+        # On a busy machine, a kill may come after the end of the answer. The next answer is then cut.
+        for _ in range(5):
+            cut, story = RunReader(lambda: server.base_url), await new_conversation(server)
+            reading = asyncio.create_task(cut.ask(story, body))
+            for part in parts:
+                await cut.until(int(part * len(whole.text)))
+                await server.restart_after_kill()
+            async with asyncio.timeout(60):
+                await reading
+            if cut.resumed >= len(parts):
+                break
         kept, (_, answer) = await messages_of(server, conversation), await messages_of(server, story)
         after = await ask(server, conversation, "And what did we speak about?")
     assert len(kept) == 2 * turns

@@ -7,6 +7,18 @@ from cache_tiers.cpu.eviction import EvictionName
 
 
 @dataclass(frozen=True, slots=True)
+class DiskConfig:
+    """The disk tier.
+
+    folder: place of the blocks that the server's secret seals.
+    max_bytes: most bytes of all blocks there; 0 turns the tier off. None stands for a part of the free space.
+    """
+
+    folder: Path
+    max_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TierConfig:
     """The tiers below the device. All sizes are in bytes.
 
@@ -15,6 +27,7 @@ class TierConfig:
     redis_memory: maxmemory of the companion. A server that the user names keeps its own settings.
     state_dir: folder of the companion's socket, pid file and snapshot.
     eviction: the order in which blocks are evicted from CPU memory.
+    disk: None for a process without a disk tier.
     """
 
     cpu_memory: int | None
@@ -22,3 +35,4 @@ class TierConfig:
     redis_memory: int
     state_dir: Path
     eviction: EvictionName = "returning"
+    disk: DiskConfig | None = None

@@ -2,11 +2,12 @@
 
 from typing import Final
 
+from cache_tiers.disk.tier import DiskKind
 from cache_tiers.lower.tier import LowerTierKind
 from cache_tiers.redis.tier import RedisKind
 from cache_tiers.tier import CPU, DEVICE, Tier
 
-LOWER_TIERS: Final[tuple[LowerTierKind, ...]] = (RedisKind(),)
+LOWER_TIERS: Final[tuple[LowerTierKind, ...]] = (RedisKind(), DiskKind())
 """Tiers below CPU memory, the nearest first."""
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from cache_tiers.config import TierConfig
-from cache_tiers.lower.backend import Refusal, TierDescription, TierFaultError, Usage, Value
+from cache_tiers.lower.backend import Refusal, TierClient, TierDescription, TierFaultError, Usage, Value
 from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject
 from cache_tiers.lower.tier import FoundTier, Progress, SharedTier
@@ -42,7 +42,7 @@ class DictBackend:
             probe_seconds=probe_seconds,
         )
 
-    def connect(self, meter: LinkMeter) -> "DictSession":
+    def connect(self, meter: LinkMeter, _client: TierClient) -> "DictSession":
         """See TierBackend."""
         self.check()
         return DictSession(self, meter)

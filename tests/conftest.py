@@ -9,6 +9,9 @@ import pytest
 
 from tests.sizes import Size
 
+# A server of a test would write its KV blocks next to the models of all tests. Tests of the disk tier name a folder.
+os.environ.setdefault("EBB_DISK_KV_SIZE", "0")
+
 
 def default_cache_dir() -> Path:
     """Return the default cache directory of `ebb serve`, so that the server and the tests share one download."""

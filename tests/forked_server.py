@@ -16,7 +16,7 @@ from tests.forked_process import ForkedProcess
 class ForkedServer(EbbServer):
     """EbbServer whose process is forked.
 
-    It does not learn how fast it computes, so no load loses against computing on a busy machine.
+    The server does not learn how fast it computes, so no load loses against computing on a busy machine.
     """
 
     async def _begun(self, flags: Sequence[str], log: BinaryIO) -> Process:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cache_tiers.cpu_store.lmcache_store import LMCacheStore, open_store
 from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.lower.backend import TierClient
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.block_key import OWNER_BYTES, BlockKey
@@ -20,6 +21,7 @@ BLOCK = 64 << 10
 POOL = 16 << 20
 SECRET = b"the secret of the tests, 32 bytes"
 SEAL = BlockSeal(SECRET, bytes(FINGERPRINT_BYTES))
+CLIENT = TierClient(SEAL.fingerprint, Owners())
 
 
 def key(number: int, owner: bytes = b"somebody") -> BlockKey:

@@ -22,7 +22,8 @@ from app.config.topics.directory import DirectorySettings
 from app.config.topics.memory import MemorySettings
 from app.config.topics.place import PlaceSettings
 from app.config.topics.scheduling import SchedulingSettings
-from cache_tiers.config import TierConfig
+from cache_tiers.config import DiskConfig, TierConfig
+from cache_tiers.disk.folder import folder_of
 from engine.config import (
     CacheConfig,
     DeviceConfig,
@@ -70,6 +71,7 @@ class Settings(
             redis_memory=redis_budget(self.redis_memory, available_memory()),
             state_dir=self.state_dir,
             eviction=self.eviction_policy,
+            disk=DiskConfig(folder_of(self.disk_kv_dir or self.cache_dir / "kv", secret), self.disk_kv_size),
         )
         device = choose_device(self.device)
         scheduler = {

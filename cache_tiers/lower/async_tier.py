@@ -9,10 +9,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from cache_tiers.histogram import Histogram
-from cache_tiers.lower.backend import Refusal, TierBackend
+from cache_tiers.lower.backend import Refusal, TierBackend, TierClient
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.block_line import BlockLine, Load, Outcome
 from cache_tiers.lower.block_values import BlockValues, num_values
@@ -63,22 +64,40 @@ class AsyncTier:
         self._lock = threading.Lock()
         self._loaded = 0
         self._shed = 0
+        self._written_bytes = 0
         self._rejected: Counter[Reject] = Counter()
         self._lookup_seconds = Histogram.of_seconds()
         self._store_seconds = Histogram.of_seconds()
         self._lookups: RecentKeys[float] = RecentKeys(MAX_RECENT, owners)
         self._missing: RecentKeys[TierMiss] = RecentKeys(MAX_RECENT, owners)
-        self._watcher = TierWatcher(backend, self._breaker, self._gate, self._meter)
+        self._hang_seconds = about.hang_seconds
+        self._lanes: list[Lane] = []
+        connect = partial(backend.connect, self._meter, TierClient(options.seal.fingerprint, owners))
+        self._watcher = TierWatcher(backend, connect, self._breaker, self._gate, self._hangs)
         # One more than read and write, for lookups.
-        self._lanes = [
-            Lane(f"{about.tier.id}-blocks-{index}", backend, self._meter, self._queue, self._breaker, self._gate)
+        self._lanes += [
+            Lane(f"{about.tier.id}-blocks-{index}", backend, connect, self._queue, self._breaker, self._gate)
             for index in range(about.lanes + about.write_lanes + 1)
         ]
 
     @property
     def available(self) -> bool:
         """Whether operations are attempted at present."""
+        if self._breaker.closed and self._hangs():
+            self._breaker.trip(f"{self.tier.name} does not answer")
+            self._give_up_waiting()
         return self._breaker.closed
+
+    def _hangs(self) -> bool:
+        seconds = self._hang_seconds
+        return seconds is not None and any(lane.hangs(seconds) for lane in self._lanes)
+
+    def _give_up_waiting(self) -> None:
+        """End everything that waits for a lane. The work of the lanes ends when the tier answers."""
+        for job in self._queue.take_all():
+            job.finish()
+        for queued in self._line.take_all():
+            self._line.settle(queued, None)
 
     @property
     def speed(self) -> LinkSpeed:
@@ -121,7 +140,7 @@ class AsyncTier:
 
     @property
     def _accepts_writes(self) -> bool:
-        return self._breaker.closed and self._gate.is_open
+        return self.available and self._gate.is_open
 
     def _queue_write(self, job: PutJob | KeepJob, nbytes: int, owner: Owner) -> None:
         for shed in self._queue.put_write(job, nbytes, owner):
@@ -197,7 +216,7 @@ class AsyncTier:
             return
         asked = time.monotonic()
         job = FindJob(keys, settle)
-        if not (self._breaker.closed and self._queue.put_read(job)):
+        if not (self.available and self._queue.put_read(job)):
             job.finish()
 
     def load(self, blocks: Sequence[Block], done: Callable[[list[bool]], None]) -> None:
@@ -215,7 +234,7 @@ class AsyncTier:
             self._known.learn([key for key, _ in answered], [outcome is True for _, outcome in answered], whole=True)
             done([outcome is True for outcome in outcomes])
 
-        if not (blocks and self._breaker.closed):
+        if not (blocks and self.available):
             settle([None] * len(blocks))
             return
         for _ in range(self._line.add(Load(blocks, settle))):
@@ -271,6 +290,7 @@ class AsyncTier:
                 pending_writes=self._ledger.pending,
                 write_lag_seconds=self._ledger.lag_seconds,
                 stored_blocks=self._ledger.stored,
+                written_bytes=self._written_bytes,
                 failed_blocks=self._ledger.failed,
                 shed_blocks=self._shed,
                 loaded_blocks=self._loaded,
@@ -328,6 +348,7 @@ class AsyncTier:
             self._missed.note([key], None)
         with self._lock:
             if job.stored and job.seconds:
+                self._written_bytes += job.block.payload.nbytes
                 self._store_seconds.observe(job.seconds)
         self._ledger.settle(key, stored=job.stored)
 

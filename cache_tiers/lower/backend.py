@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.sealed_value import Reject
+from cache_tiers.owners.owners import Owners
 from cache_tiers.tier import Tier
 
 
@@ -64,6 +65,8 @@ class TierDescription:
     max_value_bytes: largest payload of a value; a larger block is several values. None if there is no limit.
     renew_seconds: minimum interval between calls of `keep` for a block that is used in a tier above.
     probe_seconds: interval between calls of `usage`.
+    hang_seconds: time without progress of a call after which the tier counts as hanging. None if every call ends by
+        itself within a few seconds.
     """
 
     tier: Tier
@@ -73,6 +76,19 @@ class TierDescription:
     max_value_bytes: int | None = None
     renew_seconds: float = 60.0
     probe_seconds: float = 1.0
+    hang_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TierClient:
+    """The model whose blocks a session moves.
+
+    fingerprint: see `KeyNamespace.fingerprint`.
+    owners: names and weights of the owners of blocks.
+    """
+
+    fingerprint: bytes
+    owners: Owners
 
 
 class TierSession(Protocol):
@@ -125,7 +141,7 @@ class TierBackend(Protocol):
     def description(self) -> TierDescription:
         """Properties of the tier."""
 
-    def connect(self, meter: LinkMeter) -> TierSession:
+    def connect(self, meter: LinkMeter, client: TierClient) -> TierSession:
         """Open a session that reports its answers and its bytes to `meter`. Raise OSError or TierFaultError.
 
         Only what `prepare` and later calls wait for can be aborted.

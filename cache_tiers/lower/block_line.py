@@ -81,6 +81,13 @@ class BlockLine:
             self._working -= 1
             return True
 
+    def take_all(self) -> list[QueuedBlock]:
+        """Take the blocks that no lane has taken."""
+        with self._lock:
+            waiting = list(self._waiting)
+            self._waiting.clear()
+            return waiting
+
     def give_up(self) -> list[QueuedBlock]:
         """End a lane after a fault, or before it began. Return the blocks that no other lane will take."""
         with self._lock:

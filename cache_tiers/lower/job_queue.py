@@ -96,6 +96,15 @@ class JobQueue:
                 self._writing.remove(job)
                 self._condition.notify()
 
+    def take_all(self) -> list[Job]:
+        """Take every queued job, which is not to be attempted."""
+        with self._condition:
+            jobs = list(self._reads)
+            self._reads.clear()
+            while (job := self._take_write()) is not None:
+                jobs.append(job)
+            return jobs
+
     def close(self) -> None:
         """Accept no further jobs. Queued jobs are still handed out."""
         with self._condition:

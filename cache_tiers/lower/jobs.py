@@ -15,7 +15,12 @@ from cache_tiers.lower.sealed_value import Reject
 
 
 class Job(ABC):
-    """A unit of work. `run` may be called again with a new session; `finish` is called once, after or instead."""
+    """A unit of work. `run` may be called again with a new session; `finish` is called once, after or instead.
+
+    moved_at: last time, on the monotonic clock, at which the job began or a part of it ended.
+    """
+
+    moved_at = 0.0
 
     @abstractmethod
     def run(self, session: TierSession) -> None:
@@ -155,6 +160,7 @@ class LoadJob(Job):
             yield from reading.values
 
     def _check(self, found: int | Reject | None) -> None:
+        self.moved_at = time.monotonic()
         reading = self._taken[0]
         reading.checked.append(self._values.check(reading.values[len(reading.checked)], found))
         if len(reading.checked) == len(reading.values):

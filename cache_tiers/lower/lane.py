@@ -2,13 +2,14 @@
 
 import logging
 import threading
+import time
+from collections.abc import Callable
 from typing import Final
 
 from cache_tiers.lower.backend import TierBackend, TierFaultError, TierRefusedError, TierSession
 from cache_tiers.lower.breaker import CircuitBreaker
 from cache_tiers.lower.job_queue import JobQueue
 from cache_tiers.lower.jobs import Job
-from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.session_slot import SessionSlot
 from cache_tiers.lower.write_gate import WriteGate
 
@@ -16,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 FAULTS: Final = (OSError, TierFaultError)
 """What a session raises if its tier does not work."""
+_PATIENCE_SECONDS: Final = 5.0
 
 
 class Lane:
@@ -25,24 +27,34 @@ class Lane:
         self,
         name: str,
         backend: TierBackend,
-        meter: LinkMeter,
+        connect: Callable[[], TierSession],
         queue: JobQueue,
         breaker: CircuitBreaker,
         gate: WriteGate,
     ) -> None:
         self._backend = backend
-        self._slot = SessionSlot(backend, meter)
+        self._slot = SessionSlot(connect)
         self._queue = queue
         self._breaker = breaker
         self._gate = gate
         self._num_changes = 0
+        self._job: Job | None = None
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
         """Abort the call in progress and join the thread. The queue must already be closed."""
         self._slot.stop()
-        self._thread.join()
+        self._thread.join(_PATIENCE_SECONDS)
+        if self._thread.is_alive():
+            # The call may still write to memory that is freed after this.
+            logger.warning("waiting for %s to end a call", self._backend.description.place)
+            self._thread.join()
+
+    def hangs(self, seconds: float) -> bool:
+        """Return whether the job in progress has not moved for `seconds`."""
+        job = self._job
+        return job is not None and time.monotonic() - job.moved_at > seconds
 
     def _work(self) -> None:
         # Connecting to a distant tier takes round trips, which no job should have to wait for.
@@ -52,12 +64,15 @@ class Lane:
             # The first job tries again, and reports the fault.
             self._slot.disconnect()
         while (job := self._queue.take()) is not None:
+            job.moved_at = time.monotonic()
+            self._job = job
             try:
                 if self._breaker.closed and not self._slot.stopping:
                     self._attempt(job)
             except Exception:
                 logger.exception("a job of a tier failed unexpectedly")
                 self._slot.disconnect()
+            self._job = None
             self._queue.done(job)
             try:
                 job.finish()

@@ -43,6 +43,7 @@ class Reject(Enum):
     FINGERPRINT = "a block of another model"
     KEY = "the value of another key"
     MAC = "damaged, or written with another secret"
+    UNREADABLE = "the medium cannot read it"
 
 
 def fingerprint_of(header: bytes) -> bytes | None:
@@ -54,18 +55,21 @@ def fingerprint_of(header: bytes) -> bytes | None:
 
 
 class BlockSeal:
-    """Headers of one model's blocks: written and checked with the server's secret."""
+    """Headers of one model's blocks: written and checked with the server's secret.
+
+    fingerprint: that of the model.
+    """
 
     def __init__(self, secret: bytes, fingerprint: bytes) -> None:
         """Create the seal. `secret` is the server's, of any length; `fingerprint` has FINGERPRINT_BYTES bytes."""
         if len(fingerprint) != FINGERPRINT_BYTES:
             raise ValueError(f"a fingerprint has {FINGERPRINT_BYTES} bytes, not {len(fingerprint)}")
         self._mac_key = blake3(secret, derive_key_context=_MAC_KEY_CONTEXT).digest()
-        self._fingerprint = fingerprint
+        self.fingerprint = fingerprint
 
     def header(self, key: bytes, payload: memoryview) -> bytes:
         """Return the header that precedes `payload`."""
-        fields = _FIELDS.pack(MAGIC, VERSION, HEADER_BYTES, payload.nbytes, self._fingerprint, key)
+        fields = _FIELDS.pack(MAGIC, VERSION, HEADER_BYTES, payload.nbytes, self.fingerprint, key)
         return fields + self._mac(fields, payload)
 
     def check_header(
@@ -84,7 +88,7 @@ class BlockSeal:
             return Reject.MAGIC
         if version != VERSION or header_bytes != HEADER_BYTES:
             return Reject.VERSION
-        if fingerprint != self._fingerprint:
+        if fingerprint != self.fingerprint:
             return Reject.FINGERPRINT
         if named != key:
             return Reject.KEY

@@ -1,7 +1,8 @@
 """The session of one thread of a tier, which another thread may end."""
 
-from cache_tiers.lower.backend import TierBackend, TierSession
-from cache_tiers.lower.link_speed import LinkMeter
+from collections.abc import Callable
+
+from cache_tiers.lower.backend import TierSession
 
 
 class SessionSlot:
@@ -11,15 +12,14 @@ class SessionSlot:
     stopping: whether `stop` was called.
     """
 
-    def __init__(self, backend: TierBackend, meter: LinkMeter) -> None:
-        self._backend = backend
-        self._meter = meter
+    def __init__(self, connect: Callable[[], TierSession]) -> None:
+        self._connect = connect
         self.session: TierSession | None = None
         self.stopping = False
 
     def connect(self) -> TierSession:
         """Open a session. Raise OSError or TierFaultError."""
-        self.session = session = self._backend.connect(self._meter)
+        self.session = session = self._connect()
         # Either `stop` finds the session and aborts it, or this sees that the thread is to end.
         if not self.stopping:
             session.prepare()

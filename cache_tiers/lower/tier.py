@@ -30,6 +30,7 @@ class LowerTierStats:
     evicted_blocks: counted by the tier itself, and possibly including values of other programs.
     pending_writes: blocks waiting to be written.
     write_lag_seconds: age of the oldest of these.
+    written_bytes: payloads of the stored blocks, without those that the tier had already.
     failed_blocks: blocks that did not reach the tier, for any reason.
     shed_blocks: failed blocks that found the write queue full.
     rejects: blocks that were found but not used, by a keyword for the reason.
@@ -47,6 +48,7 @@ class LowerTierStats:
     pending_writes: int = 0
     write_lag_seconds: float = 0.0
     stored_blocks: int = 0
+    written_bytes: int = 0
     failed_blocks: int = 0
     shed_blocks: int = 0
     loaded_blocks: int = 0

@@ -2,11 +2,11 @@
 
 import logging
 import threading
+from collections.abc import Callable
 
-from cache_tiers.lower.backend import TierBackend, Usage
+from cache_tiers.lower.backend import TierBackend, TierSession, Usage
 from cache_tiers.lower.breaker import CircuitBreaker
 from cache_tiers.lower.lane import FAULTS
-from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.session_slot import SessionSlot
 from cache_tiers.lower.write_gate import WriteGate
 
@@ -17,11 +17,22 @@ class TierWatcher:
     """Source of probes for the breaker, the gate and the meter, and of the tier's figures.
 
     Construction makes the first probe.
+
+    hangs: whether a thread waits for the tier without progress. The tier is then not used, whatever it answers to a
+        probe.
     """
 
-    def __init__(self, backend: TierBackend, breaker: CircuitBreaker, gate: WriteGate, meter: LinkMeter) -> None:
+    def __init__(
+        self,
+        backend: TierBackend,
+        connect: Callable[[], TierSession],
+        breaker: CircuitBreaker,
+        gate: WriteGate,
+        hangs: Callable[[], bool],
+    ) -> None:
         self._backend = backend
-        self._slot = SessionSlot(backend, meter)
+        self._slot = SessionSlot(connect)
+        self._hangs = hangs
         self._gate = gate
         self._breaker = breaker
         self._usage = Usage()
@@ -60,6 +71,9 @@ class TierWatcher:
             logger.exception("a probe failed unexpectedly")
             self._slot.disconnect()
             self._breaker.trip(f"a probe failed: {error}")
+            return
+        if self._hangs():
+            self._breaker.trip(f"{self._backend.description.tier.name} does not answer")
             return
         self._breaker.close()
         self._gate.on_probe(self._usage.refusal)

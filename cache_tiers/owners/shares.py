@@ -4,7 +4,7 @@ import heapq
 import itertools
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Final, Generic, TypeVar
@@ -166,9 +166,9 @@ class OwnedKeys(Generic[K, V]):
     size: sum of the sizes of all values.
     """
 
-    def __init__(self, owners: Owners) -> None:
+    def __init__(self, owners: Owners, *, lapse_seconds: float = LAPSE_SECONDS) -> None:
         self._values: dict[Owner, OrderedDict[K, tuple[V, int]]] = {}
-        self._shares = MemoryShares(owners)
+        self._shares = MemoryShares(owners, lapse_seconds=lapse_seconds)
         self._length = 0
         self.size = 0
 
@@ -183,6 +183,12 @@ class OwnedKeys(Generic[K, V]):
         values = self._values.get(owner_of(key))
         found = values.get(key) if values is not None else None
         return found[0] if found is not None else None
+
+    def items(self) -> Iterator[tuple[K, V]]:
+        """Yield the keys of each owner, the least recently used first, with their values."""
+        for values in self._values.values():
+            for key, (value, _size) in values.items():
+                yield key, value
 
     def put(self, key: K, value: V, size: int = 1) -> None:
         """Set the value of `key`, and make it the most recently used key of its owner."""

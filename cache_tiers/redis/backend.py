@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from cache_tiers.lower.backend import Refusal, TierDescription, TierFaultError, Usage, Value
+from cache_tiers.lower.backend import Refusal, TierClient, TierDescription, TierFaultError, Usage, Value
 from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject
 from cache_tiers.redis.address import RedisAddress
@@ -52,7 +52,7 @@ class RedisBackend:
             tier=REDIS, place=str(address), renew_seconds=renew_seconds, max_value_bytes=max_value_bytes
         )
 
-    def connect(self, meter: LinkMeter) -> "RedisSession":
+    def connect(self, meter: LinkMeter, _client: TierClient) -> "RedisSession":
         """See TierBackend."""
         return RedisSession(RespConnection(self._address, self._timeouts), meter, self._ttl_seconds)
 

@@ -35,8 +35,8 @@ ORDER = {
         fleet
         """,
     "cache_tiers": """
-        owners leak_check tier histogram transfer layout cpu config lower testing store redis moves registry cpu_store
-        npu
+        owners leak_check tier histogram transfer layout cpu config lower testing store redis disk moves registry
+        cpu_store npu
         """,
     "models": """
         errors thinking interface layers weights tokenizers gguf_import chat decoder families pangu transformers

@@ -1,10 +1,11 @@
 """Settings of the memory of KV blocks."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 from urllib.parse import urlsplit
 
-from app.config.options import one_of, setting, size_from
+from app.config.options import any_path, one_of, setting, size_from
 from cache_tiers.cpu.eviction import EvictionName
 from cache_tiers.redis.address import parse_redis_url
 from cache_tiers.redis.errors import RedisAddressError
@@ -64,4 +65,18 @@ class MemorySettings:
         "SIZE",
         "memory of the companion Redis",
         default_text="an eighth of the available memory, at most 2 GiB",
+    )
+    disk_kv_size: int | None = setting(
+        None,
+        size_from(0),
+        "SIZE",
+        "most bytes of KV blocks on the disk, where they survive a restart; `0` turns this off",
+        default_text="a tenth of what is free there, at most 20 GiB",
+    )
+    disk_kv_dir: Path | None = setting(
+        None,
+        any_path,
+        "DIR",
+        "directory of the KV blocks, on a local disk; servers with the same secret may share it",
+        default_text="`kv` in the cache directory",
     )

@@ -51,6 +51,7 @@ async def test_blocks_return_from_a_third_tier(shallow_model: Path, tmp_path: Pa
             "device": "ok",
             "cpu": "ok",
             "redis": "off: --redis-url off",
+            "disk": "off: --disk-kv-size 0",
             "dict": "ok",
         }
         metrics = await (await http.get("/metrics")).text()

@@ -1,17 +1,22 @@
-"""The contract of every tier below CPU memory: the same rules over a dictionary, its parts of blocks, and Redis."""
+"""The contract of every tier below CPU memory: the same rules over dictionaries, Redis and a disk."""
 
 import hashlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from cache_tiers.disk.backend import DiskBackend
+from cache_tiers.disk.value_file import PAGE
 from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.backend import TierBackend
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.misses import TierMissReason
+from cache_tiers.lower.sealed_value import HEADER_BYTES
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.owners import Owners
 from cache_tiers.redis.backend import RedisBackend
@@ -141,13 +146,48 @@ class RedisRig(Rig):
                 client.set(redis_key(key(number)), value)
 
 
-@pytest.fixture(params=["dict", "lanes", "parts", "redis"])
+class DiskRig(Rig):
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / "blocks"
+        self._away = folder / "away"
+        self._closing = ExitStack()
+
+    def backend(self) -> TierBackend:
+        self._closing.close()
+        backend = DiskBackend(self._folder, 1 << 30, kept_free=0)
+        self._closing.callback(backend.close)
+        return backend
+
+    def take_down(self) -> None:
+        self._folder.rename(self._away)
+
+    def bring_back(self) -> None:
+        if self._away.exists():
+            self._away.rename(self._folder)
+
+    def _file(self, number: int) -> Path:
+        [fingerprint] = [each for each in self._folder.iterdir() if each.is_dir()]
+        return fingerprint / f"{key(number)[-1]:02x}" / key(number).hex()
+
+    def value(self, number: int) -> bytes:
+        raw = self._file(number).read_bytes()
+        return raw[:HEADER_BYTES] + raw[PAGE:]
+
+    def replace(self, number: int, value: bytes | None) -> None:
+        self._file(number).unlink()
+        if value is not None:
+            header, rest = value[:HEADER_BYTES], value[HEADER_BYTES:]
+            self._file(number).write_bytes(header + bytes(PAGE - HEADER_BYTES) * bool(rest) + rest)
+
+
+@pytest.fixture(params=["dict", "lanes", "parts", "redis", "disk"])
 def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
     rigs: dict[str, Callable[[], Rig]] = {
         "dict": lambda: DictRig(lanes=1),
         "lanes": lambda: DictRig(lanes=4),
         "parts": lambda: DictRig(lanes=2, max_value_bytes=NBYTES // 3),
         "redis": lambda: RedisRig(request.getfixturevalue("redis_server")),
+        "disk": lambda: DiskRig(request.getfixturevalue("tmp_path")),
     }
     rig = rigs[request.param]()
     rig.open()

@@ -48,14 +48,19 @@ async def test_hits_and_times_are_counted_by_tier(
     config = engine_config(shallow_model, tmp_path / "state", redis_url=f"unix://{redis_server.socket}")
     async with serving(config, tmp_path) as (http, engine):
         await ask(http, engine)
-        assert await states(http) == {"device": "ok", "cpu": "ok", "redis": "ok"}
+        assert await states(http) == {
+            "device": "ok",
+            "cpu": "ok",
+            "redis": "ok",
+            "disk": "off: --disk-kv-size 0",
+        }
         families = await metrics(http)
         asked = by_tier(families["ebb_tier_asked_tokens"], "_total")
         assert asked["device"] == asked["cpu"] == asked["redis"] > 0
         assert by_tier(families["ebb_tier_found_tokens"], "_total") == {"device": 0, "cpu": 0, "redis": 0}
         stored = by_tier(families["ebb_tier_store_seconds"], "_count")
         assert stored["redis"] == stored["cpu"] > 0
-        assert by_tier(families["ebb_tier_lookup_seconds"], "_count") == {"redis": 1}
+        assert by_tier(families["ebb_tier_lookup_seconds"], "_count") == {"redis": 1, "disk": 0}
         assert set(by_tier(families["ebb_tier_used_bytes"])) == {"device", "cpu", "redis"}
         engine._engine.core.scheduler.blocks.pool.forget_free()
         await ask(http, engine)
@@ -66,7 +71,7 @@ async def test_hits_and_times_are_counted_by_tier(
         assert again["redis"] == again["cpu"] - found["cpu"], (
             "Redis must be asked for exactly the blocks that the CPU tier lacks"
         )
-        assert by_tier(families["ebb_tier_load_seconds"], "_count") == {"cpu": 1, "redis": 0}
+        assert by_tier(families["ebb_tier_load_seconds"], "_count") == {"cpu": 1, "redis": 0, "disk": 0}
         assert {families[f"ebb_tier_{name}_seconds"].type for name in ("load", "store", "lookup")} == {"histogram"}
         assert families["ebb_tier_asked_tokens"].type == families["ebb_tier_found_tokens"].type == "counter"
 
@@ -104,7 +109,12 @@ async def test_health_quotes_a_full_redis_that_refuses_writes(shallow_model: Pat
 async def test_disabled_tier_names_its_setting(shallow_model: Path, tmp_path: Path) -> None:
     config = engine_config(shallow_model, tmp_path / "state", cpu_memory=0, redis_url="off")
     async with serving(config, tmp_path) as (http, _):
-        assert await states(http) == {"device": "ok", "cpu": "off: --cpu-kv-memory 0", "redis": "off: --redis-url off"}
+        assert await states(http) == {
+            "device": "ok",
+            "cpu": "off: --cpu-kv-memory 0",
+            "redis": "off: --redis-url off",
+            "disk": "off: --disk-kv-size 0",
+        }
         assert set(by_tier((await metrics(http))["ebb_tier_asked_tokens"], "_total")) == {"device"}
 
 

@@ -26,6 +26,7 @@ from cache_tiers.redis.companion_folder import CompanionFolder, SaveWatch
 from cache_tiers.redis.errors import CompanionError, RedisError, StateDirInUseError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import find_packaged_server, find_redis_server
+from tests.store_rig import CLIENT
 from tests.waiting import until
 
 BINARIES = sorted({binary for binary in (find_redis_server(), find_packaged_server()) if binary is not None})
@@ -53,12 +54,12 @@ def running(tmp_path: Path, binary: Path) -> Iterator[RedisCompanion]:
 
 def put(address: RedisAddress, number: int) -> None:
     block = Block(bytes([number]) * 32, memoryview(os.urandom(1000)))
-    with closing(RedisBackend(address).connect(LinkMeter())) as session:
+    with closing(RedisBackend(address).connect(LinkMeter(), CLIENT)) as session:
         assert session.write(BlockValues(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))).sealed(block)) is None
 
 
 def has(address: RedisAddress, number: int) -> bool:
-    with closing(RedisBackend(address).connect(LinkMeter())) as session:
+    with closing(RedisBackend(address).connect(LinkMeter(), CLIENT)) as session:
         return session.find([bytes([number]) * 32]) == [True]
 
 

@@ -88,7 +88,7 @@ async def test_chat_is_measured_token_by_token(serve: Serve) -> None:
     answer = await (await serve(play)).chat(HELLO, Generation(max_tokens=3))
 
     assert (answer.text, answer.finish_reason, answer.tokens) == ("Water.", "stop", 3)
-    assert answer.usage == TokenUsage(9, 3, 7, TierTokens({"device": 1, "cpu": 2, "redis": 4}, 2, 0.5))
+    assert answer.usage == TokenUsage(9, 3, 7, TierTokens({"device": 1, "cpu": 2, "redis": 4, "disk": 0}, 2, 0.5))
     assert len(answer.text_times) == 3
     assert 0 < answer.ttft <= answer.ttft + sum(answer.gaps) <= answer.total
 

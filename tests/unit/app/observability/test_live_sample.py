@@ -63,7 +63,7 @@ def test_rates_are_per_second_and_hit_rates_over_a_minute(engine: ReplayEngine) 
     first, now = Reading.of(before, 10.0), Reading.of(after, 12.0)
     sample = sample_of(engine, after, now, first, first)
     assert sample["generated_tokens_per_second"] == 15
-    assert sample["prompt_tokens_per_second"] == {"device": 0, "cpu": 12, "redis": 0, "computed": 256}
+    assert sample["prompt_tokens_per_second"] == {"device": 0, "cpu": 12, "redis": 0, "disk": 0, "computed": 256}
     assert sample["breaker"] == "closed"
     moved = {
         tier: [told[name] for name in ("bytes_in_per_second", "bytes_out_per_second", "evictions_per_second")]

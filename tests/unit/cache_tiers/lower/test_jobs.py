@@ -13,6 +13,7 @@ from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal, Reject
 from cache_tiers.testing import DictBackend, DictSession
 from cache_tiers.tier import Tier
+from tests.store_rig import CLIENT
 
 NBYTES = 64
 VALUES = BlockValues(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)))
@@ -32,7 +33,7 @@ class Rig:
             PutJob(Block(key(number), memoryview(payload(number))), values, lambda _job: None).run(self.session())
 
     def session(self) -> DictSession:
-        return self.backend.connect(self.meter)
+        return self.backend.connect(self.meter, CLIENT)
 
     def add(self, *numbers: int) -> int:
         blocks = [Block(key(number), memoryview(bytearray(NBYTES))) for number in numbers]

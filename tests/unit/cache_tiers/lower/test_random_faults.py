@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cache_tiers.lower.async_tier import AsyncTier
-from cache_tiers.lower.backend import Refusal, TierFaultError, TierRefusedError, Usage, Value
+from cache_tiers.lower.backend import Refusal, TierClient, TierFaultError, TierRefusedError, Usage, Value
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal, Reject
@@ -38,7 +38,7 @@ class RandomBackend(DictBackend):
         self.choose = choose
         self.ended = threading.Event()
 
-    def connect(self, meter: LinkMeter) -> "RandomSession":
+    def connect(self, meter: LinkMeter, client: TierClient) -> "RandomSession":
         return RandomSession(self, meter)
 
 

@@ -13,6 +13,7 @@ from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.backend import RedisBackend, RedisSession
 from cache_tiers.redis.errors import RedisProtocolError, RedisRefusedError
 from tests.listener import Listener, Script
+from tests.store_rig import CLIENT
 
 NBYTES = 1 << 20
 
@@ -48,7 +49,7 @@ def connected(listener: Listener, script: Script, meter: LinkMeter) -> Iterator[
         script(connection)
 
     listener.play(serve)
-    session = RedisBackend(listener.address).connect(meter)
+    session = RedisBackend(listener.address).connect(meter, CLIENT)
     try:
         session.prepare()
         yield session

@@ -1,0 +1,1 @@
+"""A disk as a tier below CPU memory: one file per block."""

@@ -1,0 +1,330 @@
+"""A disk as a tier: one file per value, bounded, with the least recently used values evicted first."""
+
+import errno
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from cache_tiers.disk.folder import DiskFolder
+from cache_tiers.disk.index import DiskIndex, ValueId
+from cache_tiers.disk.others import remove_expired
+from cache_tiers.disk.space import default_bound, space_of
+from cache_tiers.disk.value_file import ValueFiles, allows_direct, file_bytes
+from cache_tiers.lower.backend import Refusal, TierClient, TierDescription, TierFaultError, Usage, Value
+from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.sealed_value import Reject
+from cache_tiers.tier import BLOCK_TTL_SECONDS, Tier
+
+logger = logging.getLogger(__name__)
+
+DISK: Final = Tier("disk", "the disk")
+
+_MIB: Final = 1 << 20
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE})
+_DENIED: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
+REFUSALS: Final = _FULL | _DENIED
+"""Errors of one change on a disk that still serves reads."""
+_FIRST_READ_SECONDS: Final = 0.5
+_READ_AGAIN_SECONDS: Final = 60.0
+_PAUSE_SECONDS: Final = 0.002
+_MISSED_SECONDS: Final = 60.0
+_HANG_SECONDS: Final = 3.0
+_MARK_SECONDS: Final = 60.0
+"""Age of a file's time of use from which a use is written to it."""
+
+
+class DiskBackend:
+    """A folder of values, which several processes of one secret may share.
+
+    One of them evicts: it keeps all values below the bound, and `DiskSpace.kept_free` bytes free for everything else.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        max_bytes: int | None = None,
+        *,
+        kept_free: int | None = None,
+        ttl_seconds: float = BLOCK_TTL_SECONDS,
+        renew_seconds: float = _MARK_SECONDS,
+    ) -> None:
+        """Create the folder, and begin to read it. Raise OSError.
+
+        max_bytes: None stands for `default_bound`. kept_free: None stands for that of the disk.
+        """
+        self.folder = DiskFolder(path)
+        self.description = TierDescription(
+            tier=DISK, place=str(path), lanes=4, write_lanes=2, renew_seconds=renew_seconds, hang_seconds=_HANG_SECONDS
+        )
+        self._max_bytes = max_bytes
+        self._kept_free = kept_free
+        self._ttl_seconds = ttl_seconds
+        self._lock = threading.Lock()
+        self._evicting = threading.Lock()
+        self._index: DiskIndex | None = None
+        self._reader: threading.Thread | None = None
+        self._direct = False
+        self._evicted = 0
+        self._read_at = 0.0
+        self._missed_at = 0.0
+        self._is_read = threading.Event()
+        self._closing = threading.Event()
+
+    def connect(self, meter: LinkMeter, client: TierClient) -> "DiskSession":
+        """See TierBackend."""
+        with self._lock:
+            if self._index is None:
+                self._direct = self._try_direct()
+                self._index = DiskIndex(self.folder, client.owners, ttl_seconds=self._ttl_seconds)
+                self._reader = threading.Thread(target=self._read_first, name="disk-reader", daemon=True)
+                self._reader.start()
+        # Mostly this is enough. The start does not wait for a slow disk that holds many files.
+        self._is_read.wait(_FIRST_READ_SECONDS)
+        return DiskSession(self, self._index, meter, client.fingerprint, ValueFiles(direct=self._direct))
+
+    def _try_direct(self) -> bool:
+        try:
+            return allows_direct(str(self.folder.path))
+        except OSError as error:
+            if error.errno in REFUSALS:
+                return False
+            raise
+
+    def describe_fault(self, error: OSError | TierFaultError) -> str:
+        """See TierBackend."""
+        words = error.strerror if isinstance(error, OSError) else None
+        return f"the folder of KV blocks cannot be used: {words or error}"
+
+    def _read_first(self) -> None:
+        assert self._index is not None
+        try:
+            self._index.read_folder(lambda: None, clean=self.folder.hold())
+        except OSError as error:
+            # The next probe tries again, and reports the fault.
+            logger.debug("the folder of KV blocks cannot be read: %s", error)
+            return
+        self._read_at = time.monotonic()
+        self._is_read.set()
+        with suppress(OSError):
+            remove_expired(self.folder.path, self._ttl_seconds)
+
+    def usage(self, index: DiskIndex) -> Usage:
+        """See what others did in the folder, evict, and report. Raise OSError."""
+        self._look_at_folder()
+        self._read_again(index)
+        space = space_of(self.folder.path)
+        if space.is_read_only:
+            refusal = "the file system is read-only"
+        elif not self._is_read.is_set():
+            return Usage(refusal="the blocks in the folder are still being counted")
+        else:
+            refusal = "" if self.make_room(index, 0) else self.words_of_full()
+        return Usage(
+            used_bytes=index.used_bytes, capacity_bytes=self._bound(index), evicted=self._evicted, refusal=refusal
+        )
+
+    def _look_at_folder(self) -> None:
+        """Raise OSError while the folder is missing. One that stays away was removed, and is created again."""
+        try:
+            os.stat(self.folder.path)
+        except FileNotFoundError:
+            now = time.monotonic()
+            self._missed_at = self._missed_at or now
+            if now - self._missed_at < _MISSED_SECONDS:
+                raise
+            self.folder.create()
+            self._is_read.clear()
+        self._missed_at = 0.0
+
+    def _read_again(self, index: DiskIndex) -> None:
+        """Read the folder once a minute. Read what others changed each time, if this process evicts for others too."""
+        is_holder = self.folder.hold()
+        if self._reader is not None and self._reader.is_alive():
+            return
+        now = time.monotonic()
+        if not self._is_read.is_set() or now - self._read_at >= _READ_AGAIN_SECONDS:
+            self._read_at = now
+            index.read_folder(self._pause, clean=is_holder)
+            self._is_read.set()
+        elif is_holder and not self.folder.is_alone():
+            index.read_folder(self._pause, changed_only=True)
+
+    def _pause(self) -> None:
+        self._closing.wait(_PAUSE_SECONDS)
+
+    def _bound(self, index: DiskIndex) -> int:
+        """Return the most bytes that the values may take. Raise OSError."""
+        if self._max_bytes is None:
+            self._max_bytes = default_bound(space_of(self.folder.path).free, index.used_bytes)
+        return self._max_bytes
+
+    def make_room(self, index: DiskIndex, nbytes: int) -> bool:
+        """Evict until `nbytes` can be written. Return False if that is not possible. Raise OSError.
+
+        A process that does not hold the folder leaves the bound to the one that does, and keeps to the free space.
+        """
+        with self._evicting:
+            # A file system may take its time to count what was removed, so each removal counts by its size.
+            free, kept_free, bound = space_of(self.folder.path).free, self._to_keep_free(), self._bound(index)
+            if nbytes > bound or not self._is_read.is_set():
+                return False
+            while self.folder.is_holder and (index.used_bytes + nbytes > bound or free < nbytes + kept_free):
+                if (evicted := index.take_next()) is None:
+                    break
+                value, freed = evicted
+                with suppress(FileNotFoundError):
+                    os.unlink(self.folder.file_of(*value.parts()))
+                    self._evicted += 1
+                    free += freed
+            return free >= nbytes + kept_free
+
+    def _to_keep_free(self) -> int:
+        return space_of(self.folder.path).kept_free if self._kept_free is None else self._kept_free
+
+    def words_of_full(self) -> str:
+        """Describe why nothing can be written. Raise OSError."""
+        return f"less than {self._to_keep_free() // _MIB} MiB would stay free on the disk"
+
+    def close(self) -> None:
+        """Let another process evict. No session may be open."""
+        self._closing.set()
+        if self._reader is not None:
+            self._reader.join()
+        self.folder.close()
+
+
+class DiskSession:
+    """The values of one model in a folder. See TierSession."""
+
+    def __init__(
+        self, backend: DiskBackend, index: DiskIndex, meter: LinkMeter, fingerprint: bytes, files: ValueFiles
+    ) -> None:
+        self._backend = backend
+        self._folder = backend.folder
+        self._index = index
+        self._meter = meter
+        self._fingerprint = fingerprint
+        self._files = files
+        self._num_read = 0
+
+    def prepare(self) -> None:
+        """See TierSession."""
+
+    def find(self, keys: Sequence[bytes]) -> list[bool]:
+        """See TierSession."""
+        began = time.monotonic()
+        found = [os.path.exists(self._path(key)) for key in keys]
+        self._meter.on_answer(time.monotonic() - began)
+        return found
+
+    def read(self, values: Iterator[Value]) -> Iterator[int | Reject | None]:
+        """Read one value after the other. More lanes keep the disk busy."""
+        with self._meter.receiving(lambda: self._num_read):
+            for value in values:
+                found = self._files.read(self._path(value.key), value)
+                if isinstance(found, int):
+                    self._num_read += value.payload.nbytes
+                    if self._index.use(self._id(value.key)) > _MARK_SECONDS:
+                        self._mark(value.key)
+                elif found is None:
+                    self._note_gone(value.key)
+                elif found is Reject.UNREADABLE:
+                    # The block is written again, to another place of the medium.
+                    with suppress(OSError):
+                        self._unlink(value.key)
+                yield found
+
+    def write(self, values: Iterable[Value]) -> Refusal | None:
+        """Write each value to a draft, and rename it."""
+        for value in values:
+            nbytes = file_bytes(value.payload)
+            try:
+                if not self._backend.make_room(self._index, nbytes):
+                    return Refusal(self._backend.words_of_full())
+                self._write(self._path(value.key), value)
+            except OSError as error:
+                if error.errno in REFUSALS:
+                    return Refusal(f"a block could not be written: {error.strerror}")
+                raise
+            self._index.add(self._id(value.key), nbytes)
+        return None
+
+    def _write(self, path: str, value: Value) -> None:
+        try:
+            self._files.write(path, value)
+        except FileNotFoundError:
+            self._folder.make_shard(path)
+            self._files.write(path, value)
+
+    def keep(self, keys: Sequence[bytes]) -> list[bool] | Refusal:
+        """Write the time of use to the files, and look which of them exist."""
+        return [self._mark(key) for key in keys]
+
+    def _mark(self, key: bytes) -> bool:
+        """Count a value as used now, also after a restart and for other processes. Return whether it exists."""
+        try:
+            os.utime(self._path(key))
+        except FileNotFoundError:
+            self._note_gone(key)
+            return False
+        except OSError as error:
+            if error.errno not in REFUSALS:
+                raise
+        self._index.use(self._id(key))
+        return True
+
+    def _note_gone(self, key: bytes) -> None:
+        """Note that there is no file for a key. Raise OSError if there is no folder either."""
+        os.stat(self._folder.path)
+        self._index.forget(self._id(key))
+
+    def remove(self, keys: Sequence[bytes]) -> Refusal | None:
+        """Remove the files, and wait until the medium has noted it: not even a power cut brings them back."""
+        try:
+            for key in keys:
+                self._unlink(key)
+            # A file that is gone already may be so in memory only.
+            for folder in {os.path.dirname(self._path(key)) for key in keys}:
+                _synchronize(folder)
+        except OSError as error:
+            if error.errno in REFUSALS:
+                return Refusal(f"a block could not be removed: {error.strerror}")
+            raise
+        return None
+
+    def _unlink(self, key: bytes) -> None:
+        self._index.forget(self._id(key))
+        with suppress(FileNotFoundError):
+            os.unlink(self._path(key))
+
+    def _id(self, key: bytes) -> ValueId:
+        return ValueId(key + self._fingerprint)
+
+    def _path(self, key: bytes) -> str:
+        return self._folder.file_of(self._fingerprint, key)
+
+    def usage(self) -> Usage:
+        """See TierSession."""
+        return self._backend.usage(self._index)
+
+    def abort(self) -> None:
+        """See TierSession. A call to the file system cannot be ended."""
+
+    def close(self) -> None:
+        """See TierSession."""
+
+
+def _synchronize(folder: str) -> None:
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

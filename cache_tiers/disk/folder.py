@@ -1,0 +1,133 @@
+"""Folder of the KV blocks on a disk: its layout, its names and the lock of the process that evicts.
+
+    <folder of the setting>/<digest of the secret>/    mode 0700
+        CACHEDIR.TAG, held, shared
+        <fingerprint>/<last byte of the key>/<key>     mode 0600
+
+Processes with the same secret share the folder. A key begins with its owner, so files are spread by its last byte.
+"""
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from blake3 import blake3
+
+_CONTEXT: Final = "Ebb 2026-11-30 name of the folder of KV blocks"
+_TAG: Final = "Signature: 8a477f597d28d172789f06886806bc55\n# KV blocks of Ebb. They can be computed again.\n"
+_NAME_BYTES: Final = 8
+_FINGERPRINT_BYTES: Final = 16
+DRAFT: Final = ".draft"
+"""Suffix of a file that is being written."""
+
+
+def folder_of(parent: Path, secret: bytes) -> Path:
+    """Return the folder below `parent` for the blocks that this secret seals."""
+    return parent / blake3(secret, derive_key_context=_CONTEXT).hexdigest(_NAME_BYTES)
+
+
+def is_folder_name(name: str) -> bool:
+    """Return whether `folder_of` may have chosen this name."""
+    return _bytes_of(name, _NAME_BYTES) is not None
+
+
+class DiskFolder:
+    """The folder of one secret, and this process' place among those that use it.
+
+    At most one process holds the folder, and evicts. When it ends, however it ends, another one takes its place.
+
+    is_holder: whether this process holds the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Create the folder. Raise OSError."""
+        self.path = path
+        self.is_holder = False
+        self._held = self._shared = -1
+        self.create()
+
+    def create(self) -> None:
+        """Create the folder if it does not exist, and open its locks. Raise OSError."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.chmod(0o700)
+        with suppress(FileExistsError), (self.path / "CACHEDIR.TAG").open("x") as tag:
+            tag.write(_TAG)
+        self.close()
+        # A descriptor that is open for writing would keep the file system from being remounted read-only.
+        self._held, self._shared = self._open("held"), self._open("shared")
+        self.is_holder = False
+        _lock(self._shared, fcntl.LOCK_SH)
+
+    def _open(self, name: str) -> int:
+        return os.open(self.path / name, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def hold(self) -> bool:
+        """Become the process that evicts, unless another one is. Return whether this process is."""
+        if not self.is_holder and _lock(self._held, fcntl.LOCK_EX):
+            self.is_holder = True
+            _lock(self._shared, fcntl.LOCK_UN)
+        return self.is_holder
+
+    def is_alone(self) -> bool:
+        """Return whether no other process uses the folder, which this process holds."""
+        if not _lock(self._shared, fcntl.LOCK_EX):
+            return False
+        _lock(self._shared, fcntl.LOCK_UN)
+        return True
+
+    def file_of(self, fingerprint: bytes, key: bytes) -> str:
+        """Return the path of a value."""
+        name = key.hex()
+        return f"{self.path}/{fingerprint.hex()}/{name[-2:]}/{name}"
+
+    def shards(self) -> list[tuple[bytes, str]]:
+        """Return the fingerprint and the path of each folder that may hold values. Raise OSError."""
+        found = []
+        for name in os.listdir(self.path):
+            fingerprint = _bytes_of(name, _FINGERPRINT_BYTES)
+            if fingerprint is not None:
+                found += [(fingerprint, f"{self.path}/{name}/{shard}") for shard in os.listdir(self.path / name)]
+        return found
+
+    def make_shard(self, path: str) -> None:
+        """Create the folder of the file `path`. Raise OSError, also if this folder is missing."""
+        shard = Path(path).parent
+        for folder in (shard.parent, shard):
+            with suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+
+    def remove(self) -> None:
+        """Remove the folder, which must hold no values. Raise OSError if it holds something else."""
+        for name in ("CACHEDIR.TAG", "held", "shared"):
+            (self.path / name).unlink(missing_ok=True)
+        self.path.rmdir()
+
+    def close(self) -> None:
+        """Let another process hold the folder."""
+        for descriptor in (self._held, self._shared):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._held = self._shared = -1
+
+
+def key_of(name: str) -> bytes | None:
+    """Return the key that a file's name states; None for a file that is no value."""
+    return _bytes_of(name, 32)
+
+
+def _bytes_of(name: str, count: int) -> bytes | None:
+    try:
+        raw = bytes.fromhex(name)
+    except ValueError:
+        return None
+    return raw if len(raw) == count and len(name) == 2 * count else None
+
+
+def _lock(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,47 @@
+"""Folders of other secrets, next to that of this process: the values of servers that are gone."""
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from cache_tiers.disk.folder import DiskFolder, is_folder_name
+
+
+def remove_expired(path: Path, ttl_seconds: float) -> int:
+    """Remove what was not used for the time to live from the folders next to `path`, unless a process uses them.
+
+    Return the number of removed files.
+    """
+    removed = 0
+    for other in path.parent.iterdir():
+        if other == path or not (is_folder_name(other.name) and other.is_dir()):
+            continue
+        # Another process may remove the same folder.
+        with suppress(OSError):
+            folder = DiskFolder(other)
+            try:
+                if folder.hold() and folder.is_alone():
+                    removed += _remove_expired(folder, time.time() - ttl_seconds)
+            finally:
+                folder.close()
+    return removed
+
+
+def _remove_expired(folder: DiskFolder, used_before: float) -> int:
+    removed = 0
+    for _, shard in folder.shards():
+        for path in (f"{shard}/{name}" for name in os.listdir(shard)):
+            if os.lstat(path).st_mtime < used_before:
+                os.unlink(path)
+                removed += 1
+        _remove_if_empty(shard)
+        _remove_if_empty(os.path.dirname(shard))
+    if not folder.shards():
+        folder.remove()
+    return removed
+
+
+def _remove_if_empty(path: str) -> None:
+    with suppress(OSError):
+        os.rmdir(path)

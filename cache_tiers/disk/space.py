@@ -1,0 +1,43 @@
+"""How much of a disk KV blocks may take."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+GIB: Final = 1 << 30
+LARGEST_DEFAULT: Final = 20 * GIB
+"""Largest bound, in bytes, where none is set."""
+DEFAULT_SHARE: Final = 0.1
+"""Share of the bytes that are free, or the tier's own, where no bound is set."""
+LEAST_FREE: Final = 2 * GIB
+"""Fewest bytes that writes leave free on the disk."""
+FREE_SHARE: Final = 0.05
+"""Share of the disk that writes leave free."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpace:
+    """State of the file system of a folder, in bytes. `is_read_only`: whether nothing can be written there."""
+
+    total: int
+    free: int
+    is_read_only: bool
+
+    @property
+    def kept_free(self) -> int:
+        """Bytes that writes leave free for everything else."""
+        return max(LEAST_FREE, int(self.total * FREE_SHARE))
+
+
+def space_of(folder: Path) -> DiskSpace:
+    """Ask the file system. Raise OSError."""
+    found = os.statvfs(folder)
+    return DiskSpace(
+        found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize, bool(found.f_flag & os.ST_RDONLY)
+    )
+
+
+def default_bound(free: int, own: int) -> int:
+    """Return the bound where none is set. own: bytes that the tier already uses, so that restarts change nothing."""
+    return min(LARGEST_DEFAULT, int((free + own) * DEFAULT_SHARE))

@@ -1,0 +1,58 @@
+"""The disk as a tier below CPU memory: identity, settings and opening."""
+
+import logging
+from contextlib import ExitStack
+
+from cache_tiers.config import TierConfig
+from cache_tiers.disk.backend import DISK, DiskBackend
+from cache_tiers.disk.mount import IN_MEMORY, REMOTE, file_system_of
+from cache_tiers.lower.tier import FoundTier, Progress, SharedTier
+
+logger = logging.getLogger(__name__)
+
+
+class DiskKind:
+    """The disk tier: a folder of this machine, on by default."""
+
+    tier = DISK
+
+    def is_off(self, config: TierConfig) -> bool:
+        """See LowerTierKind."""
+        return config.disk is None or config.disk.max_bytes == 0
+
+    def keeps_blocks(self, config: TierConfig) -> bool:
+        """See LowerTierKind."""
+        return config.disk is not None and config.disk.folder.exists()
+
+    def find(self, config: TierConfig, _progress: Progress, closing: ExitStack) -> FoundTier:
+        """See LowerTierKind."""
+        disk = config.disk
+        if disk is None or disk.max_bytes == 0:
+            return _off("--disk-kv-size 0")
+        kind = file_system_of(disk.folder)
+        if kind in REMOTE:
+            return _off_with_warning(
+                f"{disk.folder} is on a network file system ({kind}), whose locks and delays do not suit KV blocks; "
+                "name a folder on a local disk with --disk-kv-dir"
+            )
+        if kind in IN_MEMORY and disk.max_bytes is None:
+            return _off(f"{disk.folder} is in memory ({kind}); name a folder on a disk with --disk-kv-dir")
+        try:
+            backend = DiskBackend(disk.folder, disk.max_bytes)
+        except OSError as error:
+            return _off_with_warning(f"{disk.folder} cannot be used: {error.strerror}")
+        closing.callback(backend.close)
+        return FoundTier(backend, str(disk.folder))
+
+    def share(self, config: TierConfig, _progress: Progress, _closing: ExitStack) -> SharedTier:
+        """See LowerTierKind. The engines share the folder, and one of them evicts."""
+        return SharedTier(config)
+
+
+def _off(why: str) -> FoundTier:
+    return FoundTier(None, f"off: {why}")
+
+
+def _off_with_warning(why: str) -> FoundTier:
+    logger.warning("the disk tier is off: %s", why)
+    return _off(why)

@@ -1,0 +1,111 @@
+"""One value as a file: a page with the header, then the payload, rounded up to whole pages.
+
+Nothing is synchronized with the medium: a power cut may leave a file of the right size with other bytes, which the seal
+shows. Values are read and written past the page cache where the file system and the payload's address allow it: that
+takes half the CPU time, and leaves the page cache to the weights.
+"""
+
+import ctypes
+import errno
+import mmap
+import os
+from contextlib import suppress
+from typing import Final
+
+from cache_tiers.disk.folder import DRAFT
+from cache_tiers.lower.backend import Value
+from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject
+
+PAGE: Final = 4096
+"""Multiple of the block of every medium, to which direct reads and writes are aligned."""
+
+
+def file_bytes(payload: memoryview) -> int:
+    """Return the size of the file of a value in bytes."""
+    return PAGE + payload.nbytes + -payload.nbytes % PAGE
+
+
+class ValueFiles:
+    """Files of values, as one thread reads and writes them.
+
+    direct: whether the file system allows reads and writes past the page cache.
+    """
+
+    def __init__(self, *, direct: bool) -> None:
+        self._direct = direct
+        pages = memoryview(mmap.mmap(-1, 2 * PAGE))
+        self._header, self._padding = pages[:PAGE], pages[PAGE:]
+
+    def read(self, path: str, value: Value) -> int | Reject | None:
+        """Fill a value. Return as `TierSession.read`. Raise OSError."""
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | self._flags(value.payload))
+        except FileNotFoundError:
+            return None
+        try:
+            if os.fstat(file).st_size != file_bytes(value.payload):
+                return Reject.LENGTH
+            if os.preadv(file, self._parts(value.payload), 0) != file_bytes(value.payload):
+                return Reject.LENGTH
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            return Reject.UNREADABLE
+        finally:
+            os.close(file)
+        memoryview(value.header)[:] = self._header[:HEADER_BYTES]
+        return HEADER_BYTES + value.payload.nbytes
+
+    def write(self, path: str, value: Value) -> None:
+        """Store a value, whole or not at all, in place of any former one. Raise OSError."""
+        draft = f"{path}.{os.urandom(8).hex()}{DRAFT}"
+        self._header[:HEADER_BYTES] = value.header
+        nbytes = file_bytes(value.payload)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | self._flags(value.payload)
+        file = os.open(draft, flags, 0o600)
+        try:
+            try:
+                # A file system that is full says so here, before any byte is written.
+                os.posix_fallocate(file, 0, nbytes)
+                if os.pwritev(file, self._parts(value.payload), 0) != nbytes:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            finally:
+                os.close(file)
+            os.rename(draft, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(draft)
+            raise
+
+    def _parts(self, payload: memoryview) -> list[memoryview]:
+        padding = -payload.nbytes % PAGE
+        return [self._header, payload, self._padding[:padding]] if padding else [self._header, payload]
+
+    def _flags(self, payload: memoryview) -> int:
+        """Return O_DIRECT if it can be used: addresses and lengths must be multiples of the medium's block."""
+        if not self._direct or payload.readonly or payload.nbytes % PAGE:
+            return 0
+        address = ctypes.addressof(ctypes.c_char.from_buffer(payload))
+        return 0 if address % PAGE else os.O_DIRECT
+
+
+def allows_direct(folder: str) -> bool:
+    """Return whether files in `folder` can be written and read past the page cache. Raise OSError."""
+    path = f"{folder}/{os.urandom(8).hex()}{DRAFT}"
+    page = memoryview(mmap.mmap(-1, PAGE))
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_DIRECT, 0o600)
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            return False
+        raise
+    try:
+        return os.pwritev(file, [page], 0) == PAGE and os.preadv(file, [page], 0) == PAGE
+    except OSError as error:
+        if error.errno == errno.EINVAL:
+            return False
+        raise
+    finally:
+        os.close(file)
+        with suppress(OSError):
+            os.unlink(path)

@@ -83,21 +83,23 @@ class AsyncTier:
     @property
     def available(self) -> bool:
         """Whether operations are attempted at present."""
-        if self._breaker.closed and self._hangs():
-            self._breaker.trip(f"{self.tier.name} does not answer")
-            self._give_up_waiting()
-        return self._breaker.closed
+        return not self._hangs() and self._breaker.closed
 
     def _hangs(self) -> bool:
-        seconds = self._hang_seconds
-        return seconds is not None and any(lane.hangs(seconds) for lane in self._lanes)
+        """Return whether a lane waits for the tier without progress.
 
-    def _give_up_waiting(self) -> None:
-        """End everything that waits for a lane. The work of the lanes ends when the tier answers."""
+        In that case, leave the tier out, and end everything that waits for a lane. The work of the lanes themselves
+        ends when the tier answers.
+        """
+        seconds = self._hang_seconds
+        if seconds is None or not any(lane.hangs(seconds) for lane in self._lanes):
+            return False
+        self._breaker.trip(f"{self.tier.name} does not answer")
         for job in self._queue.take_all():
             job.finish()
         for queued in self._line.take_all():
             self._line.settle(queued, None)
+        return True
 
     @property
     def speed(self) -> LinkSpeed:

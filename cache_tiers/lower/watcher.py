@@ -18,7 +18,7 @@ class TierWatcher:
 
     Construction makes the first probe.
 
-    hangs: whether a thread waits for the tier without progress. The tier is then not used, whatever it answers to a
+    hangs: whether a thread waits for the tier without progress. The tier then stays out, whatever it answers to a
         probe.
     """
 
@@ -73,7 +73,6 @@ class TierWatcher:
             self._breaker.trip(f"a probe failed: {error}")
             return
         if self._hangs():
-            self._breaker.trip(f"{self._backend.description.tier.name} does not answer")
             return
         self._breaker.close()
         self._gate.on_probe(self._usage.refusal)

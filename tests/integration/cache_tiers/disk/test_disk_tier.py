@@ -192,9 +192,7 @@ def test_full_disk_refuses_writes_and_serves_reads(tmp_path: Path) -> None:
         assert disk.tier.stats().state == "ok"
 
 
-def test_failed_write_is_a_refusal_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_write_is_a_refusal_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -207,9 +205,7 @@ def test_failed_write_is_a_refusal_and_leaves_nothing(
         assert [path.name for path in (tmp_path / "kv").rglob("*.draft")] == []
 
 
-def test_unreadable_block_is_a_miss_and_is_written_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_block_is_a_miss_and_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> int:
         raise OSError(errno.EIO, "Input/output error")
 

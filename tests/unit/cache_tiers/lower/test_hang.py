@@ -1,4 +1,4 @@
-"""A tier whose calls hang: it is left out until it answers, and nobody waits for it meanwhile."""
+"""A tier whose calls hang: it is left out until it answers, and no caller waits for it until then."""
 
 import threading
 from collections.abc import Iterator

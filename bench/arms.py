@@ -5,11 +5,11 @@ from bench.server import ServerSettings
 
 NO_REUSE = "no reuse"
 CPU = "device + CPU"
-REDIS = "device + CPU + Redis"
+ALL = "device + CPU + Redis + disk"
 DEVICE = "device"
 
 _CPU_TIER_TOKENS = 24_576
-_REDIS_TIER_TOKENS = 65_536
+_LOWER_TIER_TOKENS = 65_536
 
 
 def no_reuse(plan: Plan, device_tokens: int) -> ServerSettings:
@@ -24,19 +24,20 @@ def device_only(plan: Plan, device_tokens: int) -> ServerSettings:
 
 def with_cpu(plan: Plan, device_tokens: int) -> ServerSettings:
     """Configure the device and a CPU tier that holds every chat."""
-    flags = ("--redis-url", "off", "--cpu-kv-memory", _cpu_tier(plan))
+    flags = ("--redis-url", "off", "--disk-kv-size", "0", "--cpu-kv-memory", _cpu_tier(plan))
     return ServerSettings(CPU, (*flags, *_common(plan, device_tokens)))
 
 
-def with_redis(plan: Plan, device_tokens: int) -> ServerSettings:
-    """Configure all three tiers. Redis is the server's own companion."""
-    redis = str(plan.kv_bytes(_REDIS_TIER_TOKENS))
-    flags = ("--redis-url", "auto", "--redis-memory", redis, "--cpu-kv-memory", _cpu_tier(plan))
-    return ServerSettings(REDIS, (*flags, *_common(plan, device_tokens)))
+def with_all(plan: Plan, device_tokens: int) -> ServerSettings:
+    """Configure all tiers. Redis is the server's own companion."""
+    below = str(plan.kv_bytes(_LOWER_TIER_TOKENS))
+    lower = ("--redis-url", "auto", "--redis-memory", below, "--disk-kv-size", below)
+    flags = (*lower, "--cpu-kv-memory", _cpu_tier(plan))
+    return ServerSettings(ALL, (*flags, *_common(plan, device_tokens)))
 
 
 def _tiers_off() -> tuple[str, ...]:
-    return ("--redis-url", "off", "--cpu-kv-memory", "0")
+    return ("--redis-url", "off", "--disk-kv-size", "0", "--cpu-kv-memory", "0")
 
 
 def _cpu_tier(plan: Plan) -> str:

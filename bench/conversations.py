@@ -14,7 +14,7 @@ from bench.workload import ScriptedChat, make_chats
 
 @dataclass(frozen=True, slots=True)
 class TurnSample:
-    """One answer. device, cpu, redis and computed count the prompt's tokens by the origin of their KV."""
+    """One answer. device, cpu, disk and computed count the prompt's tokens by the origin of their KV."""
 
     arm: str
     turn: int
@@ -23,7 +23,7 @@ class TurnSample:
     prompt_tokens: int
     device: int
     cpu: int
-    redis: int
+    disk: int
     computed: int
     answer: str
 
@@ -38,7 +38,7 @@ class TurnRow:
     prompt_tokens: int
     device: int
     cpu: int
-    redis: int
+    disk: int
     computed: int
 
 
@@ -81,7 +81,7 @@ async def measure_conversations(bench: Workbench) -> ConversationsResult:
     plan = bench.plan
     chats = make_chats(plan.shape)
     pool = 2 * plan.chat_tokens
-    settings = [arms.no_reuse(plan, pool), arms.with_cpu(plan, pool), arms.with_redis(plan, pool)]
+    settings = [arms.no_reuse(plan, pool), arms.with_cpu(plan, pool), arms.with_all(plan, pool)]
     samples: list[TurnSample] = []
     ready = 0.0
     async with AsyncExitStack() as stack:
@@ -89,7 +89,7 @@ async def measure_conversations(bench: Workbench) -> ConversationsResult:
         for turn in range(1, plan.shape.turns + 1):
             for place in range(len(servers)):
                 server = servers[(place + turn) % len(servers)]
-                if turn == plan.kill_before_turn and server.settings.name == arms.REDIS:
+                if turn == plan.kill_before_turn and server.settings.name == arms.ALL:
                     ready = await bench.kill_and_restart(server)
                 samples += await _play_turn(bench, server, chats, turn, samples)
     return summarise(samples, plan.kill_before_turn, ready)
@@ -112,7 +112,7 @@ async def _play_turn(
                 prompt_tokens=answer.prompt_tokens,
                 device=tokens.reused["device"],
                 cpu=tokens.reused["cpu"],
-                redis=tokens.reused["redis"],
+                disk=tokens.reused["disk"],
                 computed=tokens.computed,
                 answer=answer.text,
             )
@@ -126,7 +126,7 @@ async def _play_turn(
 def summarise(samples: Sequence[TurnSample], kill_before_turn: int, ready_after_kill_s: float) -> ConversationsResult:
     """Aggregate samples, which are in the order of turns within each chat. Pure."""
     names = list(dict.fromkeys(sample.arm for sample in samples))
-    names.sort(key=[arms.NO_REUSE, arms.CPU, arms.REDIS].index)
+    names.sort(key=[arms.NO_REUSE, arms.CPU, arms.ALL].index)
     turns = sorted({sample.turn for sample in samples})
     later = {name: median([s.ttft_ms for s in samples if s.arm == name and s.turn > 1]) for name in names}
     return ConversationsResult(
@@ -150,7 +150,7 @@ def _row(arm: str, turn: int, samples: Sequence[TurnSample]) -> TurnRow:
         prompt_tokens=sum(sample.prompt_tokens for sample in samples),
         device=sum(sample.device for sample in samples),
         cpu=sum(sample.cpu for sample in samples),
-        redis=sum(sample.redis for sample in samples),
+        disk=sum(sample.disk for sample in samples),
         computed=sum(sample.computed for sample in samples),
     )
 

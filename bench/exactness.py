@@ -77,7 +77,7 @@ async def measure_exactness(bench: Workbench) -> ExactnessResult:
         prompts = [await _one_past_a_block(bench, off, number) for number in numbers]
         samples = [await _ask(bench, off, prompts, number, "computed") for number in numbers]
         await off.stop()
-        tiers = await bench.launch(stack, arms.with_redis(plan, pool))
+        tiers = await bench.launch(stack, arms.with_all(plan, pool))
         for number in numbers:
             await _ask(bench, tiers, prompts, number, "first")
         await settle(tiers)

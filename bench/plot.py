@@ -1,4 +1,4 @@
-"""Plot of `bench.turns`, in the receipt's colours: device light, CPU medium, Redis dark, recomputed sand."""
+"""Plot of `bench.turns`, in the receipt's colours: device light, CPU medium, the disk dark, recomputed sand."""
 
 from pathlib import Path
 
@@ -11,9 +11,9 @@ from bench.returning import ReturningResult
 from bench.step_time import StepTimeResult
 from bench.turns_report import TurnsReport
 
-DEVICE, CPU, REDIS, COMPUTED = "#68ccd7", "#0088a9", "#064172", "#e0b67b"
+DEVICE, CPU, DISK, COMPUTED = "#68ccd7", "#0088a9", "#064172", "#e0b67b"
 TEXT, _SOFT, PAGE, _GRID = "#18232b", "#4e5d67", "#fafcfd", "#d1dbdf"
-_ARM_COLOURS = {arms.NO_REUSE: COMPUTED, arms.CPU: CPU, arms.REDIS: REDIS}
+_ARM_COLOURS = {arms.NO_REUSE: COMPUTED, arms.CPU: CPU, arms.ALL: DISK}
 
 
 def draw(report: TurnsReport, target: Path) -> None:
@@ -49,19 +49,19 @@ def _ttft_by_turn(axes: Axes, result: ConversationsResult) -> None:
     axes.axvline(result.kill_before_turn - 0.5, color=_SOFT, linewidth=1, linestyle=":")
     top = axes.get_ylim()[1]
     axes.set_ylim(0, top * 1.12)
-    axes.text(result.kill_before_turn - 0.45, top * 1.05, "kill -9 (Redis arm)", color=_SOFT, fontsize=8)
+    axes.text(result.kill_before_turn - 0.45, top * 1.05, "kill -9 (all tiers)", color=_SOFT, fontsize=8)
     axes.set_xticks(sorted({row.turn for row in result.rows}))
     axes.legend(frameon=False, fontsize=8, labelcolor=TEXT, loc="upper left", bbox_to_anchor=(0, 0.94))
 
 
 def _tokens_by_turn(axes: Axes, result: ConversationsResult) -> None:
-    style(axes, f"Where the prompts came from: {arms.REDIS}", "thousand tokens", "turn")
-    rows = [row for row in result.rows if row.arm == arms.REDIS]
+    style(axes, f"Where the prompts came from: {arms.ALL}", "thousand tokens", "turn")
+    rows = [row for row in result.rows if row.arm == arms.ALL]
     turns = [row.turn for row in rows]
     base = [0.0] * len(rows)
-    for name, colour in (("device", DEVICE), ("cpu", CPU), ("redis", REDIS), ("computed", COMPUTED)):
+    for name, colour in (("device", DEVICE), ("cpu", CPU), ("disk", DISK), ("computed", COMPUTED)):
         heights = [getattr(row, name) / 1000 for row in rows]
-        label = {"cpu": "CPU", "redis": "Redis"}.get(name, name)
+        label = {"cpu": "CPU"}.get(name, name)
         axes.bar(turns, heights, bottom=base, color=colour, width=0.7, label=label)
         base = [low + height for low, height in zip(base, heights, strict=True)]
     axes.set_xticks(turns)
@@ -72,7 +72,7 @@ def _returning(axes: Axes, result: ReturningResult) -> None:
     bars = (
         ("recomputed", result.no_reuse_ms, COMPUTED, ""),
         ("from CPU", result.from_cpu_ms, CPU, f", {result.cpu_ratio:.1f}× lower"),
-        ("from Redis,\nafter kill -9", result.from_redis_ms, REDIS, f", {result.redis_ratio:.1f}× lower"),
+        ("from the disk,\nafter kill -9", result.from_disk_ms, DISK, f", {result.disk_ratio:.1f}× lower"),
     )
     style(axes, "A returning turn: time to first token", "ms", "")
     _labelled_bars(axes, [(name, ms, colour, f"{ms:,.0f} ms{note}") for name, ms, colour, note in bars])
@@ -83,9 +83,9 @@ def _step_time(axes: Axes, result: StepTimeResult) -> None:
     off, on = result.tiers_off_ms, result.tiers_on_ms
     bars = [
         ("median,\ntiers off", off.median, DEVICE, f"{off.median:.1f}"),
-        ("median,\ntiers on", on.median, REDIS, f"{on.median:.1f}"),
+        ("median,\ntiers on", on.median, DISK, f"{on.median:.1f}"),
         ("p99,\ntiers off", off.p99, DEVICE, f"{off.p99:.1f}"),
-        ("p99,\ntiers on", on.p99, REDIS, f"{on.p99:.1f}"),
+        ("p99,\ntiers on", on.p99, DISK, f"{on.p99:.1f}"),
     ]
     _labelled_bars(axes, bars)
 

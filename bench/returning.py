@@ -16,13 +16,13 @@ _ANSWER_TOKENS = 16
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """One measurement. device, cpu, redis and computed count the prompt's tokens by the origin of their KV."""
+    """One measurement. device, cpu, disk and computed count the prompt's tokens by the origin of their KV."""
 
     ttft_ms: float
     prompt_tokens: int
     device: int
     cpu: int
-    redis: int
+    disk: int
     computed: int
     restore_ms: float
 
@@ -36,7 +36,7 @@ class Round:
 
     no_reuse: Return
     from_cpu: Return
-    from_redis: Return
+    from_disk: Return
     ready_after_kill_s: float
 
 
@@ -44,24 +44,24 @@ class Round:
 class ReturningResult:
     """Medians over the rounds in milliseconds, and their ratios.
 
-    cpu_ratio, redis_ratio: how many times lower the TTFT is than without reuse.
+    cpu_ratio, disk_ratio: how many times lower the TTFT is than without reuse.
     """
 
     rounds: tuple[Round, ...]
     no_reuse_ms: float
     from_cpu_ms: float
-    from_redis_ms: float
+    from_disk_ms: float
     cpu_ratio: float
-    redis_ratio: float
+    disk_ratio: float
 
 
 async def measure_returning(bench: Workbench) -> ReturningResult:
-    """Measure rounds of: no reuse, from CPU, kill -9, from Redis. The device pool holds one and a half chats."""
+    """Measure rounds of: no reuse, from CPU, kill -9, from the disk. The device pool holds one and a half chats."""
     plan = bench.plan
     pool = plan.history_tokens * 3 // 2
     async with AsyncExitStack() as stack:
         off = await bench.launch(stack, arms.no_reuse(plan, pool))
-        tiers = await bench.launch(stack, arms.with_redis(plan, pool))
+        tiers = await bench.launch(stack, arms.with_all(plan, pool))
         return summarise([await _round(bench, off, tiers, number) for number in range(plan.rounds)])
 
 
@@ -72,17 +72,17 @@ async def _round(bench: Workbench, off: EbbServer, tiers: EbbServer, number: int
     past.append({"role": "assistant", "content": said.text})
     await _evict(bench, tiers)
     # Each measurement asks a different question, because the tiers would also hold an earlier one.
-    asked = [passage(plan.question_words, f"returning/{number}/{arm}") for arm in ("off", "cpu", "redis")]
+    asked = [passage(plan.question_words, f"returning/{number}/{arm}") for arm in ("off", "cpu", "disk")]
     no_reuse = await _return(off, past, asked[0])
     from_cpu = await _return(tiers, past, asked[1])
     await settle(tiers)
     ready = await bench.kill_and_restart(tiers)
-    from_redis = await _return(tiers, past, asked[2])
+    from_disk = await _return(tiers, past, asked[2])
     bench.say(
         f"returning turn {number + 1} of {plan.rounds} · {no_reuse.prompt_tokens} tokens · no reuse "
-        f"{no_reuse.ttft_ms:.0f} ms · CPU {from_cpu.ttft_ms:.0f} ms · Redis {from_redis.ttft_ms:.0f} ms"
+        f"{no_reuse.ttft_ms:.0f} ms · CPU {from_cpu.ttft_ms:.0f} ms · disk {from_disk.ttft_ms:.0f} ms"
     )
-    return Round(no_reuse, from_cpu, from_redis, ready)
+    return Round(no_reuse, from_cpu, from_disk, ready)
 
 
 async def _evict(bench: Workbench, server: EbbServer) -> None:
@@ -99,7 +99,7 @@ async def _return(server: EbbServer, past: list[Message], asked: str) -> Return:
         prompt_tokens=answer.prompt_tokens,
         device=tokens.reused["device"],
         cpu=tokens.reused["cpu"],
-        redis=tokens.reused["redis"],
+        disk=tokens.reused["disk"],
         computed=tokens.computed,
         restore_ms=tokens.restore_ms,
     )
@@ -109,5 +109,5 @@ def summarise(rounds: list[Round]) -> ReturningResult:
     """Compute the medians and their ratios. Pure."""
     off = median([each.no_reuse.ttft_ms for each in rounds])
     cpu = median([each.from_cpu.ttft_ms for each in rounds])
-    redis = median([each.from_redis.ttft_ms for each in rounds])
-    return ReturningResult(tuple(rounds), off, cpu, redis, off / cpu, off / redis)
+    disk = median([each.from_disk.ttft_ms for each in rounds])
+    return ReturningResult(tuple(rounds), off, cpu, disk, off / cpu, off / disk)

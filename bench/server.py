@@ -100,7 +100,8 @@ class EbbServer:
         """
         self._state_dir.mkdir(parents=True, exist_ok=True)
         port = free_port()
-        address = ("--host", "127.0.0.1", "--port", str(port), "--state-dir", str(self._state_dir))
+        places = ("--state-dir", str(self._state_dir), "--disk-kv-dir", str(self._state_dir / "kv"))
+        address = ("--host", "127.0.0.1", "--port", str(port), *places)
         began = time.perf_counter()
         with self.log.open("ab") as log:
             self._process = await self._begun((*address, *self.settings.flags), log)

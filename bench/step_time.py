@@ -42,7 +42,7 @@ async def measure_step_time(bench: Workbench) -> StepTimeResult:
     on_phases: list[list[float]] = []
     async with AsyncExitStack() as stack:
         off = await bench.launch(stack, arms.device_only(plan, pool))
-        on = await bench.launch(stack, arms.with_redis(plan, pool))
+        on = await bench.launch(stack, arms.with_all(plan, pool))
         for phase in range(plan.phases):
             for server in (off, on) if phase % 2 == 0 else (on, off):
                 gaps = await _load(bench, server, phase)

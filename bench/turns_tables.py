@@ -42,7 +42,7 @@ def _conversations(result: ConversationsResult, plan: Plan) -> str:
             f"{row.turn}",
             f"{row.ttft_ms.median:,.0f}",
             f"{row.ttft_ms.p95:,.0f}",
-            *(f"{tokens:,}" for tokens in (row.prompt_tokens, row.device, row.cpu, row.redis, row.computed)),
+            *(f"{tokens:,}" for tokens in (row.prompt_tokens, row.device, row.cpu, row.disk, row.computed)),
         )
         for row in result.rows
     ]
@@ -67,7 +67,7 @@ def _conversations(result: ConversationsResult, plan: Plan) -> str:
 def _returning(result: ReturningResult) -> str:
     def cells(name: str, ms: float, ratio: float, which: str) -> tuple[str, ...]:
         each = [getattr(one, which) for one in result.rounds]
-        held = sorted(f"{one.device} / {one.cpu} / {one.redis} / {one.computed}" for one in each)[len(each) // 2]
+        held = sorted(f"{one.device} / {one.cpu} / {one.disk} / {one.computed}" for one in each)[len(each) // 2]
         times = ", ".join(f"{one.ttft_ms:,.0f}" for one in each)
         return (name, f"{ms:,.0f}", f"{ratio:.1f}", times, held)
 
@@ -75,7 +75,7 @@ def _returning(result: ReturningResult) -> str:
     rows = [
         cells("recomputed", result.no_reuse_ms, 1.0, "no_reuse"),
         cells("from CPU", result.from_cpu_ms, result.cpu_ratio, "from_cpu"),
-        cells("from Redis, after kill -9", result.from_redis_ms, result.redis_ratio, "from_redis"),
+        cells("from the disk, after kill -9", result.from_disk_ms, result.disk_ratio, "from_disk"),
     ]
     return f"## A returning turn of {_prompt_tokens(result.rounds):,} tokens\n\n" + table(head, rows)
 

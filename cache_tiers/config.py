@@ -25,7 +25,7 @@ class TierConfig:
     cpu_memory: None means three times the device pool; 0 means no CPU tier, only a staging pool if a lower tier is on.
     redis_url: "auto" starts or finds the companion, "off" disables Redis, else redis://, rediss:// or unix://.
     redis_memory: maxmemory of the companion. A server that the user names keeps its own settings.
-    state_dir: folder of the companion's socket, pid file and snapshot.
+    state_dir: folder of the companion's socket and pid file.
     eviction: the order in which blocks are evicted from CPU memory.
     disk: None for a process without a disk tier.
     """

@@ -10,10 +10,10 @@ from matplotlib.patches import Patch
 from bench.peers.arms import Setup
 from bench.peers.metrics import LONG_DECODE, LONG_TTFT, Metric, turn_key
 from bench.peers.report import PeersReport
-from bench.plot import COMPUTED, CPU, DEVICE, PAGE, REDIS, TEXT, style
+from bench.plot import COMPUTED, CPU, DEVICE, DISK, PAGE, TEXT, style
 from bench.stats import median
 
-_COLOURS = (CPU, DEVICE, COMPUTED, REDIS, "#8a96a0", "#c0c8cd")
+_COLOURS = (CPU, DEVICE, COMPUTED, DISK, "#8a96a0", "#c0c8cd")
 _GROUP = 0.8
 
 

@@ -1,12 +1,12 @@
-"""The Redis server that Ebb starts for itself, which ends with its Ebb process but keeps its data.
+"""The Redis server that Ebb starts for itself, which keeps data in memory alone and ends with its Ebb process.
 
-    start ──> lock the state directory, wait for a former companion that is still saving
-          ──> supervisor thread: launch ─> wait through LOADING ─> ready ─> end, or socket removed ─> launch again
-    stop  ──> SIGTERM, wait while the snapshot is written, unlock
+    start ──> lock the state directory, wait for a former companion to end
+          ──> supervisor thread: launch ─> wait for an answer ─> ready ─> end, or socket removed ─> launch again
+    stop  ──> SIGTERM, wait for the end, unlock
 
 The kernel sends the server SIGTERM when the thread that launched it ends (PR_SET_PDEATHSIG). That thread is the
-supervisor, which lives exactly as long as this process wants a companion. The server therefore saves and ends whether
-this process stops, crashes or is killed -9, and `start` may be called from any thread.
+supervisor, which lives exactly as long as this process wants a companion. The server therefore ends whether this
+process stops, crashes or is killed -9, and `start` may be called from any thread.
 """
 
 import logging
@@ -19,19 +19,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from cache_tiers.redis.address import RedisAddress
-from cache_tiers.redis.companion_folder import CompanionFolder, SaveWatch
+from cache_tiers.redis.companion_folder import CompanionFolder
 from cache_tiers.redis.errors import CompanionError, RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
 from cache_tiers.redis.server_binary import KEEP_PAGES, server_command
 
 logger = logging.getLogger(__name__)
 
-_STOP_SECONDS = 8.0
-"""Time for the server to save; container runtimes kill ten seconds after SIGTERM."""
-
-_SAVE_SECONDS = 30.0
+_STOP_SECONDS = 5.0
+"""Time for the server to end after SIGTERM, before it is killed."""
 _LOOK_AT_SOCKET_SECONDS = 1.0
-_START_SECONDS = 120.0
+_START_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 0.02
 _FIRST_RELAUNCH_SECONDS = 0.1
 _LONGEST_RELAUNCH_SECONDS = 5.0
@@ -79,9 +77,9 @@ class RedisCompanion:
         return max(0, self._launches - 1)
 
     def start(self) -> None:
-        """Block until the server has loaded its snapshot and answers. On CompanionError the companion is stopped."""
+        """Block until the server answers. On CompanionError the companion is stopped."""
         try:
-            self._folder.wait_for_former(_SAVE_SECONDS)
+            self._folder.wait_for_former()
             self._folder.clean()
             self._supervisor.start()
             self._started.result(_START_SECONDS)
@@ -93,37 +91,18 @@ class RedisCompanion:
             raise
 
     def stop(self) -> None:
-        """Let the server save and end, then unlock the state directory. A second call does nothing.
-
-        A server that cannot save is killed after STUCK_SECONDS. A server that is still writing after 8 s is left alone,
-        and the next start waits for it.
-        """
+        """End the server, then unlock the state directory. A second call does nothing."""
         if self._stopping.is_set():
             return
         self._stopping.set()
         with self._lock:
             process = self._process
-        if process is not None and not self._end(process, _STOP_SECONDS):
-            logger.info("Redis is still saving its data; the next start will wait until the save ends")
-        elif self._supervisor.ident is not None:
+        if process is not None:
+            _end(process)
+        if self._supervisor.ident is not None:
             self._supervisor.join()
             self._folder.clean()
         self._folder.close()
-
-    def _end(self, process: "subprocess.Popen[bytes]", timeout: float) -> bool:
-        """Let a server save and end, and kill it if it is stuck. Return False if it is still saving at `timeout`."""
-
-        def ended(seconds: float) -> bool:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(seconds)
-            return process.returncode is not None
-
-        process.terminate()
-        how = SaveWatch(self._folder, timeout).wait(ended)
-        if how == "stuck":
-            logger.warning("Redis did not finish saving its data; killing it: %s", self._folder.log_tail())
-            process.kill()
-        return how != "saving"
 
     def _supervise(self) -> None:
         wait = _FIRST_RELAUNCH_SECONDS
@@ -142,9 +121,6 @@ class RedisCompanion:
                 return
             why = self._why_ended(process)
             logger.warning("Redis %s", why)
-            if failures == _TRIES_TO_START - 1 and process is not None:
-                with suppress(OSError):
-                    self._folder.set_snapshot_aside()
             if failures == _TRIES_TO_START and not self._started.done():
                 self._started.set_exception(CompanionError(f"Redis did not start: it {why}"))
                 return
@@ -188,12 +164,11 @@ class RedisCompanion:
             socket = self._address.unix_path
             if socket is not None and not socket.exists() and not self._stopping.is_set():
                 logger.warning("the socket %s was removed; restarting Redis", socket)
-                if not self._end(process, _SAVE_SECONDS):
-                    process.kill()
+                _end(process)
         process.wait()
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> bool:
-        """Wait until the server answers, with its snapshot loaded. Return False if it ended first."""
+        """Wait until the server answers. Return False if it ended first."""
         while process.poll() is None:
             try:
                 connection = RespConnection(self._address, Timeouts())
@@ -206,3 +181,13 @@ class RedisCompanion:
             else:
                 return True
         return False
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Let a server end, and kill it if that takes long."""
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        logger.warning("Redis did not end; killing it")
+        process.kill()

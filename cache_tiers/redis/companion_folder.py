@@ -8,18 +8,16 @@ import os
 import select
 import signal
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TextIO
+from typing import TextIO
 
 from cache_tiers.redis.errors import CompanionError, StateDirInUseError
-from cache_tiers.redis.server_binary import LOG, SNAPSHOT
+from cache_tiers.redis.server_binary import LOG
 
 logger = logging.getLogger(__name__)
 
-STUCK_SECONDS = 2.0
-"""Seconds without growth of its snapshot after which a server that should save and end is considered stuck."""
+_END_SECONDS = 5.0
+"""Time for a former companion, which has nothing to save, to end."""
 _KILLED_SECONDS = 30.0
 """Time for a killed process to end, which takes longer on a busy machine."""
 
@@ -30,11 +28,6 @@ _LONGEST_SOCKET_PATH = 107
 def companion_folder(state_dir: Path) -> Path:
     """Return the folder in which the companion of a state directory keeps its files."""
     return state_dir.resolve() / "redis"
-
-
-def has_snapshot(state_dir: Path) -> bool:
-    """Return whether the companion of a state directory has left blocks, which the next one loads."""
-    return (companion_folder(state_dir) / SNAPSHOT).exists()
 
 
 class CompanionFolder:
@@ -73,15 +66,11 @@ class CompanionFolder:
             _private_folder(path.parent)
         return path
 
-    def wait_for_former(self, timeout: float) -> None:
-        """Wait at most `timeout` seconds until the companion of an earlier process has saved and ended.
-
-        A companion that stops writing its snapshot before it has ended, or exceeds the timeout, is killed.
-        """
+    def wait_for_former(self) -> None:
+        """Wait until the companion of an earlier process has ended. Kill it if that takes long."""
         pidfd = self._open_former()
         if pidfd is None:
             return
-        logger.info("waiting for the previous Redis process to save its data")
 
         def ended(seconds: float) -> bool:
             return bool(select.select([pidfd], [], [], seconds)[0])
@@ -89,34 +78,17 @@ class CompanionFolder:
         try:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(pidfd, signal.SIGTERM)
-                if SaveWatch(self, timeout).wait(ended) != "ended":
-                    logger.warning("the previous Redis process did not finish saving its data; killing it")
+                if not ended(_END_SECONDS):
+                    logger.warning("the previous Redis process did not end; killing it")
                     signal.pidfd_send_signal(pidfd, signal.SIGKILL)
                     ended(_KILLED_SECONDS)
         finally:
             os.close(pidfd)
 
     def clean(self) -> None:
-        """Remove unfinished snapshots and the old log. Call this only while no companion runs."""
-        for path in (*self.path.glob("temp-*.rdb"), self.path / LOG, self.pid_file, self.socket()):
+        """Remove the old log, and snapshots that earlier versions kept. Call this only while no companion runs."""
+        for path in (*self.path.glob("*.rdb"), self.path / LOG, self.pid_file, self.socket()):
             path.unlink(missing_ok=True)
-
-    def set_snapshot_aside(self) -> bool:
-        """Rename a snapshot that no server can load. Return False if there is none."""
-        snapshot = self.path / SNAPSHOT
-        if not snapshot.exists():
-            return False
-        aside = snapshot.replace(snapshot.with_suffix(".unreadable"))
-        logger.warning("Redis cannot start with its snapshot; continuing without it (kept as %s)", aside)
-        return True
-
-    def unfinished_bytes(self) -> int:
-        """Return the size of the snapshot being written; 0 if there is none."""
-        size = 0
-        for path in self.path.glob("temp-*.rdb"):
-            with contextlib.suppress(OSError):
-                size += path.stat().st_size
-        return size
 
     def log_tail(self) -> str:
         """Return the last lines of the server's log, joined into one."""
@@ -137,26 +109,6 @@ class CompanionFolder:
                 return pidfd
         os.close(pidfd)
         return None
-
-
-class SaveWatch:
-    """A wait for a server that saves before it ends, cut short if the server makes no progress."""
-
-    def __init__(self, folder: CompanionFolder, timeout: float) -> None:
-        self._folder = folder
-        self._timeout = timeout
-
-    def wait(self, ended: Callable[[float], bool]) -> Literal["ended", "stuck", "saving"]:
-        """Wait for `ended(seconds)`. Return "saving" if the server is still writing at the timeout."""
-        give_up = time.monotonic() + self._timeout
-        written = -1
-        while (left := give_up - time.monotonic()) > 0:
-            if ended(min(left, STUCK_SECONDS)):
-                return "ended"
-            before, written = written, self._folder.unfinished_bytes()
-            if written <= max(before, 0):
-                return "stuck"
-        return "saving"
 
 
 def socket_path(folder: Path) -> Path:

@@ -5,7 +5,6 @@ import os
 import shutil
 from pathlib import Path
 
-SNAPSHOT = "dump.rdb"
 LOG = "redis.log"
 
 # A block is larger than what allocators retain. Without these variables every value is mapped, faulted in and unmapped
@@ -41,9 +40,7 @@ def find_packaged_server() -> Path | None:
 def server_command(binary: Path, folder: Path, socket: Path, max_memory: int) -> list[str]:
     """Build the command of a server that listens on `socket` alone and evicts beyond `max_memory` bytes.
 
-    The server saves on SIGTERM because a save point exists, and never before. The three words of --save must be three
-    arguments: Redis 6.2 accepts one joined word without complaint and then saves nothing. The snapshot needs no
-    checksum, which would slow saving and loading down, since every value carries its own MAC.
+    The server never saves: no KV reaches a disk this way, whatever the disk tier's settings are.
     """
     return [
         str(binary),
@@ -51,7 +48,6 @@ def server_command(binary: Path, folder: Path, socket: Path, max_memory: int) ->
         *("--unixsocket", str(socket)),
         *("--unixsocketperm", "700"),
         *("--dir", str(folder)),
-        *("--dbfilename", SNAPSHOT),
         *("--logfile", LOG),
         *("--daemonize", "no"),
         *("--databases", "1"),
@@ -59,8 +55,5 @@ def server_command(binary: Path, folder: Path, socket: Path, max_memory: int) ->
         *("--maxmemory-policy", "allkeys-lru"),
         *("--lazyfree-lazy-eviction", "yes"),
         *("--appendonly", "no"),
-        *("--save", "31536000", "1"),
-        *("--rdbcompression", "no"),
-        *("--rdbchecksum", "no"),
-        *("--stop-writes-on-bgsave-error", "no"),
+        *("--save", ""),
     ]

@@ -9,7 +9,6 @@ from cache_tiers.lower.tier import FoundTier, Progress, SharedTier, TierError
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.backend import REDIS, RedisBackend
 from cache_tiers.redis.companion import RedisCompanion
-from cache_tiers.redis.companion_folder import has_snapshot
 from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
 from cache_tiers.redis.server_binary import find_redis_server
 
@@ -27,7 +26,7 @@ class RedisKind:
 
     def keeps_blocks(self, config: TierConfig) -> bool:
         """See LowerTierKind."""
-        return config.redis_url not in ("auto", "off") or has_snapshot(config.state_dir)
+        return config.redis_url not in ("auto", "off")
 
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         """See LowerTierKind."""
@@ -43,7 +42,7 @@ class RedisKind:
             why = "no redis-server or valkey-server on PATH; install one and restart"
             logger.warning("Redis is off: %s", why)
             return _off(why)
-        progress(f"starting Redis ({binary.name}) and loading its snapshot")
+        progress(f"starting Redis ({binary.name})")
         try:
             companion = RedisCompanion(config.state_dir, binary=binary, max_memory=config.redis_memory)
             companion.start()

@@ -141,7 +141,7 @@ def build_llm_engine(
 def _load(config: EngineConfig, progress: Progress, closing: ExitStack) -> _Loaded:
     """Load weights and tokenizer, and open memory and tiers.
 
-    Independent work runs in parallel: lower tiers load their snapshots while torch is imported, and LMCache is imported
+    Independent work runs in parallel: lower tiers start their servers while torch is imported, and LMCache is imported
     while the weights are read.
     """
     progress(f"loading {config.model.name} as {config.model.dtype} on {config.device.kind}")

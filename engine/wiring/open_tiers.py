@@ -1,4 +1,4 @@
-"""Opening of the tiers below the device, in two steps, because lower tiers load their snapshots in the meantime."""
+"""Opening of the tiers below the device, in two steps, because the servers of lower tiers start in the meantime."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.config import TierConfig
+from cache_tiers.config import DiskConfig, TierConfig
 from engine.llm import LLM
 from engine.offload.connector import OffloadConnector
 from engine.request.scheduler_output import SchedulerOutput
@@ -17,9 +17,9 @@ from tests.tiny_models import make_tiny_model
 MIB = 1 << 20
 
 
-def tiers(state_dir: Path, redis_url: str = "off", cpu_memory: int = 64 * MIB) -> TierConfig:
+def tiers(state_dir: Path, *, disk: bool = False, cpu_memory: int = 64 * MIB) -> TierConfig:
     state_dir.mkdir(exist_ok=True)
-    return TierConfig(cpu_memory, redis_url, 64 * MIB, state_dir)
+    return TierConfig(cpu_memory, "off", 0, state_dir, disk=DiskConfig(state_dir / "kv", 64 * MIB) if disk else None)
 
 
 @pytest.fixture
@@ -76,14 +76,14 @@ def test_stream_decodes_while_prefix_of_another_request_loads(
     llm.engine.check()
 
 
-def test_redis_prefix_is_restored_for_same_attention_only(npu: FakeNpu, pangu: Path, tmp_path: Path) -> None:
+def test_stored_prefix_is_restored_for_same_attention_only(npu: FakeNpu, pangu: Path, tmp_path: Path) -> None:
     question = prompt(1, 2 * BLOCK + 30)
     told = []
     for attention in ("npu", "reference", "npu"):
-        config = npu_config(pangu, attention=attention, tiers=tiers(tmp_path / "state", "auto"), blocks=6)
+        config = npu_config(pangu, attention=attention, tiers=tiers(tmp_path / "state", disk=True), blocks=6)
         with LLM(config) as llm:
             told.append(answers(llm, [question], 6)[0])
-    assert [each.usage.kv.reused["redis"] for each in told] == [0, 0, 2 * BLOCK]
+    assert [each.usage.kv.reused["disk"] for each in told] == [0, 0, 2 * BLOCK]
     assert [each.usage.kv.computed for each in told] == [len(question), len(question), 30]
     assert told[0].token_ids == told[2].token_ids
 

@@ -1,7 +1,7 @@
 """A stub of `ebb serve` with the same flags and API, but no model. A word counts as a token.
 
 The tiers are simplified but exact: "device" holds the last two prompts with their answers, "cpu" those of this process,
-and "redis" those of the state directory. Each token takes a millisecond, so a benchmark against the stub exercises the
+and "disk" those of the state directory. Each token takes a millisecond, so a benchmark against the stub exercises the
 sequence of events and does not measure performance.
 """
 
@@ -23,16 +23,16 @@ class Stub:
     """Request handlers and the words that each tier holds."""
 
     def __init__(self, flags: argparse.Namespace) -> None:
-        self._disk = Path(flags.state_dir) / "redis.jsonl"
+        self._file = Path(flags.state_dir) / "kv.jsonl"
         self._reuse = not flags.no_prefix_cache
-        self._redis_on = flags.redis_url != "off"
+        self._disk_on = flags.disk_kv_size != "0"
         self._device: list[list[str]] = []
         self._cpu: list[list[str]] = []
-        lines = self._disk.read_text().splitlines() if self._disk.exists() else []
-        self._redis: list[list[str]] = [json.loads(line) for line in lines]
+        lines = self._file.read_text().splitlines() if self._file.exists() else []
+        self._stored: list[list[str]] = [json.loads(line) for line in lines]
 
     def receipt(self, words: list[str]) -> dict[str, float]:
-        tiers = {"device": self._device, "cpu": self._cpu, "redis": self._redis}
+        tiers = {"device": self._device, "cpu": self._cpu, "redis": [], "disk": self._stored}
         held, counts = 0, dict.fromkeys(tiers, 0)
         for tier, prompts in tiers.items():
             best = min(max((_common(words, old) for old in prompts), default=0), len(words) - 1)
@@ -43,8 +43,8 @@ class Stub:
     def remember(self, words: list[str]) -> None:
         self._device = [*self._device[-1:], words]
         self._cpu.append(words)
-        if self._redis_on:
-            with self._disk.open("a") as disk:
+        if self._disk_on:
+            with self._file.open("a") as disk:
                 disk.write(json.dumps(words) + "\n")
 
     async def ready(self, request: web.Request) -> web.Response:
@@ -84,7 +84,7 @@ def main() -> None:
     parser.add_argument("--host")
     parser.add_argument("--port", type=int)
     parser.add_argument("--state-dir")
-    parser.add_argument("--redis-url", default="auto")
+    parser.add_argument("--disk-kv-size", default="1GiB")
     parser.add_argument("--no-prefix-cache", action="store_true")
     flags, _ = parser.parse_known_args()
     stub = Stub(flags)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from cache_tiers.config import TierConfig
+from cache_tiers.config import DiskConfig, TierConfig
 from engine.api.llm_outputs import CompletionOutput
 from engine.api.sampling_params import SamplingParams
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, SpeculationConfig
@@ -25,6 +25,7 @@ def engine_config(
     blocks: int = 24,
     cpu_memory: int | None = None,
     redis_url: str = "auto",
+    disk: bool = False,
     prefix_cache: bool = True,
 ) -> EngineConfig:
     """Configure an engine with a device pool of `blocks` blocks of the default model, or of one with fewer layers.
@@ -32,16 +33,19 @@ def engine_config(
     Speculation is off: drafting depends on measured step times, so the contents of a step would vary between runs.
 
     dtype: bfloat16 runs on the native step, float32 on torch.
+    disk: whether blocks go to a disk too, where they survive the engine.
     cpu_memory: size of the CPU tier in bytes. None stands for CPU_BLOCKS blocks, but from 64 to 256 MiB.
     """
     state_dir.mkdir(exist_ok=True)
     below = cpu_memory
     if below is None:
         below = min(256 * MIB, max(64 * MIB, CPU_BLOCKS * block_nbytes(model_path, dtype)))
+    folder = DiskConfig(state_dir / "kv", 512 * MIB) if disk else None
+    tiers = TierConfig(below, redis_url, 512 * MIB, state_dir, disk=folder)
     return EngineConfig(
         model=ModelConfig(path=model_path, name="smollm2", dtype=dtype),
         cache=CacheConfig(
-            tiers=TierConfig(below, redis_url, 512 * MIB, state_dir) if prefix_cache else None,
+            tiers=tiers if prefix_cache else None,
             secret=b"a secret of the tests",
             kv_memory=blocks * block_nbytes(model_path, dtype),
             prefix_cache=prefix_cache,

@@ -44,7 +44,7 @@ class PlaceSettings:
         MISSING,
         any_path,
         "DIR",
-        "directory of durable data: chats, secret, deleted tenants, snapshot of Redis",
+        "directory of durable data: chats, secret, deleted tenants",
         default_text="`$XDG_STATE_HOME/ebb`",
     )
     database_url: str = setting(

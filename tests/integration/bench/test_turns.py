@@ -25,16 +25,16 @@ def test_quick_run_measures_every_section_and_writes_all_files(
 
     report = json.loads((tmp_path / "turns.json").read_text())
     rows = {(row["arm"], row["turn"]): row for row in report["conversations"]["rows"]}
-    off, cpu, redis = (rows[arm, 3] for arm in (arms.NO_REUSE, arms.CPU, arms.REDIS))
+    off, cpu, redis = (rows[arm, 3] for arm in (arms.NO_REUSE, arms.CPU, arms.ALL))
     assert off["computed"] == off["prompt_tokens"] == cpu["prompt_tokens"]
     assert cpu["cpu"] > 0
-    assert cpu["redis"] == 0
-    assert redis["redis"] > redis["cpu"] == 0, "turn 3 follows the kill, so no block can come from memory"
+    assert cpu["disk"] == 0
+    assert redis["disk"] > redis["cpu"] == 0, "turn 3 follows the kill, so no block can come from memory"
     assert [each["equal_of_all"] for each in report["conversations"]["equality"]] == [1, 1]
     assert report["returning"]["rounds"][0]["no_reuse"]["cpu"] == 0
     assert report["returning"]["rounds"][0]["from_cpu"]["device"] < 10
     assert report["returning"]["rounds"][0]["from_cpu"]["cpu"] > 150
-    assert report["returning"]["rounds"][0]["from_redis"]["redis"] > 150
+    assert report["returning"]["rounds"][0]["from_disk"]["disk"] > 150
     assert [each["dtype"] for each in report["exactness"]] == ["bfloat16", "float32"]
     assert report["step_time"]["tiers_on_ms"]["count"] > 0
     assert len(report["targets"]) == 7

@@ -22,14 +22,14 @@ def check_phases(usage: Usage) -> None:
 
 
 def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, tmp_path: Path) -> None:
-    config = engine_config(model_path, tmp_path / "state", blocks=8)
+    config = engine_config(model_path, tmp_path / "state", blocks=8, redis_url="off", disk=True)
     with LLM(config) as llm:
         first = answer(llm, PROMPT, 2).usage
         block_nbytes = llm.engine.stats().blocks.nbytes
-        assert (first.kv.computed, first.kv.loaded_bytes["cpu"], first.kv.loaded_bytes["redis"]) == (len(PROMPT), 0, 0)
+        assert (first.kv.computed, first.kv.loaded_bytes["cpu"], first.kv.loaded_bytes["disk"]) == (len(PROMPT), 0, 0)
         assert first.kv.saved_ms is None, "the speed is unknown before the first prompt"
         on_device = answer(llm, PROMPT, 2).usage
-        assert (on_device.kv.loaded_bytes["cpu"], on_device.kv.loaded_bytes["redis"], on_device.kv.blocks_verified) == (
+        assert (on_device.kv.loaded_bytes["cpu"], on_device.kv.loaded_bytes["disk"], on_device.kv.blocks_verified) == (
             0,
             0,
             0,
@@ -39,7 +39,7 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
         assert (on_device.kv.phases.load, on_device.kv.phases.lookup) == (0, 0)
         fill_device(llm, 1)
         from_cpu = answer(llm, PROMPT, 2).usage
-        assert (from_cpu.kv.loaded_bytes["cpu"], from_cpu.kv.loaded_bytes["redis"]) == (6 * block_nbytes, 0)
+        assert (from_cpu.kv.loaded_bytes["cpu"], from_cpu.kv.loaded_bytes["disk"]) == (6 * block_nbytes, 0)
         assert from_cpu.kv.blocks_verified == 0
         assert from_cpu.kv.phases.lookup == 0, "blocks in CPU memory need no look-up"
         assert from_cpu.kv.phases.load > 0
@@ -48,12 +48,12 @@ def test_receipt_accounts_for_bytes_and_phases_of_every_tier(model_path: Path, t
         assert stats.tiers.copied_down >= 6
         assert stats.blocks.evicted >= 6
     with LLM(config) as llm:
-        from_redis = answer(llm, PROMPT, 2).usage
-        assert (from_redis.kv.loaded_bytes["cpu"], from_redis.kv.loaded_bytes["redis"]) == (0, 6 * block_nbytes)
-        assert from_redis.kv.blocks_verified == 6
-        assert from_redis.kv.phases.lookup > 0
-        assert from_redis.kv.phases.load > 0
-    for usage in (first, on_device, from_cpu, from_redis):
+        from_disk = answer(llm, PROMPT, 2).usage
+        assert (from_disk.kv.loaded_bytes["cpu"], from_disk.kv.loaded_bytes["disk"]) == (0, 6 * block_nbytes)
+        assert from_disk.kv.blocks_verified == 6
+        assert from_disk.kv.phases.lookup > 0
+        assert from_disk.kv.phases.load > 0
+    for usage in (first, on_device, from_cpu, from_disk):
         check_phases(usage)
 
 

@@ -27,6 +27,8 @@ def test_long_conversation_continues_the_same_from_every_tier(
         dtype=dtype,
         blocks=size.pick(small=8, full=40),
         cpu_memory=size.pick(small=64 << 20, full=1 << 30),
+        redis_url="off",
+        disk=True,
     )
     with LLM(config) as llm:
         prompt = [*converse(llm, **talk), 5, 6, 7]
@@ -42,9 +44,9 @@ def test_long_conversation_continues_the_same_from_every_tier(
         assert from_cpu.token_ids == on_device.token_ids
 
     with LLM(config) as llm:
-        from_redis = answer(llm, prompt, count)
-        assert (from_redis.usage.kv.reused["redis"], from_redis.usage.kv.computed) == (full, len(prompt) - full)
-        assert from_redis.token_ids == on_device.token_ids
+        from_disk = answer(llm, prompt, count)
+        assert (from_disk.usage.kv.reused["disk"], from_disk.usage.kv.computed) == (full, len(prompt) - full)
+        assert from_disk.token_ids == on_device.token_ids
         llm.engine.check()
 
     with LLM(engine_config(shallow_model, tmp_path / "other", dtype=dtype, prefix_cache=False)) as llm:
@@ -53,13 +55,13 @@ def test_long_conversation_continues_the_same_from_every_tier(
     assert recomputed.token_ids == on_device.token_ids
 
 
-def test_blocks_loaded_from_redis_stay_in_cpu_memory(shallow_model: Path, tmp_path: Path) -> None:
-    config = engine_config(shallow_model, tmp_path / "state", blocks=8)
+def test_blocks_loaded_from_the_disk_stay_in_cpu_memory(shallow_model: Path, tmp_path: Path) -> None:
+    config = engine_config(shallow_model, tmp_path / "state", blocks=8, redis_url="off", disk=True)
     prompt = [200 + at for at in range(4 * BLOCK + 1)]
     with LLM(config) as llm:
         answer(llm, prompt, 1)
     with LLM(config) as llm:
-        assert answer(llm, prompt, 1).usage.kv.reused["redis"] == 4 * BLOCK
+        assert answer(llm, prompt, 1).usage.kv.reused["disk"] == 4 * BLOCK
         fill_device(llm, 2)
         assert answer(llm, prompt, 1).usage.kv.reused["cpu"] == 4 * BLOCK
 

@@ -28,7 +28,7 @@ def test_answers_are_compared_only_for_equal_requests() -> None:
     assert (equality.same_requests, equality.equal_of_same_request) == (2, 0.5)
     assert (equality.answers, equality.equal_of_all) == (4, 0.25)
     assert found.later_ttft_ratio == {arms.NO_REUSE: 1, arms.CPU: 15}
-    assert [(row.arm, row.turn, row.redis) for row in found.rows][:2] == [
+    assert [(row.arm, row.turn, row.disk) for row in found.rows][:2] == [
         (arms.NO_REUSE, 1, 30),
         (arms.NO_REUSE, 2, 30),
     ]
@@ -42,8 +42,8 @@ def test_returning_turn_is_ratio_of_medians() -> None:
 
     found = returning.summarise(rounds)
 
-    assert (found.no_reuse_ms, found.from_cpu_ms, found.from_redis_ms) == (1000, 100, 200)
-    assert (found.cpu_ratio, found.redis_ratio) == (10, 5)
+    assert (found.no_reuse_ms, found.from_cpu_ms, found.from_disk_ms) == (1000, 100, 200)
+    assert (found.cpu_ratio, found.disk_ratio) == (10, 5)
 
 
 def _exact(prompt: int, answers: dict[str, str], **cached: dict[str, int]) -> list[ExactSample]:
@@ -109,7 +109,7 @@ def test_step_time_with_gaps_of_zero_claims_nothing() -> None:
 def test_device_pool_holds_one_request_but_not_all_chats(make_plan: type, dtype: str) -> None:
     plan = make_plan(dtype)
 
-    settings = arms.with_redis(plan, 2 * plan.chat_tokens)
+    settings = arms.with_all(plan, 2 * plan.chat_tokens)
 
     flags = dict(zip(settings.flags[::2], settings.flags[1::2], strict=True))
     assert plan.kv_bytes(plan.chat_tokens) < int(flags["--kv-memory"])

@@ -88,7 +88,7 @@ async def test_hinted_chat_is_on_the_device_when_its_question_comes(
         kv = (await said(http, chat, "And then?"))["usage"]["kv"]
         assert kv["redis"] == kv["cpu"] == 0
         assert kv["device"] > num_full * BLOCK, "the partial block must be on the device, too"
-        assert kv["prefetched"] == {"redis": num_full * BLOCK}
+        assert kv["prefetched"] == {"redis": num_full * BLOCK, "disk": 0}
         assert "prefetched" not in (await said(http, chat, "And after that?"))["usage"]["kv"], "used once already"
 
         assert (await http.delete(f"/api/conversations/{chat}/warm")).status == 204

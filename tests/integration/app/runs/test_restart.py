@@ -13,7 +13,7 @@ from tests.integration.engine_rig import BLOCK
 from tests.run_reader import RunReader
 from tests.sizes import Size
 
-FLAGS = ("--kv-memory", "128MiB", "--cpu-kv-memory", "256MiB", "--redis-memory", "512MiB")
+FLAGS = ("--kv-memory", "128MiB", "--cpu-kv-memory", "256MiB", "--redis-memory", "512MiB", "--disk-kv-size", "512MiB")
 PARAMS = {"temperature": 0, "max_tokens": 40, "ignore_eos": True}
 SAMPLED = {"temperature": 0.8, "seed": 5, "ignore_eos": True}
 
@@ -74,9 +74,9 @@ async def test_chats_and_cut_answers_continue_after_kill_9(shallow_model: Path, 
     assert kept[-1]["content"] == before["content"]
     old = before["usage"]["prompt_tokens"] + before["usage"]["completion_tokens"] - 1
     kv = after["usage"]["kv"]
-    assert kv["redis"] == old // BLOCK * BLOCK
-    assert kv["computed"] == after["usage"]["prompt_tokens"] - kv["redis"]
-    assert after["usage"]["prompt_tokens_details"]["cached_tokens"] == kv["redis"]
+    assert kv["disk"] == old // BLOCK * BLOCK
+    assert kv["computed"] == after["usage"]["prompt_tokens"] - kv["disk"]
+    assert after["usage"]["prompt_tokens_details"]["cached_tokens"] == kv["disk"]
 
     assert cut.resumed >= len(parts)
     assert cut.text == whole.text == answer["content"]

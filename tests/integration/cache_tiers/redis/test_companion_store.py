@@ -2,27 +2,14 @@
 
 import os
 import signal
-import sys
-import threading
 from pathlib import Path
 
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
-from tests.forked_process import ForkedProcess
 from tests.store_rig import Rigs, keys
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
-
-
-def store_blocks() -> int:
-    """Store blocks in a companion, say so, and wait to be killed."""
-    rig = Rigs().open(launch(Path(sys.argv[1])).address)
-    assert len(rig.put(keys(range(64)))) == 64
-    assert rig.store.flush(10)
-    print("stored", flush=True)
-    threading.Event().wait()
-    return 0
 
 
 def launch(state_dir: Path) -> RedisCompanion:
@@ -31,21 +18,6 @@ def launch(state_dir: Path) -> RedisCompanion:
     companion = RedisCompanion(state_dir, binary=binary, max_memory=64 << 20)
     companion.start()
     return companion
-
-
-def test_acknowledged_blocks_survive_sigkill_of_process(tmp_path: Path, rigs: Rigs) -> None:
-    reading, writing = os.pipe()
-    process = ForkedProcess(store_blocks, [str(tmp_path)], stdout=writing)
-    os.close(writing)
-    with os.fdopen(reading) as output:
-        assert output.readline() == "stored\n"
-        process.kill()
-        process.wait(20)
-    companion = launch(tmp_path)
-    rig = rigs.open(companion.address)
-    for start in range(0, 64, 8):
-        assert rig.counts(keys(range(start, start + 8))) == (0, 8)
-    companion.stop()
 
 
 def test_store_survives_sigkill_of_companion(tmp_path: Path, rigs: Rigs) -> None:

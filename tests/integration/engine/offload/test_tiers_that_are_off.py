@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.config import TierConfig
+from cache_tiers.config import DiskConfig, TierConfig
 from cache_tiers.owners.block_key import KEY_BYTES, BlockKey
-from cache_tiers.redis.companion_folder import companion_folder
-from cache_tiers.redis.server_binary import SNAPSHOT
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from tests.conftest import default_cache_dir
@@ -22,18 +20,16 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("redis_url", "has_snapshot", "is_made"),
-    [("off", False, True), ("off", True, False), ("auto", True, False), ("unix:///nowhere/redis.sock", False, False)],
+    ("redis_url", "has_folder", "is_made"),
+    [("off", False, True), ("off", True, False), ("unix:///nowhere/redis.sock", False, False)],
 )
 def test_erasure_is_made_unless_blocks_may_be_there(
-    tiny_model: Path, tmp_path: Path, redis_url: str, has_snapshot: bool, is_made: bool
+    tiny_model: Path, tmp_path: Path, redis_url: str, has_folder: bool, is_made: bool
 ) -> None:
-    """Turn off Redis, or all reuse while the settings name a Redis."""
-    tiers = TierConfig(0, redis_url, 0, tmp_path)
-    if has_snapshot:
-        folder = companion_folder(tmp_path)
-        folder.mkdir()
-        (folder / SNAPSHOT).write_bytes(b"blocks")
+    """Turn off the disk, which may have blocks, or all reuse while the settings name a Redis."""
+    tiers = TierConfig(0, redis_url, 0, tmp_path, disk=DiskConfig(tmp_path / "kv", 0))
+    if has_folder:
+        (tmp_path / "kv").mkdir()
     config = EngineConfig(
         model=ModelConfig(path=tiny_model, name="tiny"),
         cache=CacheConfig(tiers=tiers, secret=b"a secret of the tests", kv_memory=1 << 20),

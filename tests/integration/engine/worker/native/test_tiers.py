@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from cache_tiers.config import TierConfig
+from cache_tiers.config import DiskConfig, TierConfig
 from cache_tiers.layout.layout import BlockLayout
 from engine.attention.backend import kv_shapes
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
@@ -86,13 +86,11 @@ class Exactness:
         return expected
 
     def check_after_a_restart(self, expected: Sequence[Answer]) -> None:
-        """Compare answers restored from Redis after a restart, and answers resumed after a cut."""
+        """Compare answers restored from the disk after a restart, and answers resumed after a cut."""
         with LLM(self.config) as llm:
-            from_redis = [self._ask(llm, prompt) for prompt in self.prompts]
-            assert [answer.kv.reused["redis"] for answer in from_redis] == [
-                restorable(prompt) for prompt in self.prompts
-            ]
-            check_same(from_redis, expected)
+            from_disk = [self._ask(llm, prompt) for prompt in self.prompts]
+            assert [answer.kv.reused["disk"] for answer in from_disk] == [restorable(prompt) for prompt in self.prompts]
+            check_same(from_disk, expected)
             cut = ANSWER // 2
             for prompt, whole in zip(self.prompts, expected, strict=True):
                 rest = self._ask(llm, [*prompt, *whole.token_ids[:cut]], ANSWER - cut)
@@ -202,6 +200,11 @@ def check_everything(exactness: Exactness, *, chunks: Sequence[int], blocks: int
         exactness.check_chunks(expected, chunk=chunk, blocks=2 * blocks, threads=1 if chunk == 64 else 2)
 
 
+def tiers(cpu_mib: int, disk_mib: int, folder: Path) -> TierConfig:
+    """Configure CPU memory and a disk."""
+    return TierConfig(cpu_mib << 20, "off", 0, folder, disk=DiskConfig(folder / "kv", disk_mib << 20))
+
+
 @pytest.mark.long
 @pytest.mark.many_models
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
@@ -211,9 +214,7 @@ def test_logits_of_the_real_model_are_exact_in_every_way(
     config = EngineConfig(
         model=ModelConfig(path=model_path, name="smollm2", quantization=quantization),
         cache=CacheConfig(
-            tiers=TierConfig(
-                size.pick(small=128, full=2560) << 20, "auto", size.pick(small=256, full=4096) << 20, tmp_path
-            ),
+            tiers=tiers(size.pick(small=128, full=2560), size.pick(small=256, full=4096), tmp_path),
             secret=b"a secret of the tests",
             kv_memory=size.pick(small=10, full=160) * block_nbytes(model_path),
         ),
@@ -237,7 +238,7 @@ def test_logits_are_exact_with_every_format_of_weights(
     config = EngineConfig(
         model=ModelConfig(path=model, name="tiny", quantization=weights if weights in QUANTIZATIONS else "none"),
         cache=CacheConfig(
-            tiers=TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
+            tiers=tiers(size.pick(small=64, full=256), 512, tmp_path / "state"),
             secret=b"a secret of the tests",
             kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
         ),
@@ -277,7 +278,7 @@ def test_logits_of_a_family_are_exact_in_every_way(
     config = EngineConfig(
         model=ModelConfig(path=model, name="tiny"),
         cache=CacheConfig(
-            tiers=TierConfig(size.pick(small=64, full=256) << 20, "auto", 512 << 20, tmp_path / "state"),
+            tiers=tiers(size.pick(small=64, full=256), 512, tmp_path / "state"),
             secret=b"a secret of the tests",
             kv_memory=size.pick(small=10, full=160) * block_nbytes(model),
         ),

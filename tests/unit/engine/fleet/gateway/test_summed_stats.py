@@ -19,7 +19,7 @@ ONE = replace(
 )
 
 
-def with_redis(**changes: Any) -> EngineStats:
+def with_all(**changes: Any) -> EngineStats:
     cpu = CPUTierStats(used_bytes=10, capacity_bytes=20)
     redis = replace(
         LowerTierStats(tier=REDIS, state="ok", used_bytes=40, capacity_bytes=100, stored_blocks=7), **changes
@@ -36,9 +36,9 @@ def test_counts_and_current_values_are_added() -> None:
 
 
 def test_replica_that_ended_keeps_only_its_counts() -> None:
-    ended = of_ended(with_redis(state="it does not answer", pending_writes=3))
+    ended = of_ended(with_all(state="it does not answer", pending_writes=3))
     assert (ended.requests.running, ended.blocks.total, ended.blocks.used, ended.tokens.generated) == (0, 0, 0, 100)
-    both = summed([ended, with_redis()])
+    both = summed([ended, with_all()])
     assert (both.requests.running, both.tokens.generated) == (2, 200)
     assert both.tiers.store is not None
     redis = both.tiers.store.lower[REDIS.id]
@@ -47,7 +47,7 @@ def test_replica_that_ended_keeps_only_its_counts() -> None:
 
 
 def test_shared_tier_shows_the_worse_state_and_one_capacity() -> None:
-    both = summed([with_redis(), with_redis(state="it does not answer", used_bytes=50)])
+    both = summed([with_all(), with_all(state="it does not answer", used_bytes=50)])
     assert both.tiers.store is not None
     redis = both.tiers.store.lower[REDIS.id]
     assert (redis.state, redis.capacity_bytes, redis.used_bytes) == ("it does not answer", 100, 50)

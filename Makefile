@@ -114,8 +114,8 @@ test-clients: test-setup ## drive clients of the APIs, each in an environment of
 	@$(BIN)/python -m tests.clients.environments
 	@$(BIN)/python -m pytest -n 2 --ignore tests/clients/heavy tests/clients $(ARGS)
 
-faults: test-setup ## break Redis in every way while chats return, and print a table, half an hour
-	@$(BIN)/python -m pytest tests/faults -s $(ARGS)
+faults: test-setup ## break Redis and the disk in every way while chats return, and print a table, half an hour
+	@$(BIN)/python -m pytest tests/faults tests/faults_tiers -s $(ARGS)
 
 faults-api: test-setup ## kill the server 200 times at random tokens of its answers, 15 minutes
 	@$(BIN)/python -m pytest tests/faults_api -s $(ARGS)
@@ -156,7 +156,7 @@ lint: .make/dev ## check style, format and types, and that the fault tests can b
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --check --quiet
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -qq --collect-only tests/faults tests/faults_api tests/faults_database
+	@$(BIN)/python -m pytest -qq --collect-only tests/faults tests/faults_tiers tests/faults_api tests/faults_database
 
 bench: setup .make/dev ## compare Ebb's own speed ratios with an earlier version's (ARGS=--update saves a new baseline)
 	@$(BIN)/python -m bench.alone $(ARGS)

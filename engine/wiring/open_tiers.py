@@ -127,6 +127,10 @@ def open_tiers(
     except SharedMemoryError as error:
         raise EngineError(str(error)) from error
     closing.callback(store.close)
+    for stats in store.stats().lower.values():
+        if stats.capacity_bytes:
+            tokens = stats.capacity_bytes // block_nbytes * config.cache.block_size
+            progress(f"{stats.tier.name} keeps up to {stats.capacity_bytes // MIB} MiB, for {tokens} tokens")
     return OpenTiers(store, notes, store.shared_pool, keeps_blocks)
 
 

@@ -1,6 +1,6 @@
-/* A disk in user space for tests: a folder, seen through a mount, whose writes hang, fail for lack of room, or are refused.
+/* A disk in user space for tests: a folder, seen through a mount, whose calls hang, are slow or fail.
 
-   disk FOLDER MODE MOUNT...: MODE is a file with one word, read at each call: "ok", "hang", "full" or "read-only". The
+   disk FOLDER MODE MOUNT...: MODE is a file with one word, read at each call: "ok", "hang", "slow", "full", "read-only" or "broken". The
    further arguments are libfuse's. Calls that need no disk, such as the lookup of names, never hang. */
 #define FUSE_USE_VERSION 31
 #define _GNU_SOURCE
@@ -30,6 +30,19 @@ static void mode_is(char word[16]) {
 static void wait_for_disk(void) {
     char word[16];
     for (mode_is(word); !strcmp(word, "hang"); mode_is(word)) usleep(20000);
+}
+
+/* At most 10 MB/s in each direction of each file. */
+static void take_time(size_t size) {
+    char word[16];
+    mode_is(word);
+    if (!strcmp(word, "slow")) usleep(size / 10);
+}
+
+static int is_broken(void) {
+    char word[16];
+    mode_is(word);
+    return !strcmp(word, "broken");
 }
 
 /* Returns 0 if a change may be made, after any hang. */
@@ -78,6 +91,8 @@ static int disk_create(const char *path, mode_t bits, struct fuse_file_info *inf
 static int disk_read(const char *path, char *to, size_t size, off_t at, struct fuse_file_info *info) {
     (void)path;
     wait_for_disk();
+    if (is_broken()) return -EIO;
+    take_time(size);
     ssize_t count = pread(info->fh, to, size, at);
     return count < 0 ? -errno : (int)count;
 }
@@ -85,6 +100,7 @@ static int disk_write(const char *path, const char *from, size_t size, off_t at,
     (void)path;
     int refused = change();
     if (refused) return refused;
+    take_time(size);
     ssize_t count = pwrite(info->fh, from, size, at);
     return count < 0 ? -errno : (int)count;
 }

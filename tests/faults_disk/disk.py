@@ -1,4 +1,4 @@
-"""A disk that hangs, is full or refuses changes, as a separate file system (FUSE)."""
+"""A disk that hangs, is slow or full, refuses changes or cannot read, as a separate file system (FUSE)."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 
 from tests.waiting import until
 
-Mode = Literal["ok", "hang", "full", "read-only"]
+Mode = Literal["ok", "hang", "slow", "full", "read-only", "broken"]
 
 SOURCE = Path(__file__).with_name("disk.c")
 

@@ -19,7 +19,11 @@ from app.logs.log_relay import RELAY_NAME
 from bench.workload import history
 
 EBB_SERVE = (str(Path(sys.executable).with_name("ebb")), "serve")
-BACKLOG_METRICS = ("ebb_kv_unstored_blocks", "ebb_redis_pending_writes", "ebb_redis_write_lag_seconds")
+BACKLOG_METRICS = (
+    "ebb_kv_unstored_blocks",
+    *("ebb_redis_pending_writes", "ebb_redis_write_lag_seconds"),
+    *("ebb_disk_pending_writes", "ebb_disk_write_lag_seconds"),
+)
 _STOP_SECONDS = 20.0
 _WARM_UP = history(120, "warm-up", turns=2)
 

@@ -12,7 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from tests.wrapped_pages import MAX_LINE, long_lines, wrapped
@@ -69,6 +69,8 @@ WORDS = {
     rf"of (its|their) own(?=[^\w\s]|$|\s+({'|'.join(AFTER_OWN)})\b)": "its own, or separate",
 }
 _WORDS = {re.compile(rf"\b({word})\b", re.IGNORECASE): instead for word, instead in WORDS.items()}
+_ANY_WORD = re.compile("|".join(word.pattern for word in _WORDS), re.IGNORECASE)
+"""Most texts have none of the words, so that they need not be searched for one by one."""
 _NAME_WORDS = {word: instead for word, instead in _WORDS.items() if not re.search("said|farewell", word.pattern)}
 """Words that names of functions, classes and variables do not have either. `farewell` is the name of an event."""
 _ANY_NAME_WORD = re.compile("|".join(word.pattern for word in _NAME_WORDS), re.IGNORECASE)
@@ -118,7 +120,7 @@ def violations_in(path: Path) -> Iterator[Violation]:
 
 def in_source(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and description of each violation in a Python file, apart from the mood of its docstrings."""
-    tree = ast.parse(source)
+    tree = _parsed(source)
     yield from _in_docstrings(tree)
     # Most files have none of the words, so that their many names need not be looked at one by one.
     if _ANY_NAME_WORD.search(_in_words(source)) is not None:
@@ -126,9 +128,15 @@ def in_source(source: str) -> Iterator[tuple[int, str]]:
     yield from _in_comments(source)
 
 
+@lru_cache(maxsize=1)
+def _parsed(source: str) -> ast.Module:
+    """Parse a file once for all rules."""
+    return ast.parse(source)
+
+
 def wide_calls(source: str) -> Iterator[tuple[int, str]]:
     """Yield line and description of each dataclass and function that takes more than MAX_BY_PLACE values by place."""
-    for node in _statements(ast.parse(source)):
+    for node in _statements(_parsed(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             taken = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
             kind, count = "parameters", len(taken) - (taken[:1] in (["self"], ["cls"]))
@@ -236,6 +244,8 @@ def _in_prose(text: str) -> Iterator[str]:
     for sentence in _sentences(text):
         if (word := _opening(sentence)) in PRONOUNS:
             yield f"sentence opens with {word!r}: {sentence[:60]}"
+    if _ANY_WORD.search(text) is None:
+        return
     for pattern, instead in _WORDS.items():
         if (match := pattern.search(text)) is not None:
             yield f"{match[0]!r}: {instead}"

@@ -39,6 +39,15 @@ IMPORTED = (
     "engine.fleet.build",
     "engine.testing.replay_engine",
     "engine.wiring.build",
+    "app.conversations.shared_page",
+    "app.storage.postgres.connection",
+    "cache_tiers.redis.tier",
+    "engine.executor.multiproc",
+    "jsonschema",
+    "openpyxl",
+    "redis.asyncio",
+    "transformers.models.gemma3.modeling_gemma3",
+    "transformers.models.llama.modeling_llama",
 )
 """Modules that most workers need. None of them has assertions that pytest rewrites."""
 
@@ -74,6 +83,8 @@ def serve(descriptor: int, parent: int) -> None:
     with frozen_objects():
         for name in IMPORTED:
             import_module(name)
+        # Every worker would make it while it collects the tests.
+        import_module("app.openapi").openapi_document()
     listening = socket.socket(fileno=descriptor)
     # Workers that have ended leave nothing behind.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from app.storage.errors import DatabaseError
@@ -134,7 +135,8 @@ def quick_check(file: Path, seconds: float) -> list[str] | None:
         raise DatabaseError(str(error)) from error
 
 
-def _names_of(version: int) -> set[tuple[str, str]]:
+@cache
+def _names_of(version: int) -> frozenset[tuple[str, str]]:
     """Return the names and kinds of a schema's tables, indexes, views and triggers.
 
     The integrity check of a file with a virtual table does not notice missing ones.
@@ -149,8 +151,8 @@ def _names_of(version: int) -> set[tuple[str, str]]:
         return _names(connection)
 
 
-def _names(connection: sqlite3.Connection) -> set[tuple[str, str]]:
-    return set(connection.execute("SELECT name, type FROM sqlite_schema"))
+def _names(connection: sqlite3.Connection) -> frozenset[tuple[str, str]]:
+    return frozenset(connection.execute("SELECT name, type FROM sqlite_schema"))
 
 
 def is_sqlite(file: Path) -> bool:

@@ -133,7 +133,7 @@ export function renderHtml(source: string): string {
 }
 
 /** Render the contents of a table's `thead`. */
-export function renderHead({ header, align }: TableBlock): string {
+export function renderHead(header: TableBlock["header"], align: readonly Align[]): string {
   return within("thead", row(header, align, "th"));
 }
 

@@ -287,8 +287,10 @@ async def _serve(
         asyncio.create_task(server.restart_without_engine(), name="watch-engine"),
         asyncio.create_task(server.stop_without_database(), name="watch-database"),
     ]
-    if settings.redis_url == "auto":
-        watching.append(asyncio.create_task(log_earlier_kv(settings.state_dir, host), name="earlier-kv"))
+    if not settings.no_prefix_cache:
+        secret = load_secret(settings.secret_file)
+        earlier = log_earlier_kv(settings.tier_config(secret), secret, host)
+        watching.append(asyncio.create_task(earlier, name="earlier-kv"))
     await server.serve(sockets=listeners.sockets)
     await server.wait_until_drained()
     for task in watching:

@@ -1,11 +1,13 @@
 """The smallest tier below CPU memory: a dictionary, for tests and as an example."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from cache_tiers.config import TierConfig
 from cache_tiers.lower.backend import Refusal, TierClient, TierDescription, TierFaultError, Usage, Value
+from cache_tiers.lower.inspection import StoredBlocks, Verdict
 from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject
 from cache_tiers.lower.tier import FoundTier, Progress, SharedTier
@@ -55,6 +57,34 @@ class DictBackend:
         """Raise the fault, if there is one."""
         if self.fault is not None:
             raise self.fault
+
+
+class DictInspection:
+    """The values of a dictionary, none of which is checked. See TierInspection."""
+
+    is_private = True
+    place = "a dictionary"
+
+    def __init__(self, values: dict[bytes, bytes]) -> None:
+        self._values = values
+
+    def stat(self) -> StoredBlocks:
+        """See TierInspection."""
+        counts, nbytes = Counter(unknown=len(self._values)), sum(map(len, self._values.values()))
+        return StoredBlocks(
+            used_bytes=nbytes, limit_bytes=0, evicted=None, by_model=counts, bytes_by_model=Counter(unknown=nbytes)
+        )
+
+    def verify(self, progress: Callable[[int], None]) -> Verdict:
+        """See TierInspection."""
+        progress(len(self._values))
+        return Verdict(num_whole=len(self._values))
+
+    def clear(self) -> int:
+        """See TierInspection."""
+        count = len(self._values)
+        self._values.clear()
+        return count
 
 
 class DictSession:
@@ -144,3 +174,7 @@ class DictKind:
     def share(self, config: TierConfig, _progress: Progress, _closing: ExitStack) -> SharedTier:
         """See LowerTierKind. Each engine opens the tier itself."""
         return SharedTier(config)
+
+    def inspect(self, _config: TierConfig, _secret: bytes) -> DictInspection:
+        """See LowerTierKind."""
+        return DictInspection(self.values)

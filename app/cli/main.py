@@ -46,7 +46,7 @@ CHAT_HELP = "talk to the running server in the terminal, or ask it one question"
 RUNNING = ("host", "port")
 """Settings of the commands that talk to a running server."""
 CACHE_ACTIONS = ("stat", "clear", "verify")
-CACHE_HELP = "inspect the KV blocks in Redis: stat counts them, verify checks them, clear deletes them"
+CACHE_HELP = "inspect the KV blocks in Redis and on the disk: stat counts, verify checks, clear deletes them"
 DOCTOR_HELP = "check this machine and say how to fix each problem"
 DOCTOR_MODEL = Option("model", any_text, "MODEL", "model to check, in any form of --model, which it replaces")
 DOCTOR_OPTIONS = (Option("security", switch, "", "check instead who has access to what"),)
@@ -57,7 +57,7 @@ RESTORE_FILE = Option("file", any_path, "FILE", "backup to restore")
 PULL_HELP = "download a model, after showing what it needs; without a name, list good small models"
 PULL_NAME = Option("name", any_text, "NAME", "short name, hub id, hub-id:QUANTIZATION, or a .gguf file to convert")
 PULL_OPTIONS = (Option("yes", switch, "", "do not ask before the download"),)
-CACHE_SETTINGS = ("state-dir", "secret-file", "redis-url")
+CACHE_SETTINGS = ("state-dir", "cache-dir", "secret-file", "redis-url", "disk-kv-size", "disk-kv-dir")
 DATABASE = ("state-dir", "database-url")
 """Settings that say where the conversations are."""
 PULL_SETTINGS = ("cache-dir", "device", "dtype", "quantization")
@@ -149,7 +149,7 @@ examples:
   ebb keys create alice                       create a key for alice; from then on the server requires keys
   ebb people add alice --admin                create a person who logs in with a password (ebb serve --passwords)
   ebb backup chats.db                         copy the conversations into one file; the server may keep running
-  ebb cache verify                            read every KV block in Redis and check that it is intact
+  ebb cache verify                            read every KV block of the lower tiers and check that it is intact
   ebb bench --streams 1,8                     measure how fast the running server is
   ebb profile --streams 32                    show where the time of a step goes, as a table and a Chrome trace
 

@@ -38,6 +38,11 @@ def load_secret(path: Path) -> bytes:
     return secret
 
 
+def existing_secret(path: Path) -> bytes | None:
+    """Return the bytes of `path`; None if it does not exist. Raise SecretError."""
+    return load_secret(path) if path.exists() else None
+
+
 def digest_of_secret(path: Path) -> bytes:
     """Return a digest by which servers notice that their secrets differ. Creates the file as `load_secret` does."""
     return hmac.digest(load_secret(path), b"servers of one database", "sha256")

@@ -60,19 +60,29 @@ class Settings(
     The settings of the last base come first, in `--help` as in docs/reference/settings.md.
     """
 
-    def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
-        """Make the engine's configuration. `model_path`: the folder that `model` was resolved to.
-
-        Raise SettingsError if the public prefix cannot be read.
-        """
-        tiers = TierConfig(
+    def tier_config(self, secret: bytes | None) -> TierConfig:
+        """Make the configuration of the tiers. secret: None before a server has created it; then there is no disk."""
+        disk = None if secret is None else DiskConfig(folder_of(self.disk_kv_parent, secret), self.disk_kv_size)
+        return TierConfig(
             cpu_memory=self.cpu_kv_memory,
             redis_url=self.redis_url,
             redis_memory=redis_budget(self.redis_memory, available_memory()),
             state_dir=self.state_dir,
             eviction=self.eviction_policy,
-            disk=DiskConfig(folder_of(self.disk_kv_dir or self.cache_dir / "kv", secret), self.disk_kv_size),
+            disk=disk,
         )
+
+    @property
+    def disk_kv_parent(self) -> Path:
+        """Folder of the blocks of all secrets on the disk."""
+        return self.disk_kv_dir or self.cache_dir / "kv"
+
+    def engine_config(self, *, model_path: Path, model_name: str, secret: bytes) -> EngineConfig:
+        """Make the engine's configuration. `model_path`: the folder that `model` was resolved to.
+
+        Raise SettingsError if the public prefix cannot be read.
+        """
+        tiers = self.tier_config(secret)
         device = choose_device(self.device)
         scheduler = {
             **_fields_of(self, SchedulerConfig),

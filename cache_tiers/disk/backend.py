@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from cache_tiers.disk.folder import DiskFolder
+from cache_tiers.disk.folder import DiskFolder, synchronize
 from cache_tiers.disk.index import DiskIndex, ValueId
 from cache_tiers.disk.others import remove_expired
 from cache_tiers.disk.space import default_bound, space_of
@@ -290,7 +290,7 @@ class DiskSession:
                 self._unlink(key)
             # A file that is gone already may be so in memory only.
             for folder in {os.path.dirname(self._path(key)) for key in keys}:
-                _synchronize(folder)
+                synchronize(folder)
         except OSError as error:
             if error.errno in REFUSALS:
                 return Refusal(f"a block could not be removed: {error.strerror}")
@@ -317,14 +317,3 @@ class DiskSession:
 
     def close(self) -> None:
         """See TierSession."""
-
-
-def _synchronize(folder: str) -> None:
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

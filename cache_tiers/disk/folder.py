@@ -84,12 +84,7 @@ class DiskFolder:
 
     def shards(self) -> list[tuple[bytes, str]]:
         """Return the fingerprint and the path of each folder that may hold values. Raise OSError."""
-        found = []
-        for name in os.listdir(self.path):
-            fingerprint = _bytes_of(name, _FINGERPRINT_BYTES)
-            if fingerprint is not None:
-                found += [(fingerprint, f"{self.path}/{name}/{shard}") for shard in os.listdir(self.path / name)]
-        return found
+        return shards_of(self.path)
 
     def make_shard(self, path: str) -> None:
         """Create the folder of the file `path`. Raise OSError, also if this folder is missing."""
@@ -110,6 +105,28 @@ class DiskFolder:
             if descriptor >= 0:
                 os.close(descriptor)
         self._held = self._shared = -1
+
+
+def shards_of(path: Path) -> list[tuple[bytes, str]]:
+    """Return the fingerprint and the path of each folder in `path` that may hold values. Raise OSError."""
+    found = []
+    for name in os.listdir(path):
+        fingerprint = _bytes_of(name, _FINGERPRINT_BYTES)
+        if fingerprint is not None:
+            found += [(fingerprint, f"{path}/{name}/{shard}") for shard in os.listdir(path / name)]
+    return found
+
+
+def synchronize(folder: str) -> None:
+    """Wait until the medium has noted which files are in `folder`, if it exists. Raise OSError."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def key_of(name: str) -> bytes | None:

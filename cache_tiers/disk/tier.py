@@ -2,10 +2,13 @@
 
 import logging
 from contextlib import ExitStack
+from dataclasses import dataclass
 
-from cache_tiers.config import TierConfig
+from cache_tiers.config import DiskConfig, TierConfig
 from cache_tiers.disk.backend import DISK, DiskBackend
+from cache_tiers.disk.inspection import DiskInspection
 from cache_tiers.disk.mount import IN_MEMORY, REMOTE, file_system_of
+from cache_tiers.lower.inspection import InspectionError, TierInspection
 from cache_tiers.lower.tier import FoundTier, Progress, SharedTier
 
 logger = logging.getLogger(__name__)
@@ -29,14 +32,8 @@ class DiskKind:
         disk = config.disk
         if disk is None or disk.max_bytes == 0:
             return _off("--disk-kv-size 0")
-        kind = file_system_of(disk.folder)
-        if kind in REMOTE:
-            return _off_with_warning(
-                f"{disk.folder} is on a network file system ({kind}), whose locks and delays do not suit KV blocks; "
-                "name a folder on a local disk with --disk-kv-dir"
-            )
-        if kind in IN_MEMORY and disk.max_bytes is None:
-            return _off(f"{disk.folder} is in memory ({kind}); name a folder on a disk with --disk-kv-dir")
+        if unsuitable := why_unsuitable(disk):
+            return _off_with_warning(unsuitable.reason) if unsuitable.is_mistake else _off(unsuitable.reason)
         try:
             backend = DiskBackend(disk.folder, disk.max_bytes)
         except OSError as error:
@@ -47,6 +44,38 @@ class DiskKind:
     def share(self, config: TierConfig, _progress: Progress, _closing: ExitStack) -> SharedTier:
         """See LowerTierKind. The engines share the folder, and one of them evicts."""
         return SharedTier(config)
+
+    def inspect(self, config: TierConfig, secret: bytes) -> TierInspection | None:
+        """See LowerTierKind. Blocks of a tier that was turned off do not age out, so they are inspected too."""
+        disk = config.disk
+        if disk is None or (self.is_off(config) and not disk.folder.exists()):
+            return None
+        if (unsuitable := why_unsuitable(disk)) and not disk.folder.exists():
+            raise InspectionError(f"off: {unsuitable.reason}")
+        return DiskInspection(disk, secret)
+
+
+@dataclass(frozen=True, slots=True)
+class Unsuitable:
+    """Reason, as a sentence, why a folder does not suit blocks. is_mistake: whether an operator should change it."""
+
+    reason: str
+    is_mistake: bool
+
+
+def why_unsuitable(disk: DiskConfig) -> Unsuitable | None:
+    """Return why the file system of a folder does not suit blocks; None if it does."""
+    kind = file_system_of(disk.folder)
+    if kind in REMOTE:
+        reason = (
+            f"{disk.folder} is on a network file system ({kind}), whose locks and delays do not suit KV blocks; "
+            "name a folder on a local disk with --disk-kv-dir"
+        )
+        return Unsuitable(reason, is_mistake=True)
+    if kind in IN_MEMORY and disk.max_bytes is None:
+        reason = f"{disk.folder} is in memory ({kind}); name a folder on a disk with --disk-kv-dir"
+        return Unsuitable(reason, is_mistake=False)
+    return None
 
 
 def _off(why: str) -> FoundTier:

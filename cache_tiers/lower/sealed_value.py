@@ -54,6 +54,14 @@ def fingerprint_of(header: bytes) -> bytes | None:
     return bytes(fingerprint)
 
 
+def payload_bytes_of(header: bytes) -> int | None:
+    """Return the length of the payload that a header claims; None if the header is incomplete."""
+    if len(header) != HEADER_BYTES:
+        return None
+    _, _, _, length, *_ = _FIELDS.unpack_from(header)
+    return int(length)
+
+
 class BlockSeal:
     """Headers of one model's blocks: written and checked with the server's secret.
 

@@ -8,6 +8,7 @@ from typing import Protocol
 from cache_tiers.config import TierConfig
 from cache_tiers.histogram import Histogram
 from cache_tiers.lower.backend import TierBackend
+from cache_tiers.lower.inspection import TierInspection
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.sealed_value import BlockSeal
 from cache_tiers.owners.owners import Owners
@@ -131,3 +132,9 @@ class LowerTierKind(Protocol):
 
     def share(self, config: TierConfig, progress: Progress, closing: ExitStack) -> SharedTier:
         """Start what several engines of this machine share, before they call `find`. Otherwise as `find`."""
+
+    def inspect(self, config: TierConfig, secret: bytes) -> TierInspection | None:
+        """Return an inspection of the tier's blocks; None if the tier is off and has none. Raise InspectionError.
+
+        secret: that of the server. Nothing is started or created.
+        """

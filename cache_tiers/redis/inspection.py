@@ -1,18 +1,19 @@
-"""Inspection of a Redis for people. redis-py is fast enough here, since no answer waits for the result.
+"""Inspection of a Redis by people. redis-py is fast enough here, since no answer waits for the result.
 
 A large block is stored as several values. Each counts as a block here, because a value does not say how many there are.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from typing import Final
 
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from cache_tiers.lower.sealed_value import HEADER_BYTES, BlockSeal, Reject, fingerprint_of
+from cache_tiers.lower.inspection import InspectionError, StoredBlocks, Verdict, check_value
+from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject, fingerprint_of
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.keys import KEY_PREFIX
 
@@ -20,36 +21,80 @@ _AT_ONCE: Final = 200
 _SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class StoredBlocks:
-    """Memory of the whole server, and its blocks.
+class RedisInspection:
+    """The blocks in a Redis. See TierInspection.
 
-    limit_bytes: 0 for no limit.
-    evicted_keys: since the server's start.
-    by_model: number of blocks, by the first 8 hexadecimal digits of the model's fingerprint.
-    bytes_by_model: total size of their values.
+    is_companion: whether the server is the companion, which runs only while Ebb does.
     """
 
-    used_bytes: int
-    limit_bytes: int
-    evicted_keys: int
-    by_model: Counter[str]
-    bytes_by_model: Counter[str]
+    def __init__(self, address: RedisAddress, secret: bytes, *, is_companion: bool) -> None:
+        self._address = address
+        self._secret = secret
+        self._is_companion = is_companion
+
+    @property
+    def place(self) -> str:
+        """See TierInspection."""
+        return str(self._address)
+
+    @property
+    def is_private(self) -> bool:
+        """See TierInspection. Servers with other secrets may use a Redis that the operator named."""
+        return self._is_companion
+
+    def stat(self) -> StoredBlocks:
+        """See TierInspection. Only the headers are read."""
+        with self._connected() as client:
+            memory, counts = client.info("memory"), client.info("stats")
+            by_model, bytes_by_model = Counter[str](), Counter[str]()
+            for names in _batches(client):
+                for length, header in _headers(client, names):
+                    fingerprint = fingerprint_of(header)
+                    model = fingerprint.hex()[:8] if fingerprint is not None else "unknown"
+                    by_model[model] += 1
+                    bytes_by_model[model] += length
+        return StoredBlocks(
+            used_bytes=memory["used_memory"],
+            limit_bytes=memory["maxmemory"],
+            evicted=counts["evicted_keys"],
+            by_model=by_model,
+            bytes_by_model=bytes_by_model,
+        )
+
+    def verify(self, progress: Callable[[int], None]) -> Verdict:
+        """See TierInspection."""
+        verdict, read = Verdict(), 0
+        with self._connected() as client:
+            for names in _batches(client):
+                for name in names:
+                    verdict.count(_verify(client, self._secret, name))
+                read += len(names)
+                progress(read)
+        return verdict
+
+    def clear(self) -> int:
+        """See TierInspection."""
+        with self._connected() as client:
+            return sum(client.unlink(*names) for names in _batches(client))
+
+    @contextmanager
+    def _connected(self) -> Iterator[redis.Redis]:
+        try:
+            with _client(self._address) as client:
+                yield client
+        except redis.RedisError as error:
+            raise InspectionError(self._advice(error)) from error
+
+    def _advice(self, error: redis.RedisError) -> str:
+        if self._is_companion:
+            return (
+                f"no Redis answers at {self._address}: the companion Redis runs only while the server runs. Start "
+                "`ebb serve` with the same --state-dir, or set --redis-url"
+            )
+        return f"no Redis answers at {self._address}: {error}"
 
 
-@dataclass(slots=True)
-class Verdict:
-    """The result of reading every block.
-
-    gone: blocks evicted or expired while they were being read.
-    """
-
-    num_whole: int = 0
-    gone: int = 0
-    rejects: Counter[Reject] = field(default_factory=Counter)
-
-
-def connect(address: RedisAddress) -> redis.Redis:
+def _client(address: RedisAddress) -> redis.Redis:
     """Create a client. The first command raises redis.RedisError if no server answers."""
     if address.unix_path is not None:
         return redis.Redis(
@@ -80,45 +125,16 @@ def _retry_at_once() -> Retry:
     return Retry(NoBackoff(), 1)
 
 
-def stat(client: redis.Redis) -> StoredBlocks:
-    """Read the header of every block and count the blocks. Raise redis.RedisError."""
-    memory, counts = client.info("memory"), client.info("stats")
-    by_model, bytes_by_model = Counter[str](), Counter[str]()
-    for names in _batches(client):
-        pipeline = client.pipeline(transaction=False)
-        for name in names:
-            pipeline.strlen(name)
-            pipeline.getrange(name, 0, HEADER_BYTES - 1)
-        replies = pipeline.execute(raise_on_error=False)
-        for length, header in zip(replies[::2], replies[1::2], strict=True):
-            if isinstance(length, int) and length > 0:
-                fingerprint = fingerprint_of(header)
-                model = fingerprint.hex()[:8] if fingerprint is not None else "unknown"
-                by_model[model] += 1
-                bytes_by_model[model] += length
-    return StoredBlocks(memory["used_memory"], memory["maxmemory"], counts["evicted_keys"], by_model, bytes_by_model)
-
-
-def verify(client: redis.Redis, secret: bytes, progress: Callable[[int], None]) -> Verdict:
-    """Read and check every block, of any model. `progress` receives the number read so far. Raise redis.RedisError."""
-    verdict, read = Verdict(), 0
-    for names in _batches(client):
-        for name in names:
-            outcome = _verify(client, secret, name)
-            if isinstance(outcome, Reject):
-                verdict.rejects[outcome] += 1
-            elif outcome:
-                verdict.num_whole += 1
-            else:
-                verdict.gone += 1
-        read += len(names)
-        progress(read)
-    return verdict
-
-
-def clear(client: redis.Redis) -> int:
-    """Delete every block and no other key. Return the number of blocks. Raise redis.RedisError."""
-    return sum(client.unlink(*names) for names in _batches(client))
+def _headers(client: redis.Redis, names: list[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the length and the header of each value that is there."""
+    pipeline = client.pipeline(transaction=False)
+    for name in names:
+        pipeline.strlen(name)
+        pipeline.getrange(name, 0, HEADER_BYTES - 1)
+    replies = pipeline.execute(raise_on_error=False)
+    for length, header in zip(replies[::2], replies[1::2], strict=True):
+        if isinstance(length, int) and length > 0:
+            yield length, header
 
 
 def _verify(client: redis.Redis, secret: bytes, name: bytes) -> Reject | bool:
@@ -128,17 +144,11 @@ def _verify(client: redis.Redis, secret: bytes, name: bytes) -> Reject | bool:
         return Reject.TYPE
     if not isinstance(value, bytes):
         return False
-    header, payload = value[:HEADER_BYTES], memoryview(value)[HEADER_BYTES:]
-    fingerprint = fingerprint_of(header)
-    if fingerprint is None:
-        return Reject.LENGTH
     try:
         key = bytes.fromhex(name.removeprefix(KEY_PREFIX).decode())
     except ValueError:
         return Reject.KEY
-    seal = BlockSeal(secret, fingerprint)
-    reject = seal.check_header(key, header, len(value), payload.nbytes) or seal.check_payload(header, payload)
-    return True if reject is None else reject
+    return check_value(secret, key, value[:HEADER_BYTES], memoryview(value)[HEADER_BYTES:]) or True
 
 
 def _batches(client: redis.Redis) -> Iterator[list[bytes]]:

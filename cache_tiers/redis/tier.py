@@ -5,10 +5,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 
 from cache_tiers.config import TierConfig
+from cache_tiers.lower.inspection import InspectionError, TierInspection
 from cache_tiers.lower.tier import FoundTier, Progress, SharedTier, TierError
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.backend import REDIS, RedisBackend
 from cache_tiers.redis.companion import RedisCompanion
+from cache_tiers.redis.companion_folder import companion_folder, socket_path
 from cache_tiers.redis.errors import CompanionError, RedisAddressError, StateDirInUseError
 from cache_tiers.redis.server_binary import find_redis_server
 
@@ -62,6 +64,21 @@ class RedisKind:
         if companion.backend is None:
             return SharedTier(replace(config, redis_url="off"), companion.note)
         return SharedTier(replace(config, redis_url=companion.note))
+
+    def inspect(self, config: TierConfig, secret: bytes) -> TierInspection | None:
+        """See LowerTierKind."""
+        if self.is_off(config):
+            return None
+        # The client for people takes a while to import.
+        from cache_tiers.redis.inspection import RedisInspection
+
+        if config.redis_url != "auto":
+            return RedisInspection(parse_redis_url(config.redis_url), secret, is_companion=False)
+        try:
+            address = RedisAddress(unix_path=socket_path(companion_folder(config.state_dir)))
+        except CompanionError as error:
+            raise InspectionError(str(error)) from error
+        return RedisInspection(address, secret, is_companion=True)
 
 
 def _off(why: str) -> FoundTier:

@@ -169,7 +169,7 @@ def test_redis_is_named_only_by_registry_settings_and_checks() -> None:
         if not name.startswith("cache_tiers.redis")
         and any(target.startswith("cache_tiers.redis") for target in imports(path))
     }
-    checks = {"app.cli.cache", "app.doctor.checks", "app.doctor.security_checks", "app.host.earlier_kv"}
+    checks = {"app.doctor.checks", "app.doctor.security_checks"}
     assert importers == {"cache_tiers.registry", "app.config.topics.memory", *checks}
     named = {
         name

@@ -1,13 +1,23 @@
-"""`ebb cache` on a real Redis with blocks written by a real store."""
+"""`ebb cache` on a real Redis and a real disk, with blocks written by real tiers."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.cli.main import main
+from cache_tiers.disk.backend import DiskBackend
+from cache_tiers.disk.folder import folder_of
+from cache_tiers.disk.value_file import PAGE
+from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.lower.block import Block
+from cache_tiers.lower.tier import LowerTierOptions
+from cache_tiers.owners.owners import Owners
 from cache_tiers.redis.keys import redis_key
+from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
-from tests.store_rig import SECRET, Rig, Rigs, key, keys
+from tests.store_rig import BLOCK, SEAL, SECRET, Rig, Rigs, key, keys, payload
 
 pytest_plugins = ["tests.store_fixtures"]
 
@@ -22,7 +32,28 @@ def flags(redis_server: RedisServer, rigs: Rigs, tmp_path: Path) -> list[str]:
         client.set("somebody else's", "x")
     (tmp_path / "secret").write_bytes(SECRET)
     (tmp_path / "secret").chmod(0o600)
-    return ["--redis-url", f"unix://{redis_server.socket}", "--secret-file", str(tmp_path / "secret")]
+    return [
+        *("--redis-url", f"unix://{redis_server.socket}", "--secret-file", str(tmp_path / "secret")),
+        *("--disk-kv-dir", str(tmp_path / "kv"), "--disk-kv-size", "1GiB"),
+    ]
+
+
+@pytest.fixture
+def disk(flags: list[str], tmp_path: Path) -> Iterator[Path]:
+    """Return the folder of five blocks of the same server, which holds it, and an unfinished write."""
+    folder = folder_of(tmp_path / "kv", SECRET)
+    tier = AsyncTier(DiskBackend(folder, 1 << 30, kept_free=0), LowerTierOptions(BLOCK, 1 << 20, SEAL, Owners()))
+    results = Results[bool]()
+    tier.put([Block(name, memoryview(payload(name))) for name in keys(range(5))], results)
+    assert results.wait(1) == [True]
+    (file_of(folder, 0).parent / f"{'0' * 64}.1234.draft").touch()
+    yield folder
+    tier.close()
+
+
+def file_of(folder: Path, number: int) -> Path:
+    name = key(number).hex()
+    return folder / SEAL.fingerprint.hex() / name[-2:] / name
 
 
 def test_stat_counts_the_blocks(flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,8 +88,74 @@ def test_clear_deletes_only_the_blocks(
         assert client.keys() == [b"somebody else's"]
 
 
-def test_command_without_redis_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["cache", "stat", "--state-dir", str(tmp_path)]) == 1
-    assert "Start `ebb serve` with the same --state-dir" in capsys.readouterr().err
-    assert main(["cache", "stat", "--redis-url", "off"]) == 1
-    assert "Redis is off" in capsys.readouterr().err
+def test_stat_counts_the_blocks_on_the_disk(flags: list[str], disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cache", "stat", *flags]) == 0
+    out = capsys.readouterr().out
+    assert f"the disk, {disk}: 340 KiB of 1 GiB used\n5 KV blocks, 340 KiB\n  5 of model" in out
+    assert "\n8 KV blocks" in out
+
+
+def test_verify_finds_damaged_misplaced_and_cut_files(
+    flags: list[str], disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    used_at = file_of(disk, 0).stat().st_mtime_ns
+    assert main(["cache", "verify", *flags]) == 0
+    assert f"5 blocks in {disk} are intact, 0 are not" in capsys.readouterr().out
+    assert file_of(disk, 0).stat().st_mtime_ns == used_at
+    with file_of(disk, 1).open("r+b") as file:
+        file.seek(PAGE + 5000)
+        file.write(b"damaged")
+    os.truncate(file_of(disk, 2), PAGE)
+    file_of(disk, 3).write_bytes(file_of(disk, 0).read_bytes())
+    assert main(["cache", "verify", *flags]) == 1
+    out = capsys.readouterr().out
+    assert f"2 blocks in {disk} are intact, 3 are not" in out
+    for reason in ("damaged", "wrong length", "the value of another key"):
+        assert f"1: {reason}" in out
+
+
+def test_clear_deletes_only_files_of_blocks_of_this_secret(
+    flags: list[str], disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    foreign = file_of(folder_of(disk.parent, b"another secret"), 0)
+    foreign.parent.mkdir(parents=True)
+    foreign.touch()
+    assert main(["cache", "clear", *flags]) == 0
+    assert "the disk: deleted 5 KV blocks" in capsys.readouterr().out
+    assert {path.name for path in disk.rglob("*") if path.is_file()} == {"CACHEDIR.TAG", "held", "shared"}
+    assert foreign.exists()
+
+
+def test_disk_that_was_turned_off_can_still_be_cleared(
+    flags: list[str], disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cache", "clear", *flags, "--disk-kv-size", "0"]) == 0
+    assert "the disk: deleted 5 KV blocks" in capsys.readouterr().out
+
+
+def test_disk_is_inspected_while_no_redis_answers(
+    flags: list[str], disk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cache", "stat", *flags, "--redis-url", f"unix://{tmp_path}/none.sock"]) == 0
+    found = capsys.readouterr()
+    assert "5 KV blocks" in found.out
+    assert found.err.startswith("Redis: no Redis answers at")
+
+
+def test_folder_that_cannot_be_read_is_reported(
+    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "kv").touch()
+    assert main(["cache", "stat", *flags]) == 0
+    assert "the disk: the folder" in capsys.readouterr().err
+
+
+def test_command_without_a_tier_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = ["--state-dir", str(tmp_path)]
+    assert main(["cache", "stat", *state]) == 1
+    error = capsys.readouterr().err
+    assert "Start `ebb serve` with the same --state-dir" in error
+    assert f"there is no secret file {tmp_path / 'secret'}" in error
+    assert list(tmp_path.iterdir()) == []
+    assert main(["cache", "stat", *state, "--redis-url", "off", "--disk-kv-size", "0"]) == 1
+    assert "every tier is off" in capsys.readouterr().err

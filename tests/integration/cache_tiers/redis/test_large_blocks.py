@@ -10,7 +10,7 @@ from cache_tiers.lower.block import Block
 from cache_tiers.lower.block_values import BlockValues
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.redis.backend import RedisBackend
-from cache_tiers.redis.inspection import verify
+from cache_tiers.redis.inspection import RedisInspection
 from cache_tiers.redis.keys import redis_key
 from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
@@ -64,7 +64,8 @@ def load(client: AsyncTier, *numbers: int) -> list[bytes | None]:
 def test_block_is_stored_in_parts_and_loaded_whole(redis_server: RedisServer, client: AsyncTier) -> None:
     with redis_server.client() as redis:
         assert set(redis.keys()) == {*names(1), *names(2)}
-        assert verify(redis, SECRET, lambda _read: None).num_whole == 2 * VALUES
+    inspection = RedisInspection(redis_server.address, SECRET, is_companion=False)
+    assert inspection.verify(lambda _read: None).num_whole == 2 * VALUES
     assert load(client, 1, 3, 2) == [payload(1), None, payload(2)]
 
 

@@ -1,0 +1,141 @@
+"""Inspection of the folder of KV blocks by people."""
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+from cache_tiers.config import DiskConfig
+from cache_tiers.disk.folder import DRAFT, key_of, shards_of, synchronize
+from cache_tiers.disk.space import default_bound, space_of
+from cache_tiers.disk.value_file import PAGE, file_bytes
+from cache_tiers.lower.inspection import InspectionError, StoredBlocks, Verdict, check_value
+from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject, fingerprint_of, payload_bytes_of
+
+_AT_ONCE: Final = 200
+_SECTOR_BYTES: Final = 512
+
+
+class DiskInspection:
+    """The blocks in the folder of one secret. See TierInspection.
+
+    Servers may use the folder. Nothing is created there, and no reading counts as a use.
+    """
+
+    is_private = True
+
+    def __init__(self, config: DiskConfig, secret: bytes) -> None:
+        self._config = config
+        self._secret = secret
+
+    @property
+    def place(self) -> str:
+        """See TierInspection."""
+        return str(self._config.folder)
+
+    def stat(self) -> StoredBlocks:
+        """See TierInspection. The names of the folders state the models, so no file is read."""
+        by_model, bytes_by_model = Counter[str](), Counter[str]()
+        for fingerprint, path in self._files():
+            try:
+                nbytes = os.lstat(path).st_blocks * _SECTOR_BYTES
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise self._unreachable(error) from error
+            if key_of(os.path.basename(path)) is not None:
+                by_model[fingerprint.hex()[:8]] += 1
+                bytes_by_model[fingerprint.hex()[:8]] += nbytes
+        used = bytes_by_model.total()
+        return StoredBlocks(
+            used_bytes=used,
+            limit_bytes=self._bound(used),
+            evicted=None,
+            by_model=by_model,
+            bytes_by_model=bytes_by_model,
+        )
+
+    def _bound(self, used: int) -> int:
+        if self._config.max_bytes is not None:
+            return self._config.max_bytes
+        try:
+            return default_bound(space_of(existing_part(self._config.folder)).free, used)
+        except OSError as error:
+            raise self._unreachable(error) from error
+
+    def verify(self, progress: Callable[[int], None]) -> Verdict:
+        """See TierInspection."""
+        verdict, read = Verdict(), 0
+        for fingerprint, path in self._files():
+            key = key_of(os.path.basename(path))
+            if key is not None:
+                verdict.count(self._verify(path, fingerprint, key))
+                read += 1
+                if read % _AT_ONCE == 0:
+                    progress(read)
+        progress(read)
+        return verdict
+
+    def _verify(self, path: str, fingerprint: bytes, key: bytes) -> Reject | bool:
+        try:
+            value = _read(path)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return Reject.UNREADABLE
+        header, length = value[:HEADER_BYTES], payload_bytes_of(value[:HEADER_BYTES])
+        payload = memoryview(value)[PAGE:][:length]
+        if length is None or len(value) != file_bytes(payload) or payload.nbytes != length:
+            return Reject.LENGTH
+        if fingerprint_of(header) != fingerprint:
+            return Reject.FINGERPRINT
+        return check_value(self._secret, key, header, payload) or True
+
+    def clear(self) -> int:
+        """See TierInspection. A server that uses the folder notices it within a minute."""
+        count, folders = 0, set[str]()
+        for _, path in self._files():
+            is_block = key_of(os.path.basename(path)) is not None
+            if not is_block and not path.endswith(DRAFT):
+                continue
+            try:
+                os.unlink(path)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise self._unreachable(error) from error
+            count += is_block
+            folders.add(os.path.dirname(path))
+        for folder in folders:
+            synchronize(folder)
+        return count
+
+    def _files(self) -> Iterator[tuple[bytes, str]]:
+        """Yield the fingerprint and the path of each file that may be a block."""
+        try:
+            for fingerprint, shard in shards_of(self._config.folder):
+                for name in os.listdir(shard):
+                    yield fingerprint, f"{shard}/{name}"
+        except FileNotFoundError:
+            # Nothing was stored yet.
+            return
+        except OSError as error:
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: OSError) -> InspectionError:
+        return InspectionError(f"the folder {self.place} cannot be used: {error.strerror}")
+
+
+def existing_part(folder: Path) -> Path:
+    """Return `folder` or the nearest folder above it that exists."""
+    return next(part for part in (folder, *folder.parents) if part.exists())
+
+
+def _read(path: str) -> bytes:
+    """Read a file, and leave nothing of it in the page cache. Raise OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        value = file.read()
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    return value

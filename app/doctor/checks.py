@@ -20,6 +20,7 @@ from app.config.parsers import place_of
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.directory_check import check_directory
+from app.doctor.disk_check import check_disk
 from app.doctor.finding import Finding
 from app.doctor.format_check import check_formats
 from app.doctor.memory_plan import plan_memory
@@ -139,14 +140,14 @@ def check_lmcache(_settings: Settings) -> Finding:
 def check_redis(settings: Settings) -> Finding:
     """Check the server of the Redis tier."""
     if settings.redis_url == "off":
-        return Finding("warn", "redis", "off: KV does not survive a restart", "leave out --redis-url to turn it on")
+        return Finding("ok", "redis", "off")
     if settings.redis_url == "auto":
         binary = find_redis_server()
         if binary is not None:
             size = redis_budget(settings.redis_memory, available_memory())
             return Finding("ok", "redis", f"companion of {format_size(size)} from {binary}")
         advice = "install redis-server or valkey-server, or set --redis-url"
-        return Finding("warn", "redis", "no server found: KV does not survive a restart", advice)
+        return Finding("warn", "redis", "no server found: the tier is off", advice)
     try:
         address = parse_redis_url(settings.redis_url)
         connection = RespConnection(address, Timeouts(connect=2.0))
@@ -345,6 +346,7 @@ CHECKS = (
     check_attention,
     check_compiler,
     check_redis,
+    check_disk,
     check_lmcache,
     check_model,
     check_catalogue,

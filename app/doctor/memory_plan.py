@@ -17,7 +17,7 @@ from models.weights.folder import ModelFolder
 from models.weights.stored import read_stored_weights
 
 STAGING_BYTES = 64 << 20
-"""Size of the CPU tier when it is off but Redis is on: blocks pass through it."""
+"""Size of the CPU tier when it is off but a lower tier is on: blocks pass through it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def plan_memory(
     UnsupportedModelError for an unknown configuration, EngineError for an instruction set that this CPU lacks.
     """
     tiers = not settings.no_prefix_cache
-    staging = STAGING_BYTES if settings.redis_url != "off" else 0
+    staging = STAGING_BYTES if settings.redis_url != "off" or settings.disk_kv_size != 0 else 0
     weights, window = WeightMemory(0, 0), 0
     if model_folder is not None:
         network = network_of(settings, model_folder)

@@ -18,6 +18,7 @@ from app.config.parsers import is_loopback, place_of
 from app.config.settings import Settings
 from app.doctor.finding import Finding
 from app.doctor.tls_checks import check_tls
+from cache_tiers.disk.folder import is_folder_name
 from cache_tiers.redis.address import RedisAddress, parse_redis_url
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -159,6 +160,21 @@ def _redis_by_url(address: RedisAddress) -> Finding:
     return Finding("ok", "redis", f"{address}: {how}{', with a password' if address.password is not None else ''}")
 
 
+def check_disk(settings: Settings) -> Finding:
+    """Check who can read the KV blocks on the disk, from which prompts can be guessed."""
+    if settings.no_prefix_cache or settings.disk_kv_size == 0:
+        return Finding("ok", "disk", "off")
+    parent = settings.disk_kv_parent
+    if not os.access(parent, os.R_OK | os.X_OK):
+        return _private("disk", parent, OTHERS, "0700")
+    # Several users may share the folder above, where each has separate folders.
+    mine = [folder for folder in sorted(parent.iterdir()) if is_folder_name(folder.name) and _is_mine(folder)]
+    findings = [_private("disk", folder, OTHERS, "0700") for folder in mine] or [
+        Finding("ok", "disk", f"{parent}: no blocks yet; their folder will be created with mode 0700")
+    ]
+    return max(findings, key=lambda finding: finding.level != "ok")
+
+
 def check_log(settings: Settings) -> Finding:
     """Check whether the log contains messages of users."""
     if settings.log_messages:
@@ -223,6 +239,7 @@ SECURITY_CHECKS: tuple[Callable[[Settings], Finding], ...] = (
     check_database,
     check_cache_dir,
     check_redis,
+    check_disk,
     check_log,
     check_debug,
     check_user,

@@ -242,7 +242,7 @@ class DiskSession:
     def write(self, values: Iterable[Value]) -> Refusal | None:
         """Write each value to a draft, and rename it."""
         for value in values:
-            nbytes = file_bytes(value.payload)
+            nbytes = file_bytes(value.payload.nbytes)
             try:
                 if not self._backend.make_room(self._index, nbytes):
                     return Refusal(self._backend.words_of_full())

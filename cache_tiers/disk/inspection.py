@@ -85,12 +85,11 @@ class DiskInspection:
         except OSError:
             return Reject.UNREADABLE
         header, length = value[:HEADER_BYTES], payload_bytes_of(value[:HEADER_BYTES])
-        payload = memoryview(value)[PAGE:][:length]
-        if length is None or len(value) != file_bytes(payload) or payload.nbytes != length:
+        if length is None or len(value) != file_bytes(length):
             return Reject.LENGTH
         if fingerprint_of(header) != fingerprint:
             return Reject.FINGERPRINT
-        return check_value(self._secret, key, header, payload) or True
+        return check_value(self._secret, key, header, memoryview(value)[PAGE : PAGE + length]) or True
 
     def clear(self) -> int:
         """See TierInspection. A server that uses the folder notices it within a minute."""

@@ -20,9 +20,9 @@ PAGE: Final = 4096
 """Multiple of the block of every medium, to which direct reads and writes are aligned."""
 
 
-def file_bytes(payload: memoryview) -> int:
+def file_bytes(payload_bytes: int) -> int:
     """Return the size of the file of a value in bytes."""
-    return PAGE + payload.nbytes + -payload.nbytes % PAGE
+    return PAGE + payload_bytes + -payload_bytes % PAGE
 
 
 class ValueFiles:
@@ -43,9 +43,9 @@ class ValueFiles:
         except FileNotFoundError:
             return None
         try:
-            if os.fstat(file).st_size != file_bytes(value.payload):
+            if os.fstat(file).st_size != file_bytes(value.payload.nbytes):
                 return Reject.LENGTH
-            if os.preadv(file, self._parts(value.payload), 0) != file_bytes(value.payload):
+            if os.preadv(file, self._parts(value.payload), 0) != file_bytes(value.payload.nbytes):
                 return Reject.LENGTH
         except OSError as error:
             if error.errno != errno.EIO:
@@ -60,7 +60,7 @@ class ValueFiles:
         """Store a value, whole or not at all, in place of any former one. Raise OSError."""
         draft = f"{path}.{os.urandom(8).hex()}{DRAFT}"
         self._header[:HEADER_BYTES] = value.header
-        nbytes = file_bytes(value.payload)
+        nbytes = file_bytes(value.payload.nbytes)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | self._flags(value.payload)
         file = os.open(draft, flags, 0o600)
         try:

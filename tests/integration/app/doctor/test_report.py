@@ -17,11 +17,16 @@ import torch
 from safetensors.torch import save_file
 
 from app.cli.main import main
+from app.config.secret import load_secret
 from app.config.settings import Settings, load_settings
-from app.doctor import checks
+from app.doctor import checks, disk_check
+from app.doctor.disk_check import check_disk
 from app.doctor.memory_plan import STAGING_BYTES, plan_memory, weights_of, window_bytes
 from app.doctor.network_check import check_network, network_of
 from app.storage.sqlite.migrating import migrations
+from cache_tiers.disk import tier as disk_tier
+from cache_tiers.disk.folder import folder_of
+from cache_tiers.disk.space import DiskSpace
 from engine.cpu.build import build_kernels
 from engine.cpu.instruction_set import choose_instruction_set
 from models.download.resolve import resolve_model
@@ -87,6 +92,7 @@ def test_complete_machine_gets_one_line_per_subject_and_passes(
         "attention",
         "compiler",
         "redis",
+        "disk",
         "lmcache",
         "model",
         "catalogue",
@@ -200,7 +206,8 @@ def test_memory_plan_is_the_sum_of_its_parts(tmp_path: Path, model: Path) -> Non
     [
         ({"cpu_kv_memory": "1GiB"}, 1 << 30, 2 << 30),
         ({"cpu_kv_memory": "0"}, STAGING_BYTES, 2 << 30),
-        ({"cpu_kv_memory": "0", "redis_url": "off"}, 0, 0),
+        ({"cpu_kv_memory": "0", "redis_url": "off"}, STAGING_BYTES, 0),
+        ({"cpu_kv_memory": "0", "redis_url": "off", "disk_kv_size": "0"}, 0, 0),
         ({"cpu_kv_memory": "1GiB", "redis_url": "redis://elsewhere"}, 1 << 30, 0),
         ({"cpu_kv_memory": "1GiB", "no_prefix_cache": "true"}, 0, 0),
     ],
@@ -227,6 +234,7 @@ def test_pool_is_not_negative_where_weights_do_not_fit(tmp_path: Path, model: Pa
 def test_blocks_of_a_gguf_file_are_planned_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write_block_gguf(tmp_path / "tiny.gguf", {"": "Q4_K"})
     chosen = settings(tmp_path, model=str(file), device="cpu", kv_memory="1MiB", cpu_kv_memory="0", redis_url="off")
+    chosen = replace(chosen, disk_kv_size=0)
     resolve_model(str(file), chosen.cache_dir, lambda line: None)
     monkeypatch.setattr(
         "engine.worker.torch.devices.available_memory", lambda: (1 << 20) + file.stat().st_size * 11 // 10
@@ -239,7 +247,7 @@ def test_weights_must_fit_before_they_are_quantized(
     tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = settings(tmp_path, model=str(model), device="cpu", quantization="int4", redis_url="off")
-    chosen = replace(chosen, kv_memory=1, cpu_kv_memory=0)
+    chosen = replace(chosen, kv_memory=1, cpu_kv_memory=0, disk_kv_size=0)
     monkeypatch.setattr("engine.worker.torch.devices.available_memory", lambda: 50)
     finding = checks.check_memory(chosen)
     assert finding.level == "fail"
@@ -284,7 +292,50 @@ def test_unreachable_redis_url_is_a_warning(tmp_path: Path, port: int) -> None:
     finding = checks.check_redis(settings(tmp_path, redis_url=f"unix://{tmp_path}/none.sock"))
     assert finding.level == "warn"
     assert "does not answer" in finding.text
-    assert checks.check_redis(settings(tmp_path, redis_url="off")).level == "warn"
+    assert checks.check_redis(settings(tmp_path, redis_url="off")).text == "off"
+
+
+def test_disk_check_counts_the_tokens_that_fit(tmp_path: Path, model: Path) -> None:
+    chosen = settings(tmp_path, model=str(model), device="cpu", disk_kv_size="10MiB")
+    finding = check_disk(chosen)
+    assert finding.level == "ok"
+    # Two layers of K and V of 4 heads, 64 values of 2 bytes each, 64 tokens: 128 KiB and the page of the header.
+    assert f"{tmp_path / 'cache' / 'kv'}, 0 bytes of 10 MiB used, room for {10240 // 132 * 64} tokens, " in finding.text
+    assert not (tmp_path / "cache").exists()
+    assert not (tmp_path / "state").exists()
+
+
+def test_disk_check_counts_the_blocks_of_this_secret(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, disk_kv_size="10MiB")
+    folder = folder_of(chosen.disk_kv_parent, load_secret(chosen.secret_file))
+    block = folder / ("0" * 32) / "00" / ("0" * 64)
+    block.parent.mkdir(parents=True)
+    block.write_bytes(bytes(8192))
+    assert f"{folder}, 8 KiB of 10 MiB used" in check_disk(chosen).text
+
+
+def test_disk_check_says_why_the_tier_is_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warning(**flags: str) -> str:
+        finding = check_disk(settings(tmp_path, **flags))
+        assert finding.level == "warn"
+        assert "KV does not survive a restart" in finding.text
+        return f"{finding.text}; {finding.advice}"
+
+    assert warning(disk_kv_size="0").endswith("leave out --disk-kv-size to turn it on")
+    (tmp_path / "file").touch()
+    assert "file cannot be used: Not a directory" in warning(disk_kv_size="1GiB", disk_kv_dir=str(tmp_path / "file"))
+    monkeypatch.setattr(disk_tier, "file_system_of", lambda _folder: "tmpfs")
+    assert "in memory (tmpfs)" in warning()
+    monkeypatch.setattr(disk_tier, "file_system_of", lambda _folder: "nfs4")
+    assert "on a network file system (nfs4)" in warning(disk_kv_size="1GiB")
+
+
+def test_full_disk_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = DiskSpace(total=100 << 30, free=1 << 30, is_read_only=False)
+    monkeypatch.setattr(disk_check, "space_of", lambda _folder: full)
+    finding = check_disk(settings(tmp_path, disk_kv_size="1GiB"))
+    assert finding.level == "warn"
+    assert "only 1 GiB are free, and 5 GiB stay free, so nothing is written" in finding.text
 
 
 def test_reachable_redis_url_passes(tmp_path: Path) -> None:

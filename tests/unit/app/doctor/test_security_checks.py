@@ -11,6 +11,7 @@ from app.config.settings import Settings, load_settings
 from app.doctor import security_checks
 from app.doctor.finding import Finding
 from app.storage.store import Store
+from cache_tiers.disk.folder import folder_of
 
 
 @pytest.fixture(autouse=True)
@@ -49,6 +50,7 @@ def test_default_settings_give_no_warning(tmp_path: Path, capsys: pytest.Capture
         "database",
         "cache-dir",
         "redis",
+        "disk",
         "log",
         "debug",
         "user",
@@ -161,6 +163,19 @@ def test_protected_redis_is_ok(tmp_path: Path, url: str) -> None:
     finding = security_checks.check_redis(settings(tmp_path, redis_url=url))
     assert finding.level == "ok"
     assert "hunter2" not in finding.text
+
+
+def test_disk_blocks_that_others_can_read_are_warned_of(tmp_path: Path) -> None:
+    chosen = settings(tmp_path, disk_kv_size="1GiB")
+    assert "no blocks yet" not in security_checks.check_disk(chosen).text
+    chosen.disk_kv_parent.mkdir(parents=True)
+    assert "no blocks yet" in security_checks.check_disk(chosen).text
+    folder = folder_of(chosen.disk_kv_parent, b"secret")
+    folder.mkdir(mode=0o700)
+    assert security_checks.check_disk(chosen).level == "ok"
+    folder.chmod(0o750)
+    assert f"{folder}: mode 0750 gives others access" in warning(security_checks.check_disk(chosen))
+    assert security_checks.check_disk(settings(tmp_path, disk_kv_size="0")).text == "off"
 
 
 def test_logged_messages_root_and_debug_mode_are_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

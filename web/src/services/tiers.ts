@@ -21,10 +21,11 @@ export const KNOWN_TIERS: readonly Tier[] = [
   { id: "device", colour: "depth-1", level: "M3 2h10v12h-10z", hasBreaker: false },
   { id: "cpu", colour: "depth-2", level: "M3 8h10v6h-10z", hasBreaker: false },
   { id: "redis", colour: "depth-3", level: "M3 11h10v3h-10z", hasBreaker: true },
+  { id: "disk", colour: "depth-4", level: "M3 12h10v2h-10z", hasBreaker: true },
 ];
 
 /** Appearance of every other tier. It is below CPU memory. */
-const OTHER: Omit<Tier, "id"> = { colour: "depth-4", level: "M3 12.8h10v1.2h-10z", hasBreaker: true };
+const OTHER: Omit<Tier, "id"> = { colour: "depth-5", level: "M3 13h10v1h-10z", hasBreaker: true };
 
 /** The tier from which a prompt's KV needs no loading. */
 export const NEAREST_TIER: TierId = KNOWN_TIERS[0]!.id;
@@ -40,7 +41,7 @@ export function tiersOf(ids: readonly TierId[]): Tier[] {
   return [...known, ...ids.map(tierOf).filter(({ id }) => !known.some((tier) => tier.id === id))];
 }
 
-/** Return the texts about a tier. A tier that the page does not know is named after its id: "disk" becomes "Disk". */
+/** Return the texts about a tier. A tier that the page does not know is named after its id: "tape" becomes "Tape". */
 export function tierTexts(id: TierId): TierTexts {
   const known: Record<TierId, TierTexts | undefined> = t().tiers;
   return known[id] ?? t().otherTier(id.charAt(0).toUpperCase() + id.slice(1).replaceAll("_", " "));

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Koud: in Redis",
       off: "Redis is af.",
-      offTodo: "Installeer redis-server of valkey-server op hierdie masjien, of stel --redis-url, en herbegin Ebb. Dan oorleef die kletse se kasgeheue ook ’n herbegin.",
+      offTodo: "Installeer redis-server of valkey-server op hierdie masjien, of stel --redis-url, en herbegin Ebb.",
+    },
+    disk: {
+      name: "Skyf",
+      short: "Skyf",
+      from: "die skyf",
+      mark: "Koud: op die skyf",
+      off: "Die skyf hou geen blokke nie.",
+      offTodo: "Gee dit plek met --disk-kv-size, of kies ’n plaaslike gids met --disk-kv-dir, en herbegin Ebb. Dan oorleef die kletse se kasgeheue ook ’n herbegin.",
     },
   },
 

@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis-dən",
       mark: "Soyuq: Redis-də",
       off: "Redis söndürülüb.",
-      offTodo: "Bu kompüterə redis-server və ya valkey-server quraşdırın və ya --redis-url təyin edin, sonra Ebb-i yenidən başladın. Onda söhbətlərin keşi yenidən başlatmalardan sonra da qalır.",
+      offTodo: "Bu kompüterə redis-server və ya valkey-server quraşdırın və ya --redis-url təyin edin, sonra Ebb-i yenidən başladın.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "diskdən",
+      mark: "Soyuq: diskdə",
+      off: "Disk blok saxlamır.",
+      offTodo: "--disk-kv-size ilə ona yer ayırın və ya --disk-kv-dir ilə yerli qovluq seçin, sonra Ebb-i yenidən başladın. Onda söhbətlərin keşi yenidən başlatmalardan sonra da qalır.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Халодны: у Redis",
       off: "Redis выключаны.",
-      offTodo: "Усталюйце на гэтым камп’ютары redis-server або valkey-server ці задайце --redis-url і перазапусціце Ebb. Тады кэш чатаў перажыве і перазапускі.",
+      offTodo: "Усталюйце на гэтым камп’ютары redis-server або valkey-server ці задайце --redis-url і перазапусціце Ebb.",
+    },
+    disk: {
+      name: "Дыск",
+      short: "Дыск",
+      from: "дыска",
+      mark: "Халодны: на дыску",
+      off: "Дыск не захоўвае блокаў.",
+      offTodo: "Вылучыце яму месца з дапамогай --disk-kv-size або задайце лакальную папку праз --disk-kv-dir і перазапусціце Ebb. Тады кэш чатаў перажыве і перазапускі.",
     },
   },
 

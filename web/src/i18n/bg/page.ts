@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Студен: в Redis",
       off: "Redis е изключен.",
-      offTodo: "Инсталирайте redis-server или valkey-server на тази машина или задайте --redis-url и рестартирайте Ebb. Тогава кешът на чатовете ще се запазва и след рестартиране.",
+      offTodo: "Инсталирайте redis-server или valkey-server на тази машина или задайте --redis-url и рестартирайте Ebb.",
+    },
+    disk: {
+      name: "Диск",
+      short: "Диск",
+      from: "диска",
+      mark: "Студен: на диска",
+      off: "Дискът не пази блокове.",
+      offTodo: "Заделете му място с --disk-kv-size или изберете локална папка с --disk-kv-dir и рестартирайте Ebb. Тогава кешът на чатовете ще се запазва и след рестартиране.",
     },
   },
 

@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "কোল্ড: Redis-এ রাখা",
       off: "Redis বন্ধ আছে।",
-      offTodo: "এই মেশিনে redis-server বা valkey-server ইনস্টল করুন অথবা --redis-url সেট করুন, তারপর Ebb রিস্টার্ট করুন। তখন রিস্টার্টের পরেও চ্যাটের ক্যাশে থেকে যাবে।",
+      offTodo: "এই মেশিনে redis-server বা valkey-server ইনস্টল করুন অথবা --redis-url সেট করুন, তারপর Ebb রিস্টার্ট করুন।",
+    },
+    disk: {
+      name: "ডিস্ক",
+      short: "ডিস্ক",
+      from: "ডিস্ক",
+      mark: "কোল্ড: ডিস্কে রাখা",
+      off: "ডিস্কে কোনো ব্লক রাখা হয় না।",
+      offTodo: "--disk-kv-size দিয়ে এতে জায়গা বরাদ্দ করুন অথবা --disk-kv-dir দিয়ে স্থানীয় ফোল্ডার বেছে নিন, তারপর Ebb রিস্টার্ট করুন। তখন রিস্টার্টের পরেও চ্যাটের ক্যাশে থেকে যাবে।",
     },
   },
 

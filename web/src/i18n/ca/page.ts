@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Fred: a Redis",
       off: "Redis està desactivat.",
-      offTodo: "Instal·la redis-server o valkey-server en aquesta màquina, o defineix --redis-url, i reinicia l’Ebb. Així la memòria cau dels xats també sobreviu als reinicis.",
+      offTodo: "Instal·la redis-server o valkey-server en aquesta màquina, o defineix --redis-url, i reinicia l’Ebb.",
+    },
+    disk: {
+      name: "Disc",
+      short: "Disc",
+      from: "disc",
+      mark: "Fred: al disc",
+      off: "El disc no guarda cap bloc.",
+      offTodo: "Assigna-li espai amb --disk-kv-size, o tria una carpeta local amb --disk-kv-dir, i reinicia l’Ebb. Així la memòria cau dels xats també sobreviu als reinicis.",
     },
   },
 

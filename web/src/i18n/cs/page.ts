@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redisu",
       mark: "Studený: v Redisu",
       off: "Redis je vypnutý.",
-      offTodo: "Nainstalujte na tento počítač redis-server nebo valkey-server, případně nastavte --redis-url, a restartujte Ebb. Mezipaměť chatů pak přežije i restarty.",
+      offTodo: "Nainstalujte na tento počítač redis-server nebo valkey-server, případně nastavte --redis-url, a restartujte Ebb.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "disku",
+      mark: "Studený: na disku",
+      off: "Disk neuchovává žádné bloky.",
+      offTodo: "Přidělte mu místo volbou --disk-kv-size nebo zvolte místní složku volbou --disk-kv-dir a restartujte Ebb. Mezipaměť chatů pak přežije i restarty.",
     },
   },
 

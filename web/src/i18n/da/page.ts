@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Kold: i Redis",
       off: "Redis er slået fra.",
-      offTodo: "Installér redis-server eller valkey-server på denne maskine, eller angiv --redis-url, og genstart Ebb. Så overlever cachen for dine chats også genstarter.",
+      offTodo: "Installér redis-server eller valkey-server på denne maskine, eller angiv --redis-url, og genstart Ebb.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "disken",
+      mark: "Kold: på disken",
+      off: "Disken beholder ingen blokke.",
+      offTodo: "Giv den plads med --disk-kv-size, eller vælg en lokal mappe med --disk-kv-dir, og genstart Ebb. Så overlever cachen for dine chats også genstarter.",
     },
   },
 

@@ -271,7 +271,15 @@ export const texts: Catalogue = {
       from: "Redis",
       mark: "Kalt: in Redis",
       off: "Redis ist aus.",
-      offTodo: "Installiere redis-server oder valkey-server auf diesem Rechner oder setze --redis-url, und starte Ebb neu. Dann übersteht der Cache der Chats auch Neustarts.",
+      offTodo: "Installiere redis-server oder valkey-server auf diesem Rechner oder setze --redis-url, und starte Ebb neu.",
+    },
+    disk: {
+      name: "Festplatte",
+      short: "Platte",
+      from: "der Festplatte",
+      mark: "Kalt: auf der Festplatte",
+      off: "Die Festplatte hält keine Blöcke.",
+      offTodo: "Weise ihr mit --disk-kv-size Platz zu oder wähle mit --disk-kv-dir einen lokalen Ordner, und starte Ebb neu. Dann übersteht der Cache der Chats auch Neustarts.",
     },
   },
 

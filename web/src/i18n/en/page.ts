@@ -265,7 +265,15 @@ export const texts = {
       from: "Redis",
       mark: "Cold: kept in Redis",
       off: "Redis is off.",
-      offTodo: "Install redis-server or valkey-server on this machine, or set --redis-url, and restart Ebb. The cache of conversations then survives restarts, too.",
+      offTodo: "Install redis-server or valkey-server on this machine, or set --redis-url, and restart Ebb.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "the disk",
+      mark: "Cold: kept on the disk",
+      off: "The disk keeps no blocks.",
+      offTodo: "Give it room with --disk-kv-size, or a folder on a local disk with --disk-kv-dir, and restart Ebb. The cache of conversations then survives restarts.",
     },
   },
 

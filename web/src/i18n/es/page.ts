@@ -271,7 +271,15 @@ export const texts: Catalogue = {
       from: "Redis",
       mark: "Frío: en Redis",
       off: "Redis está desactivado.",
-      offTodo: "Instala redis-server o valkey-server en esta máquina, o define --redis-url, y reinicia Ebb. Así la caché de los chats sobrevive también a los reinicios.",
+      offTodo: "Instala redis-server o valkey-server en esta máquina, o define --redis-url, y reinicia Ebb.",
+    },
+    disk: {
+      name: "Disco",
+      short: "Disco",
+      from: "el disco",
+      mark: "Frío: en el disco",
+      off: "El disco no guarda bloques.",
+      offTodo: "Asígnale espacio con --disk-kv-size, o elige una carpeta local con --disk-kv-dir, y reinicia Ebb. Así la caché de los chats sobrevive también a los reinicios.",
     },
   },
 

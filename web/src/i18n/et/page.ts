@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redisest",
       mark: "Külm: Redises",
       off: "Redis on väljas.",
-      offTodo: "Paigalda sellesse arvutisse redis-server või valkey-server või määra --redis-url ja taaskäivita Ebb. Siis säilib vestluste vahemälu ka pärast taaskäivitamist.",
+      offTodo: "Paigalda sellesse arvutisse redis-server või valkey-server või määra --redis-url ja taaskäivita Ebb.",
+    },
+    disk: {
+      name: "Ketas",
+      short: "Ketas",
+      from: "kettalt",
+      mark: "Külm: kettal",
+      off: "Ketas ei hoia plokke.",
+      offTodo: "Anna sellele ruumi valikuga --disk-kv-size või vali kohalik kaust valikuga --disk-kv-dir ja taaskäivita Ebb. Siis säilib vestluste vahemälu ka pärast taaskäivitamist.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redisetik",
       mark: "Hotza: Redisen",
       off: "Redis desgaituta dago.",
-      offTodo: "Instalatu redis-server edo valkey-server makina honetan, edo ezarri --redis-url, eta berrabiarazi Ebb. Horrela, txaten cacheak berrabiarazteak ere gainditzen ditu.",
+      offTodo: "Instalatu redis-server edo valkey-server makina honetan, edo ezarri --redis-url, eta berrabiarazi Ebb.",
+    },
+    disk: {
+      name: "Diskoa",
+      short: "Diskoa",
+      from: "diskotik",
+      mark: "Hotza: diskoan",
+      off: "Diskoak ez du blokerik gordetzen.",
+      offTodo: "Esleitu tokia --disk-kv-size aukerarekin, edo hautatu karpeta lokal bat --disk-kv-dir aukerarekin, eta berrabiarazi Ebb. Horrela, txaten cacheak berrabiarazteak ere gainditzen ditu.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redisistä",
       mark: "Kylmä: Redisissä",
       off: "Redis ei ole käytössä.",
-      offTodo: "Asenna redis-server tai valkey-server tälle koneelle tai määritä --redis-url, ja käynnistä Ebb uudelleen. Silloin keskustelujen välimuisti säilyy myös uudelleenkäynnistyksen yli.",
+      offTodo: "Asenna redis-server tai valkey-server tälle koneelle tai määritä --redis-url, ja käynnistä Ebb uudelleen.",
+    },
+    disk: {
+      name: "Levy",
+      short: "Levy",
+      from: "levyltä",
+      mark: "Kylmä: levyllä",
+      off: "Levy ei säilytä lohkoja.",
+      offTodo: "Varaa sille tilaa valitsimella --disk-kv-size tai valitse paikallinen kansio valitsimella --disk-kv-dir, ja käynnistä Ebb uudelleen. Silloin keskustelujen välimuisti säilyy myös uudelleenkäynnistyksen yli.",
     },
   },
 

@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Malamig: nasa Redis",
       off: "Naka-off ang Redis.",
-      offTodo: "I-install ang redis-server o valkey-server sa machine na ito, o itakda ang --redis-url, at i-restart ang Ebb. Mananatili na rin ang cache ng mga chat kahit mag-restart.",
+      offTodo: "I-install ang redis-server o valkey-server sa machine na ito, o itakda ang --redis-url, at i-restart ang Ebb.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "disk",
+      mark: "Malamig: nasa disk",
+      off: "Walang naka-store na block sa disk.",
+      offTodo: "Bigyan ito ng espasyo gamit ang --disk-kv-size, o pumili ng lokal na folder gamit ang --disk-kv-dir, at i-restart ang Ebb. Mananatili na rin ang cache ng mga chat kahit mag-restart.",
     },
   },
 

@@ -271,7 +271,15 @@ export const texts: Catalogue = {
       from: "Redis",
       mark: "Froid : dans Redis",
       off: "Redis est désactivé.",
-      offTodo: "Installez redis-server ou valkey-server sur cette machine, ou définissez --redis-url, puis redémarrez Ebb. Le cache des conversations survivra alors aussi aux redémarrages.",
+      offTodo: "Installez redis-server ou valkey-server sur cette machine, ou définissez --redis-url, puis redémarrez Ebb.",
+    },
+    disk: {
+      name: "Disque",
+      short: "Disque",
+      from: "le disque",
+      mark: "Froid : sur le disque",
+      off: "Le disque ne conserve aucun bloc.",
+      offTodo: "Attribuez-lui de l’espace avec --disk-kv-size, ou choisissez un dossier local avec --disk-kv-dir, puis redémarrez Ebb. Le cache des conversations survivra alors aussi aux redémarrages.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Frío: en Redis",
       off: "Redis está desactivado.",
-      offTodo: "Instala redis-server ou valkey-server nesta máquina, ou define --redis-url, e reinicia Ebb. Así a caché dos chats tamén sobrevive aos reinicios.",
+      offTodo: "Instala redis-server ou valkey-server nesta máquina, ou define --redis-url, e reinicia Ebb.",
+    },
+    disk: {
+      name: "Disco",
+      short: "Disco",
+      from: "o disco",
+      mark: "Frío: no disco",
+      off: "O disco non garda bloques.",
+      offTodo: "Asígnalle espazo con --disk-kv-size, ou escolle un cartafol local con --disk-kv-dir, e reinicia Ebb. Así a caché dos chats tamén sobrevive aos reinicios.",
     },
   },
 

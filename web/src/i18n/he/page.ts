@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "מ-Redis",
       mark: "קר: שמור ב-Redis",
       off: "שירות Redis כבוי.",
-      offTodo: "יש להתקין redis-server או valkey-server במחשב הזה, או להגדיר \u2066--redis-url\u2069, ולהפעיל מחדש את Ebb. כך מטמון הצ׳אטים שורד גם הפעלה מחדש.",
+      offTodo: "יש להתקין redis-server או valkey-server במחשב הזה, או להגדיר \u2066--redis-url\u2069, ולהפעיל מחדש את Ebb.",
+    },
+    disk: {
+      name: "דיסק",
+      short: "דיסק",
+      from: "מהדיסק",
+      mark: "קר: שמור בדיסק",
+      off: "הדיסק לא שומר בלוקים.",
+      offTodo: "יש להקצות לו מקום באמצעות \u2066--disk-kv-size\u2069, או לבחור תיקייה מקומית באמצעות \u2066--disk-kv-dir\u2069, ולהפעיל מחדש את Ebb. כך מטמון הצ׳אטים שורד גם הפעלה מחדש.",
     },
   },
 

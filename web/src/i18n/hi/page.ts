@@ -271,7 +271,15 @@ export const texts: Catalogue = {
       from: "Redis",
       mark: "कोल्ड: Redis में रखा है",
       off: "Redis बंद है।",
-      offTodo: "इस मशीन पर redis-server या valkey-server इंस्टॉल करें या --redis-url सेट करें, फिर Ebb को रीस्टार्ट करें। इसके बाद चैट का कैश रीस्टार्ट के बाद भी बना रहेगा।",
+      offTodo: "इस मशीन पर redis-server या valkey-server इंस्टॉल करें या --redis-url सेट करें, फिर Ebb को रीस्टार्ट करें।",
+    },
+    disk: {
+      name: "डिस्क",
+      short: "डिस्क",
+      from: "डिस्क",
+      mark: "कोल्ड: डिस्क पर रखा है",
+      off: "डिस्क पर कोई ब्लॉक नहीं रखा जाता।",
+      offTodo: "--disk-kv-size से इसे जगह दें या --disk-kv-dir से कोई लोकल फ़ोल्डर चुनें, फिर Ebb को रीस्टार्ट करें। इसके बाद चैट का कैश रीस्टार्ट के बाद भी बना रहेगा।",
     },
   },
 

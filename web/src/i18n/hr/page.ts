@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redisa",
       mark: "Hladno: u Redisu",
       off: "Redis je isključen.",
-      offTodo: "Instalirajte redis-server ili valkey-server na ovo računalo ili postavite --redis-url pa ponovno pokrenite Ebb. Predmemorija razgovora tada preživljava i ponovna pokretanja.",
+      offTodo: "Instalirajte redis-server ili valkey-server na ovo računalo ili postavite --redis-url pa ponovno pokrenite Ebb.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "diska",
+      mark: "Hladno: na disku",
+      off: "Disk ne čuva blokove.",
+      offTodo: "Dodijelite mu prostor opcijom --disk-kv-size ili odaberite lokalnu mapu opcijom --disk-kv-dir pa ponovno pokrenite Ebb. Predmemorija razgovora tada preživljava i ponovna pokretanja.",
     },
   },
 

@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "a Redisből",
       mark: "Hideg: a Redisben",
       off: "A Redis ki van kapcsolva.",
-      offTodo: "Telepítsd a redis-server vagy a valkey-server csomagot erre a gépre, vagy add meg a --redis-url kapcsolót, és indítsd újra az Ebbet. Így a csevegések gyorsítótára az újraindításokat is túléli.",
+      offTodo: "Telepítsd a redis-server vagy a valkey-server csomagot erre a gépre, vagy add meg a --redis-url kapcsolót, és indítsd újra az Ebbet.",
+    },
+    disk: {
+      name: "Lemez",
+      short: "Lemez",
+      from: "a lemezről",
+      mark: "Hideg: a lemezen",
+      off: "A lemez nem tárol blokkokat.",
+      offTodo: "Adj neki helyet a --disk-kv-size kapcsolóval, vagy válassz helyi mappát a --disk-kv-dir kapcsolóval, és indítsd újra az Ebbet. Így a csevegések gyorsítótára az újraindításokat is túléli.",
     },
   },
 

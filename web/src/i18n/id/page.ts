@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Dingin: ada di Redis",
       off: "Redis nonaktif.",
-      offTodo: "Pasang redis-server atau valkey-server di mesin ini, atau atur --redis-url, lalu mulai ulang Ebb. Setelah itu, cache obrolan juga bertahan saat server dimulai ulang.",
+      offTodo: "Pasang redis-server atau valkey-server di mesin ini, atau atur --redis-url, lalu mulai ulang Ebb.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "disk",
+      mark: "Dingin: ada di disk",
+      off: "Disk tidak menyimpan blok.",
+      offTodo: "Beri ruang dengan --disk-kv-size, atau pilih folder lokal dengan --disk-kv-dir, lalu mulai ulang Ebb. Setelah itu, cache obrolan juga bertahan saat server dimulai ulang.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Kalt: í Redis",
       off: "Slökkt er á Redis.",
-      offTodo: "Settu upp redis-server eða valkey-server á þessari vél, eða stilltu --redis-url, og endurræstu Ebb. Þá lifir skyndiminni spjallanna líka af endurræsingar.",
+      offTodo: "Settu upp redis-server eða valkey-server á þessari vél, eða stilltu --redis-url, og endurræstu Ebb.",
+    },
+    disk: {
+      name: "Diskur",
+      short: "Diskur",
+      from: "diskinum",
+      mark: "Kalt: á diskinum",
+      off: "Diskurinn geymir engar blokkir.",
+      offTodo: "Gefðu honum pláss með --disk-kv-size, eða veldu staðbundna möppu með --disk-kv-dir, og endurræstu Ebb. Þá lifir skyndiminni spjallanna líka af endurræsingar.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Freddo: in Redis",
       off: "Redis è disattivato.",
-      offTodo: "Installa redis-server o valkey-server su questa macchina, oppure imposta --redis-url, e riavvia Ebb. Così la cache delle chat sopravvive anche ai riavvii.",
+      offTodo: "Installa redis-server o valkey-server su questa macchina, oppure imposta --redis-url, e riavvia Ebb.",
+    },
+    disk: {
+      name: "Disco",
+      short: "Disco",
+      from: "il disco",
+      mark: "Freddo: sul disco",
+      off: "Il disco non conserva blocchi.",
+      offTodo: "Assegnagli spazio con --disk-kv-size, oppure scegli una cartella locale con --disk-kv-dir, e riavvia Ebb. Così la cache delle chat sopravvive anche ai riavvii.",
     },
   },
 

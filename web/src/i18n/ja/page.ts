@@ -268,7 +268,15 @@ export const texts: Catalogue = {
       from: " Redis ",
       mark: "コールド：Redis に保持",
       off: "Redis はオフです。",
-      offTodo: "このマシンに redis-server か valkey-server をインストールするか、--redis-url を設定して、Ebb を再起動してください。チャットのキャッシュが再起動後も残ります。",
+      offTodo: "このマシンに redis-server か valkey-server をインストールするか、--redis-url を設定して、Ebb を再起動してください。",
+    },
+    disk: {
+      name: "ディスク",
+      short: "ディスク",
+      from: "ディスク",
+      mark: "コールド：ディスクに保持",
+      off: "ディスクはブロックを保持していません。",
+      offTodo: "--disk-kv-size で容量を割り当てるか、--disk-kv-dir でローカルのフォルダーを指定して、Ebb を再起動してください。チャットのキャッシュが再起動後も残ります。",
     },
   },
 

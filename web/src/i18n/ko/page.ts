@@ -268,7 +268,15 @@ export const texts: Catalogue = {
       from: "Redis",
       mark: "콜드: Redis에 보관",
       off: "Redis가 꺼져 있습니다.",
-      offTodo: "이 컴퓨터에 redis-server나 valkey-server를 설치하거나 --redis-url을 설정한 다음 Ebb를 다시 시작하세요. 그러면 채팅의 캐시가 다시 시작한 뒤에도 남습니다.",
+      offTodo: "이 컴퓨터에 redis-server나 valkey-server를 설치하거나 --redis-url을 설정한 다음 Ebb를 다시 시작하세요.",
+    },
+    disk: {
+      name: "디스크",
+      short: "디스크",
+      from: "디스크",
+      mark: "콜드: 디스크에 보관",
+      off: "디스크가 블록을 보관하지 않습니다.",
+      offTodo: "--disk-kv-size로 공간을 할당하거나 --disk-kv-dir로 로컬 폴더를 지정한 다음 Ebb를 다시 시작하세요. 그러면 채팅의 캐시가 다시 시작한 뒤에도 남습니다.",
     },
   },
 

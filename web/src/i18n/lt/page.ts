@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "„Redis“",
       mark: "Šaltas: „Redis“ saugykloje",
       off: "„Redis“ išjungta.",
-      offTodo: "Įdiekite šiame kompiuteryje redis-server ar valkey-server arba nustatykite --redis-url ir paleiskite Ebb iš naujo. Tada pokalbių podėlis išliks ir po paleidimo iš naujo.",
+      offTodo: "Įdiekite šiame kompiuteryje redis-server ar valkey-server arba nustatykite --redis-url ir paleiskite Ebb iš naujo.",
+    },
+    disk: {
+      name: "Diskas",
+      short: "Diskas",
+      from: "disko",
+      mark: "Šaltas: diske",
+      off: "Diske blokai nelaikomi.",
+      offTodo: "Skirkite jam vietos parinktimi --disk-kv-size arba parinkite vietinį aplanką parinktimi --disk-kv-dir ir paleiskite Ebb iš naujo. Tada pokalbių podėlis išliks ir po paleidimo iš naujo.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Auksta: glabājas Redis",
       off: "Redis ir izslēgts.",
-      offTodo: "Instalējiet šajā datorā redis-server vai valkey-server vai iestatiet --redis-url un restartējiet Ebb. Tad tērzēšanu kešatmiņa pārdzīvos arī restartēšanu.",
+      offTodo: "Instalējiet šajā datorā redis-server vai valkey-server vai iestatiet --redis-url un restartējiet Ebb.",
+    },
+    disk: {
+      name: "Disks",
+      short: "Disks",
+      from: "diska",
+      mark: "Auksta: glabājas diskā",
+      off: "Disks neglabā blokus.",
+      offTodo: "Piešķiriet tam vietu ar --disk-kv-size vai izvēlieties lokālu mapi ar --disk-kv-dir un restartējiet Ebb. Tad tērzēšanu kešatmiņa pārdzīvos arī restartēšanu.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Ладен: во Redis",
       off: "Redis е исклучен.",
-      offTodo: "Инсталирајте redis-server или valkey-server на овој компјутер, или поставете --redis-url, и рестартирајте го Ebb. Тогаш кешот на разговорите опстојува и по рестартирање.",
+      offTodo: "Инсталирајте redis-server или valkey-server на овој компјутер, или поставете --redis-url, и рестартирајте го Ebb.",
+    },
+    disk: {
+      name: "Диск",
+      short: "Диск",
+      from: "дискот",
+      mark: "Ладен: на дискот",
+      off: "Дискот не чува блокови.",
+      offTodo: "Доделете му простор со --disk-kv-size, или изберете локална папка со --disk-kv-dir, и рестартирајте го Ebb. Тогаш кешот на разговорите опстојува и по рестартирање.",
     },
   },
 

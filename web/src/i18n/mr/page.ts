@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis मधून",
       mark: "कोल्ड: Redis मध्ये आहे",
       off: "Redis बंद आहे.",
-      offTodo: "या मशीनवर redis-server किंवा valkey-server इंस्टॉल करा किंवा --redis-url सेट करा आणि Ebb रीस्टार्ट करा. मग चॅटचा कॅशे रीस्टार्टनंतरही टिकून राहील.",
+      offTodo: "या मशीनवर redis-server किंवा valkey-server इंस्टॉल करा किंवा --redis-url सेट करा आणि Ebb रीस्टार्ट करा.",
+    },
+    disk: {
+      name: "डिस्क",
+      short: "डिस्क",
+      from: "डिस्कमधून",
+      mark: "कोल्ड: डिस्कवर आहे",
+      off: "डिस्कवर ब्लॉक ठेवले जात नाहीत.",
+      offTodo: "--disk-kv-size वापरून याला जागा द्या किंवा --disk-kv-dir वापरून स्थानिक फोल्डर निवडा आणि Ebb रीस्टार्ट करा. मग चॅटचा कॅशे रीस्टार्टनंतरही टिकून राहील.",
     },
   },
 

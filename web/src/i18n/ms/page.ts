@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Sejuk: ada dalam Redis",
       off: "Redis dimatikan.",
-      offTodo: "Pasang redis-server atau valkey-server pada mesin ini, atau tetapkan --redis-url, kemudian mulakan semula Ebb. Cache sembang juga akan kekal selepas mula semula.",
+      offTodo: "Pasang redis-server atau valkey-server pada mesin ini, atau tetapkan --redis-url, kemudian mulakan semula Ebb.",
+    },
+    disk: {
+      name: "Cakera",
+      short: "Cakera",
+      from: "cakera",
+      mark: "Sejuk: ada pada cakera",
+      off: "Cakera tidak menyimpan blok.",
+      offTodo: "Berikan ruang dengan --disk-kv-size, atau pilih folder setempat dengan --disk-kv-dir, kemudian mulakan semula Ebb. Cache sembang juga akan kekal selepas mula semula.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Kald: i Redis",
       off: "Redis er slått av.",
-      offTodo: "Installer redis-server eller valkey-server på denne maskinen, eller angi --redis-url, og start Ebb på nytt. Da overlever hurtigbufferen for chattene også omstarter.",
+      offTodo: "Installer redis-server eller valkey-server på denne maskinen, eller angi --redis-url, og start Ebb på nytt.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "disken",
+      mark: "Kald: på disken",
+      off: "Disken beholder ingen blokker.",
+      offTodo: "Gi den plass med --disk-kv-size, eller velg en lokal mappe med --disk-kv-dir, og start Ebb på nytt. Da overlever hurtigbufferen for chattene også omstarter.",
     },
   },
 

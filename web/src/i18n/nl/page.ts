@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Koud: in Redis",
       off: "Redis staat uit.",
-      offTodo: "Installeer redis-server of valkey-server op deze machine of stel --redis-url in, en start Ebb opnieuw. De cache van de chats blijft dan ook na een herstart bewaard.",
+      offTodo: "Installeer redis-server of valkey-server op deze machine of stel --redis-url in, en start Ebb opnieuw.",
+    },
+    disk: {
+      name: "Schijf",
+      short: "Schijf",
+      from: "de schijf",
+      mark: "Koud: op de schijf",
+      off: "De schijf bewaart geen blokken.",
+      offTodo: "Wijs er ruimte aan toe met --disk-kv-size of kies een lokale map met --disk-kv-dir, en start Ebb opnieuw. De cache van de chats blijft dan ook na een herstart bewaard.",
     },
   },
 

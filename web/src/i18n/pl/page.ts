@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Zimny: w Redis",
       off: "Redis jest wyłączony.",
-      offTodo: "Zainstaluj na tym komputerze redis-server lub valkey-server albo ustaw --redis-url i uruchom Ebb ponownie. Pamięć podręczna czatów przetrwa wtedy także restarty.",
+      offTodo: "Zainstaluj na tym komputerze redis-server lub valkey-server albo ustaw --redis-url i uruchom Ebb ponownie.",
+    },
+    disk: {
+      name: "Dysk",
+      short: "Dysk",
+      from: "dysku",
+      mark: "Zimny: na dysku",
+      off: "Dysk nie przechowuje bloków.",
+      offTodo: "Przydziel mu miejsce opcją --disk-kv-size albo wskaż folder lokalny opcją --disk-kv-dir i uruchom Ebb ponownie. Pamięć podręczna czatów przetrwa wtedy także restarty.",
     },
   },
 

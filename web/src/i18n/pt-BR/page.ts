@@ -271,7 +271,15 @@ export const texts: Catalogue = {
       from: "Redis",
       mark: "Fria: no Redis",
       off: "O Redis está desativado.",
-      offTodo: "Instale redis-server ou valkey-server nesta máquina, ou defina --redis-url, e reinicie o Ebb. Assim o cache das conversas também sobrevive a reinicializações.",
+      offTodo: "Instale redis-server ou valkey-server nesta máquina, ou defina --redis-url, e reinicie o Ebb.",
+    },
+    disk: {
+      name: "Disco",
+      short: "Disco",
+      from: "disco",
+      mark: "Fria: no disco",
+      off: "O disco não mantém blocos.",
+      offTodo: "Reserve espaço para ele com --disk-kv-size, ou escolha uma pasta local com --disk-kv-dir, e reinicie o Ebb. Assim o cache das conversas também sobrevive a reinicializações.",
     },
   },
 

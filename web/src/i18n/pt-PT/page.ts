@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Fria: no Redis",
       off: "O Redis está desativado.",
-      offTodo: "Instale o redis-server ou o valkey-server nesta máquina, ou defina --redis-url, e reinicie o Ebb. Assim, a cache das conversas também sobrevive aos reinícios.",
+      offTodo: "Instale o redis-server ou o valkey-server nesta máquina, ou defina --redis-url, e reinicie o Ebb.",
+    },
+    disk: {
+      name: "Disco",
+      short: "Disco",
+      from: "disco",
+      mark: "Fria: no disco",
+      off: "O disco não guarda blocos.",
+      offTodo: "Atribua-lhe espaço com --disk-kv-size, ou escolha uma pasta local com --disk-kv-dir, e reinicie o Ebb. Assim, a cache das conversas também sobrevive aos reinícios.",
     },
   },
 

@@ -277,7 +277,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Rece: în Redis",
       off: "Redis este dezactivat.",
-      offTodo: "Instalează redis-server sau valkey-server pe acest calculator ori setează --redis-url și repornește Ebb. Astfel, cache-ul chaturilor rezistă și la reporniri.",
+      offTodo: "Instalează redis-server sau valkey-server pe acest calculator ori setează --redis-url și repornește Ebb.",
+    },
+    disk: {
+      name: "Disc",
+      short: "Disc",
+      from: "disc",
+      mark: "Rece: pe disc",
+      off: "Discul nu păstrează blocuri.",
+      offTodo: "Alocă-i spațiu cu --disk-kv-size ori alege un dosar local cu --disk-kv-dir și repornește Ebb. Astfel, cache-ul chaturilor rezistă și la reporniri.",
     },
   },
 

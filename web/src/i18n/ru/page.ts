@@ -271,7 +271,15 @@ export const texts: Catalogue = {
       from: "Redis",
       mark: "Холодный: в Redis",
       off: "Redis выключен.",
-      offTodo: "Установите на этой машине redis-server или valkey-server либо задайте --redis-url и перезапустите Ebb. Тогда кеш чатов переживёт и перезапуски.",
+      offTodo: "Установите на этой машине redis-server или valkey-server либо задайте --redis-url и перезапустите Ebb.",
+    },
+    disk: {
+      name: "Диск",
+      short: "Диск",
+      from: "диска",
+      mark: "Холодный: на диске",
+      off: "Диск не хранит блоки.",
+      offTodo: "Выделите ему место с помощью --disk-kv-size либо укажите локальную папку в --disk-kv-dir и перезапустите Ebb. Тогда кеш чатов переживёт и перезапуски.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redisu",
       mark: "Studený: v Redise",
       off: "Redis je vypnutý.",
-      offTodo: "Nainštalujte na tento počítač redis-server alebo valkey-server, prípadne nastavte --redis-url, a reštartujte Ebb. Vyrovnávacia pamäť chatov potom prežije aj reštarty.",
+      offTodo: "Nainštalujte na tento počítač redis-server alebo valkey-server, prípadne nastavte --redis-url, a reštartujte Ebb.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "disku",
+      mark: "Studený: na disku",
+      off: "Disk neuchováva žiadne bloky.",
+      offTodo: "Prideľte mu miesto voľbou --disk-kv-size alebo zvoľte miestny priečinok voľbou --disk-kv-dir a reštartujte Ebb. Vyrovnávacia pamäť chatov potom prežije aj reštarty.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redisa",
       mark: "Hladno: v Redisu",
       off: "Redis je izklopljen.",
-      offTodo: "V ta računalnik namestite redis-server ali valkey-server oziroma nastavite --redis-url in znova zaženite Ebb. Predpomnilnik klepetov bo tako preživel tudi ponovne zagone.",
+      offTodo: "V ta računalnik namestite redis-server ali valkey-server oziroma nastavite --redis-url in znova zaženite Ebb.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "diska",
+      mark: "Hladno: na disku",
+      off: "Disk ne hrani blokov.",
+      offTodo: "Dodelite mu prostor z možnostjo --disk-kv-size ali izberite krajevno mapo z možnostjo --disk-kv-dir in znova zaženite Ebb. Predpomnilnik klepetov bo tako preživel tudi ponovne zagone.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "E ftohtë: në Redis",
       off: "Redis është joaktiv.",
-      offTodo: "Instalo redis-server ose valkey-server në këtë kompjuter ose cakto --redis-url dhe rinis Ebb. Kështu memoria cache e bisedave u mbijeton edhe rinisjeve.",
+      offTodo: "Instalo redis-server ose valkey-server në këtë kompjuter ose cakto --redis-url dhe rinis Ebb.",
+    },
+    disk: {
+      name: "Disku",
+      short: "Disku",
+      from: "disku",
+      mark: "E ftohtë: në disk",
+      off: "Disku nuk mban blloqe.",
+      offTodo: "Jepi hapësirë me --disk-kv-size ose zgjidh një dosje lokale me --disk-kv-dir dhe rinis Ebb. Kështu memoria cache e bisedave u mbijeton edhe rinisjeve.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis-а",
       mark: "Хладно: у Redis-у",
       off: "Redis је искључен.",
-      offTodo: "Инсталирајте redis-server или valkey-server на овом рачунару, или подесите --redis-url, и поново покрените Ebb. Тада кеш ћаскања преживљава и поновна покретања.",
+      offTodo: "Инсталирајте redis-server или valkey-server на овом рачунару, или подесите --redis-url, и поново покрените Ebb.",
+    },
+    disk: {
+      name: "Диск",
+      short: "Диск",
+      from: "диска",
+      mark: "Хладно: на диску",
+      off: "Диск не чува блокове.",
+      offTodo: "Доделите му простор помоћу --disk-kv-size, или изаберите локалну фасциклу помоћу --disk-kv-dir, и поново покрените Ebb. Тада кеш ћаскања преживљава и поновна покретања.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Kall: i Redis",
       off: "Redis är avstängt.",
-      offTodo: "Installera redis-server eller valkey-server på den här datorn, eller ange --redis-url, och starta om Ebb. Då klarar chattarnas cache även omstarter.",
+      offTodo: "Installera redis-server eller valkey-server på den här datorn, eller ange --redis-url, och starta om Ebb.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "disken",
+      mark: "Kall: på disken",
+      off: "Disken behåller inga block.",
+      offTodo: "Ge den plats med --disk-kv-size, eller välj en lokal mapp med --disk-kv-dir, och starta om Ebb. Då klarar chattarnas cache även omstarter.",
     },
   },
 

@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Baridi: liko kwenye Redis",
       off: "Redis imezimwa.",
-      offTodo: "Sakinisha redis-server au valkey-server kwenye mashine hii, au weka --redis-url, kisha uwashe Ebb upya. Akiba ya magumzo itabaki hata baada ya kuwasha upya.",
+      offTodo: "Sakinisha redis-server au valkey-server kwenye mashine hii, au weka --redis-url, kisha uwashe Ebb upya.",
+    },
+    disk: {
+      name: "Diski",
+      short: "Diski",
+      from: "diski",
+      mark: "Baridi: liko kwenye diski",
+      off: "Diski haihifadhi bloku zozote.",
+      offTodo: "Ipe nafasi kwa --disk-kv-size, au chagua folda ya mashine hii kwa --disk-kv-dir, kisha uwashe Ebb upya. Akiba ya magumzo itabaki hata baada ya kuwasha upya.",
     },
   },
 

@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "เย็น: อยู่ใน Redis",
       off: "Redis ปิดอยู่",
-      offTodo: "ติดตั้ง redis-server หรือ valkey-server บนเครื่องนี้ หรือตั้งค่า --redis-url แล้วรีสตาร์ท Ebb แคชของแชทจะยังอยู่แม้หลังรีสตาร์ท",
+      offTodo: "ติดตั้ง redis-server หรือ valkey-server บนเครื่องนี้ หรือตั้งค่า --redis-url แล้วรีสตาร์ท Ebb",
+    },
+    disk: {
+      name: "ดิสก์",
+      short: "ดิสก์",
+      from: "ดิสก์",
+      mark: "เย็น: อยู่ในดิสก์",
+      off: "ดิสก์ไม่ได้เก็บบล็อก",
+      offTodo: "จัดสรรพื้นที่ด้วย --disk-kv-size หรือเลือกโฟลเดอร์ในเครื่องด้วย --disk-kv-dir แล้วรีสตาร์ท Ebb แคชของแชทจะยังอยู่แม้หลังรีสตาร์ท",
     },
   },
 

@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis’ten",
       mark: "Soğuk: Redis’te",
       off: "Redis kapalı.",
-      offTodo: "Bu makineye redis-server veya valkey-server kurun ya da --redis-url ayarını belirleyin ve Ebb’i yeniden başlatın. Böylece sohbetlerin önbelleği yeniden başlatmalardan sonra da korunur.",
+      offTodo: "Bu makineye redis-server veya valkey-server kurun ya da --redis-url ayarını belirleyin ve Ebb’i yeniden başlatın.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "diskten",
+      mark: "Soğuk: diskte",
+      off: "Disk blok tutmuyor.",
+      offTodo: "--disk-kv-size ile yer ayırın ya da --disk-kv-dir ile yerel bir klasör seçin ve Ebb’i yeniden başlatın. Böylece sohbetlerin önbelleği yeniden başlatmalardan sonra da korunur.",
     },
   },
 

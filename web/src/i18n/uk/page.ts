@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Холодний: у Redis",
       off: "Redis вимкнено.",
-      offTodo: "Установіть на цьому комп’ютері redis-server або valkey-server чи задайте --redis-url і перезапустіть Ebb. Тоді кеш чатів переживе й перезапуски.",
+      offTodo: "Установіть на цьому комп’ютері redis-server або valkey-server чи задайте --redis-url і перезапустіть Ebb.",
+    },
+    disk: {
+      name: "Диск",
+      short: "Диск",
+      from: "диска",
+      mark: "Холодний: на диску",
+      off: "Диск не зберігає блоків.",
+      offTodo: "Виділіть йому місце за допомогою --disk-kv-size чи вкажіть локальну папку в --disk-kv-dir і перезапустіть Ebb. Тоді кеш чатів переживе й перезапуски.",
     },
   },
 

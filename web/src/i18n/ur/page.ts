@@ -272,7 +272,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "سرد: Redis میں محفوظ",
       off: "سروس Redis بند ہے۔",
-      offTodo: "اس کمپیوٹر پر redis-server یا valkey-server انسٹال کریں، یا \u2066--redis-url\u2069 سیٹ کریں، پھر Ebb کو دوبارہ شروع کریں۔ تب چیٹس کا کیش دوبارہ شروع ہونے پر بھی برقرار رہے گا۔",
+      offTodo: "اس کمپیوٹر پر redis-server یا valkey-server انسٹال کریں، یا \u2066--redis-url\u2069 سیٹ کریں، پھر Ebb کو دوبارہ شروع کریں۔",
+    },
+    disk: {
+      name: "ڈسک",
+      short: "ڈسک",
+      from: "ڈسک",
+      mark: "سرد: ڈسک پر محفوظ",
+      off: "ڈسک کوئی بلاک نہیں رکھتی۔",
+      offTodo: "اسے \u2066--disk-kv-size\u2069 سے جگہ دیں، یا \u2066--disk-kv-dir\u2069 سے مقامی فولڈر چنیں، پھر Ebb کو دوبارہ شروع کریں۔ تب چیٹس کا کیش دوبارہ شروع ہونے پر بھی برقرار رہے گا۔",
     },
   },
 

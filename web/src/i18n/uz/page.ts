@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redisʼdan",
       mark: "Sovuq: Redisʼda saqlangan",
       off: "Redis oʻchirilgan.",
-      offTodo: "Shu kompyuterga redis-server yoki valkey-server oʻrnating yoki --redis-url qiymatini kiriting, soʻng Ebbʼni qayta ishga tushiring. Shunda chatlar keshi qayta ishga tushirishdan keyin ham saqlanib qoladi.",
+      offTodo: "Shu kompyuterga redis-server yoki valkey-server oʻrnating yoki --redis-url qiymatini kiriting, soʻng Ebbʼni qayta ishga tushiring.",
+    },
+    disk: {
+      name: "Disk",
+      short: "Disk",
+      from: "diskdan",
+      mark: "Sovuq: diskda saqlangan",
+      off: "Diskda bloklar saqlanmaydi.",
+      offTodo: "--disk-kv-size orqali unga joy ajrating yoki --disk-kv-dir orqali mahalliy jildni tanlang, soʻng Ebbʼni qayta ishga tushiring. Shunda chatlar keshi qayta ishga tushirishdan keyin ham saqlanib qoladi.",
     },
   },
 

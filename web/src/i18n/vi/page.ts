@@ -269,7 +269,15 @@ export const texts: PartialTexts<Catalogue> = {
       from: "Redis",
       mark: "Lạnh: đang ở Redis",
       off: "Redis đang tắt.",
-      offTodo: "Hãy cài redis-server hoặc valkey-server trên máy này, hoặc đặt --redis-url, rồi khởi động lại Ebb. Khi đó bộ nhớ đệm của các đoạn chat vẫn còn sau khi khởi động lại.",
+      offTodo: "Hãy cài redis-server hoặc valkey-server trên máy này, hoặc đặt --redis-url, rồi khởi động lại Ebb.",
+    },
+    disk: {
+      name: "Ổ đĩa",
+      short: "Ổ đĩa",
+      from: "ổ đĩa",
+      mark: "Lạnh: đang ở ổ đĩa",
+      off: "Ổ đĩa không giữ khối nào.",
+      offTodo: "Hãy cấp dung lượng bằng --disk-kv-size, hoặc chọn thư mục trên máy bằng --disk-kv-dir, rồi khởi động lại Ebb. Khi đó bộ nhớ đệm của các đoạn chat vẫn còn sau khi khởi động lại.",
     },
   },
 

@@ -268,7 +268,15 @@ export const texts: Catalogue = {
       from: " Redis",
       mark: "冷：保存在 Redis 中",
       off: "Redis 未啟用。",
-      offTodo: "請在這台電腦上安裝 redis-server 或 valkey-server，或設定 --redis-url，然後重新啟動 Ebb。之後即使重新啟動，對話的快取也不會遺失。",
+      offTodo: "請在這台電腦上安裝 redis-server 或 valkey-server，或設定 --redis-url，然後重新啟動 Ebb。",
+    },
+    disk: {
+      name: "磁碟",
+      short: "磁碟",
+      from: "磁碟",
+      mark: "冷：保存在磁碟中",
+      off: "磁碟未啟用。",
+      offTodo: "請用 --disk-kv-size 為它配置空間，或用 --disk-kv-dir 指定本機磁碟上的目錄，然後重新啟動 Ebb。之後即使重新啟動，對話的快取也不會遺失。",
     },
   },
 

@@ -198,7 +198,15 @@ export const texts: Catalogue = {
       from: " Redis",
       mark: "冷：保存在 Redis 中",
       off: "Redis 未启用。",
-      offTodo: "请在本机安装 redis-server 或 valkey-server，或用 --redis-url 指定一个 Redis，然后重启 Ebb。此后，重启也不会丢失对话的缓存。",
+      offTodo: "请在本机安装 redis-server 或 valkey-server，或用 --redis-url 指定一个 Redis，然后重启 Ebb。",
+    },
+    disk: {
+      name: "磁盘",
+      short: "磁盘",
+      from: "磁盘",
+      mark: "冷：保存在磁盘中",
+      off: "磁盘未启用。",
+      offTodo: "请用 --disk-kv-size 为它分配空间，或用 --disk-kv-dir 指定本机磁盘上的目录，然后重启 Ebb。此后，重启也不会丢失对话的缓存。",
     },
   },
 

@@ -23,13 +23,13 @@ it("says that everything was computed", () => {
 });
 
 it("names tiers unknown to the page after the others", () => {
-  const kv = { disk: 512, ...none, cpu: 128, computed: 2, restore_ms: 38, bytes: { cpu: 9, disk: 7, redis: 8 } };
-  expect(describeReceipt(kv)).toBe("128 of 642 tokens from CPU memory and 512 from the Disk tier");
+  const kv = { tape: 512, ...none, cpu: 128, computed: 2, restore_ms: 38, bytes: { cpu: 9, tape: 7, redis: 8 } };
+  expect(describeReceipt(kv)).toBe("128 of 642 tokens from CPU memory and 512 from the Tape tier");
   expect(sourcesOf(kv).map(({ id, tokens }) => [sourceName(id), tokens])).toEqual([
     ["Device memory", 0],
     ["CPU memory", 128],
     ["Redis", 0],
-    ["Disk", 512],
+    ["Tape", 512],
     ["Computed", 2],
   ]);
 });

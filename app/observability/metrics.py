@@ -281,6 +281,15 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
         loads = "Seconds until a request's blocks were loaded, by the lowest tier that they came from"
         yield _histograms("ebb_tier_load_seconds", loads, "tier", stats.tiers.load_seconds)
         lower = tiers.lower.items()
+        written = {tier: each.written_bytes for tier, each in lower}
+        yield _by_label(
+            CounterMetricFamily(
+                "ebb_tier_written_bytes",
+                "Number of bytes written to a tier, without blocks that it had already",
+                labels=by_tier,
+            ),
+            written,
+        )
         stores = {CPU.id: stats.tiers.cpu_store_seconds} | {tier: each.store_seconds for tier, each in lower}
         yield _histograms("ebb_tier_store_seconds", "Seconds that writing one block takes, by tier", "tier", stores)
         lookups = {tier: each.lookup_seconds for tier, each in lower}

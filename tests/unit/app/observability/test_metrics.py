@@ -44,6 +44,7 @@ class EngineWithEverything(ReplayEngine):
                     used_bytes=1,
                     capacity_bytes=2,
                     stored_blocks=1,
+                    written_bytes=4096,
                     loaded_blocks=1,
                     rejects={"wrong length": 1},
                     speed=LinkSpeed(answer_seconds=0.001, bytes_per_second=1e9),
@@ -79,6 +80,13 @@ def families() -> list[Metric]:
 
 def labels_of(family: Metric) -> set[str]:
     return {label for sample in family.samples for label in sample.labels} - {"le"}
+
+
+def test_bytes_written_are_counted_by_tier(families: list[Metric]) -> None:
+    [written] = [family for family in families if family.name == "ebb_tier_written_bytes"]
+    assert {sample.labels["tier"]: sample.value for sample in written.samples if sample.name.endswith("_total")} == {
+        "redis": 4096
+    }
 
 
 def test_docs_table_matches_exposed_metrics(families: list[Metric]) -> None:

@@ -15,6 +15,7 @@ import yaml
 
 from app.config.secret import SECRET_BYTES
 from app.config.settings import OPTIONS
+from app.config.sizes import parse_size
 from app.version import VERSION
 
 CHART: Final = Path(__file__).parents[2] / "deploy" / "helm" / "ebb"
@@ -43,6 +44,7 @@ VALUES: Final[Mapping[str, dict[str, Any]]] = {
         "firstKey": False,
         "serverSecret": "of mine",
         "replicaCount": 0,
+        "storage": {"kv": {"size": ""}},
     },
 }
 
@@ -95,9 +97,27 @@ def test_settings_become_variables_that_the_server_knows(chart: Any) -> None:
         "EBB_STRICT_FIELDS": "true",
         "EBB_MODEL": "q",
         "EBB_REDIS_URL": "redis://chat-redis:6379",
+        "EBB_DISK_KV_DIR": "/kv",
+        "EBB_DISK_KV_SIZE": "20GiB",
         "EBB_SECRET_FILE": "/secret/secret",
     }
     assert variables.keys() <= {option.variable for option in OPTIONS}
+
+
+def test_blocks_on_the_disk_have_their_own_volume(chart: Any) -> None:
+    def volumes(values: dict[str, Any]) -> tuple[set[str], str]:
+        found = rendered(chart, values)["StatefulSet", "chat"]["spec"]
+        [server] = found["template"]["spec"]["containers"]
+        sizes = {each["metadata"]["name"]: each["spec"] for each in found["volumeClaimTemplates"]}
+        assert {"data", "models"} <= sizes.keys()
+        assert ("kv" in sizes) == any(each["mountPath"] == "/kv" for each in server["volumeMounts"])
+        [bound] = [each["value"] for each in server["env"] if each["name"] == "EBB_DISK_KV_SIZE"]
+        if "kv" in sizes:
+            assert parse_size(bound) == parse_size(sizes["kv"]["resources"]["requests"]["storage"] + "B")
+        return set(sizes), bound
+
+    assert volumes({"storage": {"kv": {"size": "1Ti"}}}) == ({"data", "models", "kv"}, "1TiB")
+    assert volumes({"storage": {"kv": {"size": ""}}}) == ({"data", "models"}, "0")
 
 
 def test_kubernetes_adds_no_variables(chart: Any) -> None:

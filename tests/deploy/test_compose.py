@@ -32,7 +32,10 @@ def test_one_machine_has_a_server_and_a_redis() -> None:
     server = services["ebb"]
     assert server["image"] == f"ebb:{VERSION}"
     assert server["depends_on"]["redis"]["condition"] == "service_healthy"
-    assert {volume["target"] for volume in server["volumes"]} == {"/data", "/models"}
+    assert {volume["target"] for volume in server["volumes"]} == {"/data", "/models", "/kv"}
+    assert server["environment"]["EBB_DISK_KV_DIR"] == "/kv"
+    sized = config(EBB_DISK_KV_SIZE="5GiB")["services"]["ebb"]["environment"]
+    assert (server["environment"]["EBB_DISK_KV_SIZE"], sized["EBB_DISK_KV_SIZE"]) == ("20GiB", "5GiB")
 
 
 def test_server_is_published_on_this_machine_only() -> None:
@@ -46,7 +49,8 @@ def test_settings_of_the_shell_reach_the_server() -> None:
     variables = config(EBB_MODEL="qwen", EBB_REPLICAS="2")["services"]["ebb"]["environment"]
     given = {name: value for name, value in variables.items() if value is not None}
     # Ebb refuses a setting with an empty value, so a setting that is not given must be absent.
-    assert given == {"EBB_MODEL": "qwen", "EBB_REPLICAS": "2", "EBB_REDIS_URL": "redis://redis:6379"}
+    disk = {"EBB_DISK_KV_DIR": "/kv", "EBB_DISK_KV_SIZE": "20GiB"}
+    assert given == {"EBB_MODEL": "qwen", "EBB_REPLICAS": "2", "EBB_REDIS_URL": "redis://redis:6379"} | disk
     assert variables.keys() <= {option.variable for option in OPTIONS}
 
 
@@ -70,7 +74,7 @@ def test_servers_of_a_fleet_share_database_redis_and_secret() -> None:
     assert server["environment"]["EBB_SECRET_FILE"] == server["secrets"][0]["target"]
     assert server["environment"].keys() <= {option.variable for option in OPTIONS}
     # A shared state directory would admit one server only.
-    assert [volume["target"] for volume in server["volumes"]] == ["/models"]
+    assert [volume["target"] for volume in server["volumes"]] == ["/models", "/kv"]
     assert any(each.startswith("/data:") for each in server["tmpfs"])
 
 

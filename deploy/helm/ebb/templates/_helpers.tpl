@@ -45,6 +45,13 @@ env:
   - name: EBB_REDIS_URL
     value: redis://{{ include "ebb.name" . }}-redis:6379
   {{- end }}
+  {{- /* The tier leaves some of the volume free by itself. */}}
+  - name: EBB_DISK_KV_SIZE
+    value: {{ ternary (printf "%sB" .Values.storage.kv.size) "0" (ne .Values.storage.kv.size "") | quote }}
+  {{- if .Values.storage.kv.size }}
+  - name: EBB_DISK_KV_DIR
+    value: /kv
+  {{- end }}
   - name: EBB_SECRET_FILE
     value: /secret/secret
   {{- if .Values.postgres.enabled }}
@@ -64,6 +71,10 @@ volumeMounts:
     mountPath: /data
   - name: models
     mountPath: /models
+  {{- if .Values.storage.kv.size }}
+  - name: kv
+    mountPath: /kv
+  {{- end }}
   - name: shared-memory
     mountPath: /dev/shm
   - name: secret

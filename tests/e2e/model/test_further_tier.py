@@ -18,7 +18,7 @@ TEXT = "Tell me about rivers, please. " * 40
 async def test_page_shows_further_tier(browser: Browser, shallow_model: Path, tmp_path: Path) -> None:
     config = engine_config(shallow_model, tmp_path / "state", redis_url="off")
     faults: list[str] = []
-    with registered(Tier("disk", "the disk")):
+    with registered(Tier("tape", "the tape")):
         async with serving(config, tmp_path) as (http, engine):
             chat = await created(http)
             await said(http, chat, TEXT, params={"max_tokens": 2})
@@ -31,11 +31,11 @@ async def test_page_shows_further_tier(browser: Browser, shallow_model: Path, tm
             await said(http, chat, "And lakes?", params={"max_tokens": 2})
             await page.goto(f"/c/{chat}")
             receipt = page.get_by_test_id("receipt").last
-            await expect(receipt).to_contain_text(re.compile(r"\d+% restored from the Disk tier"))
-            await expect(receipt.locator(".bar .depth-4")).to_have_count(1)
+            await expect(receipt).to_contain_text(re.compile(r"\d+% restored from the Tape tier"))
+            await expect(receipt.locator(".bar .depth-5")).to_have_count(1)
             await page.goto("/live")
-            card = page.get_by_role("region", name="Disk")
+            card = page.get_by_role("region", name="Tape")
             await expect(card).to_contain_text("Connection")
-            await expect(page.get_by_role("img", name=re.compile("^Disk, in and out:"))).to_be_visible()
+            await expect(page.get_by_role("img", name=re.compile("^Tape, in and out:"))).to_be_visible()
             await context.close()
     assert faults == []

@@ -95,7 +95,7 @@ def test_stat_counts_the_blocks_on_the_disk(flags: list[str], disk: Path, capsys
     assert "\n8 KV blocks" in out
 
 
-def test_verify_finds_damaged_misplaced_and_cut_files(
+def test_verify_finds_damaged_misplaced_cut_and_long_files(
     flags: list[str], disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     used_at = file_of(disk, 0).stat().st_mtime_ns
@@ -107,11 +107,13 @@ def test_verify_finds_damaged_misplaced_and_cut_files(
         file.write(b"damaged")
     os.truncate(file_of(disk, 2), PAGE)
     file_of(disk, 3).write_bytes(file_of(disk, 0).read_bytes())
+    with file_of(disk, 4).open("ab") as file:
+        file.write(b"x")
     assert main(["cache", "verify", *flags]) == 1
     out = capsys.readouterr().out
-    assert f"2 blocks in {disk} are intact, 3 are not" in out
-    for reason in ("damaged", "wrong length", "the value of another key"):
-        assert f"1: {reason}" in out
+    assert f"1 blocks in {disk} are intact, 4 are not" in out
+    for line in ("1: damaged", "2: wrong length", "1: the value of another key"):
+        assert line in out
 
 
 def test_clear_deletes_only_files_of_blocks_of_this_secret(

@@ -236,7 +236,7 @@ class DiskSession:
                 elif found is Reject.UNREADABLE:
                     # The block is written again, to another place of the medium.
                     with suppress(OSError):
-                        self._unlink(value.key)
+                        self._unlink(value.key, self._fingerprint)
                 yield found
 
     def write(self, values: Iterable[Value]) -> Refusal | None:
@@ -284,12 +284,17 @@ class DiskSession:
         self._index.forget(self._id(key))
 
     def remove(self, keys: Sequence[bytes]) -> Refusal | None:
-        """Remove the files, and wait until the medium has noted it: not even a power cut brings them back."""
+        """Remove the files, and wait until the medium has noted it: not even a power cut brings them back.
+
+        An erasure may be owed since another model was served, so the values of all models are removed.
+        """
         try:
+            fingerprints = self._folder.fingerprints()
             for key in keys:
-                self._unlink(key)
+                for fingerprint in fingerprints:
+                    self._unlink(key, fingerprint)
             # A file that is gone already may be so in memory only.
-            for folder in {os.path.dirname(self._path(key)) for key in keys}:
+            for folder in {os.path.dirname(self._folder.file_of(each, key)) for each in fingerprints for key in keys}:
                 synchronize(folder)
         except OSError as error:
             if error.errno in REFUSALS:
@@ -297,10 +302,10 @@ class DiskSession:
             raise
         return None
 
-    def _unlink(self, key: bytes) -> None:
-        self._index.forget(self._id(key))
+    def _unlink(self, key: bytes, fingerprint: bytes) -> None:
+        self._index.forget(ValueId(key + fingerprint))
         with suppress(FileNotFoundError):
-            os.unlink(self._path(key))
+            os.unlink(self._folder.file_of(fingerprint, key))
 
     def _id(self, key: bytes) -> ValueId:
         return ValueId(key + self._fingerprint)

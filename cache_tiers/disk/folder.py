@@ -86,6 +86,10 @@ class DiskFolder:
         """Return the fingerprint and the path of each folder that may hold values. Raise OSError."""
         return shards_of(self.path)
 
+    def fingerprints(self) -> list[bytes]:
+        """Return the fingerprints of all models that have values here. Raise OSError."""
+        return _fingerprints_in(self.path)
+
     def make_shard(self, path: str) -> None:
         """Create the folder of the file `path`. Raise OSError, also if this folder is missing."""
         shard = Path(path).parent
@@ -109,12 +113,16 @@ class DiskFolder:
 
 def shards_of(path: Path) -> list[tuple[bytes, str]]:
     """Return the fingerprint and the path of each folder in `path` that may hold values. Raise OSError."""
-    found = []
-    for name in os.listdir(path):
-        fingerprint = _bytes_of(name, _FINGERPRINT_BYTES)
-        if fingerprint is not None:
-            found += [(fingerprint, f"{path}/{name}/{shard}") for shard in os.listdir(path / name)]
-    return found
+    return [
+        (fingerprint, f"{path}/{fingerprint.hex()}/{shard}")
+        for fingerprint in _fingerprints_in(path)
+        for shard in os.listdir(path / fingerprint.hex())
+    ]
+
+
+def _fingerprints_in(path: Path) -> list[bytes]:
+    found = (_bytes_of(name, _FINGERPRINT_BYTES) for name in os.listdir(path))
+    return [fingerprint for fingerprint in found if fingerprint is not None]
 
 
 def synchronize(folder: str) -> None:

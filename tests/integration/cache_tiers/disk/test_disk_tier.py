@@ -283,6 +283,18 @@ def test_keys_of_other_files_are_ignored(tmp_path: Path) -> None:
         assert disk.file(1).with_name("notes.txt").exists()
 
 
+def test_erasure_removes_the_blocks_of_every_model(tmp_path: Path) -> None:
+    with opened(tmp_path / "kv") as disk:
+        disk.put(1, 2)
+        other = tmp_path / "kv" / ("ab" * 16) / disk.file(1).parent.name / disk.file(1).name
+        other.parent.mkdir(parents=True)
+        other.write_bytes(disk.file(1).read_bytes())
+        results = Results[bool]()
+        disk.tier.erase([key(1)], results)
+        assert results.wait(1) == [True]
+        assert disk.files() == [disk.file(2)]
+
+
 def test_a_folder_is_held_by_one(tmp_path: Path) -> None:
     with ExitStack() as closing:
         folders = [DiskFolder(tmp_path / "kv") for _ in range(3)]

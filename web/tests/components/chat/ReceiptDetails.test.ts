@@ -9,16 +9,17 @@ const KV: KvReceipt = {
   device: 64,
   cpu: 0,
   redis: 0,
+  disk: 0,
   computed: 2,
   restore_ms: 0,
-  bytes: { cpu: 0, redis: 0 },
+  bytes: { cpu: 0, redis: 0, disk: 0 },
   blocks_verified: 0,
   saved_ms: null,
   phases_ms: { queue: 0, lookup: 0, load: 0, prefill: 9, first_token: 9 },
 };
 
 it("leaves out zeros, and shows what was restored during typing", () => {
-  const text = textOf({ ...KV, prefetched: { redis: 64 } });
+  const text = textOf({ ...KV, prefetched: { redis: 64, disk: 0 } });
   expect(text).toContain("Restored from Redis while you typed");
   expect(text).not.toContain("CPU memory");
   expect(text).not.toContain("Queued");

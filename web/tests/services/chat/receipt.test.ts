@@ -48,8 +48,8 @@ it("summarizes where the prompt came from, and the time to the first token", () 
 
 it("says that the prompt was restored while its question was typed", () => {
   const kv = { ...none, device: 180, computed: 20 };
-  expect(summarize({ ...kv, prefetched: { redis: 128 } }, { ttft_ms: 12_340 })).toBe("90% restored from Redis while you typed · 12 s");
-  expect(summarize({ ...kv, prefetched: { redis: 64 } }, { ttft_ms: 70 })).toBe("90% cached · 0.07 s");
+  expect(summarize({ ...kv, prefetched: { redis: 128, disk: 0 } }, { ttft_ms: 12_340 })).toBe("90% restored from Redis while you typed · 12 s");
+  expect(summarize({ ...kv, prefetched: { redis: 64, disk: 0 } }, { ttft_ms: 70 })).toBe("90% cached · 0.07 s");
 });
 
 it("leaves out an unknown speed", () => {

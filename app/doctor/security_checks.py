@@ -136,7 +136,7 @@ def check_cache_dir(settings: Settings) -> Finding:
 
 
 def check_redis(settings: Settings) -> Finding:
-    """Check who can read the KV blocks in Redis, from which prompts can be guessed. A MAC protects them from change."""
+    """Check who can remove the KV blocks in Redis. A seal protects them from being read and changed."""
     if settings.no_prefix_cache or settings.redis_url == "off":
         return Finding("ok", "redis", "off")
     if settings.redis_url == "auto":
@@ -150,12 +150,12 @@ def _redis_by_url(address: RedisAddress) -> Finding:
         advice = "remove ssl_cert_reqs=none from --redis-url; ssl_ca_certs=FILE trusts an authority of your own"
         return Finding("warn", "redis", f"{address}: TLS without verification of the certificate", advice)
     if not here and address.tls is None:
-        advice = "use rediss://, or a tunnel; prompts can be guessed from KV blocks"
+        advice = "use rediss://, or a tunnel; KV blocks are sealed, but anyone with the password can remove them"
         return Finding("warn", "redis", f"{address}: unencrypted over a network, including its password", advice)
     if address.password is None and address.unix_path is None:
         who = "every user of this machine" if here else "every client that reaches it"
         advice = "set a password (requirepass or an ACL), and give it in EBB_REDIS_URL, not on the command line"
-        return Finding("warn", "redis", f"{address}: no password, so {who} can read the KV blocks", advice)
+        return Finding("warn", "redis", f"{address}: no password, so {who} can remove the KV blocks", advice)
     how = "a socket" if address.unix_path is not None else "TLS" if address.tls is not None else "this machine only"
     return Finding("ok", "redis", f"{address}: {how}{', with a password' if address.password is not None else ''}")
 

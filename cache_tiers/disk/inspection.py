@@ -89,7 +89,7 @@ class DiskInspection:
             return Reject.LENGTH
         if fingerprint_of(header) != fingerprint:
             return Reject.FINGERPRINT
-        return check_value(self._secret, key, header, memoryview(value)[PAGE : PAGE + length]) or True
+        return check_value(self._secret, key, header + value[PAGE : PAGE + length]) or True
 
     def clear(self) -> int:
         """See TierInspection. A server that uses the folder notices it within a minute."""

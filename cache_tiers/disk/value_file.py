@@ -1,11 +1,10 @@
 """One value as a file: a page with the header, then the payload, rounded up to whole pages.
 
 Nothing is synchronized with the medium: a power cut may leave a file of the right size with other bytes, which the seal
-shows. Values are read and written past the page cache where the file system and the payload's address allow it: that
+shows. Values are read and written past the page cache where the file system and the payload's length allow it: that
 takes half the CPU time, and leaves the page cache to the weights.
 """
 
-import ctypes
 import errno
 import mmap
 import os
@@ -82,11 +81,8 @@ class ValueFiles:
         return [self._header, payload, self._padding[:padding]] if padding else [self._header, payload]
 
     def _flags(self, payload: memoryview) -> int:
-        """Return O_DIRECT if it can be used: addresses and lengths must be multiples of the medium's block."""
-        if not self._direct or payload.readonly or payload.nbytes % PAGE:
-            return 0
-        address = ctypes.addressof(ctypes.c_char.from_buffer(payload))
-        return 0 if address % PAGE else os.O_DIRECT
+        """Return O_DIRECT if it can be used: lengths must be multiples of the medium's block, as addresses are."""
+        return os.O_DIRECT if self._direct and payload.nbytes % PAGE == 0 else 0
 
 
 def allows_direct(folder: str) -> bool:

@@ -16,7 +16,7 @@ from cache_tiers.histogram import Histogram
 from cache_tiers.lower.backend import Refusal, TierBackend, TierClient
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.block_line import BlockLine, Load, Outcome
-from cache_tiers.lower.block_values import BlockValues, num_values
+from cache_tiers.lower.block_values import BlockValues
 from cache_tiers.lower.breaker import CircuitBreaker
 from cache_tiers.lower.job_queue import JobQueue
 from cache_tiers.lower.jobs import EraseJob, FindJob, KeepJob, LoadJob, PutJob
@@ -51,7 +51,7 @@ class AsyncTier:
         about, owners = backend.description, options.owners
         self.tier = about.tier
         self._renew_seconds = about.renew_seconds
-        self._values = BlockValues(options.seal, num_values(options.block_nbytes, about.max_value_bytes))
+        self._values = BlockValues(options.seal, options.block_nbytes, about.max_value_bytes)
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(about.tier.name, about.place)
         self._gate = WriteGate(about.tier.name, about.place)

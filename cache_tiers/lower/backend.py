@@ -22,12 +22,15 @@ class Value(NamedTuple):
     """A sealed block, or a part of a large one.
 
     header: HEADER_BYTES bytes; given to be written, or to be filled by a read.
-    payload: memory to store or to fill, contiguous, format 'B'.
+    payload: encrypted memory to store or to fill, contiguous, format 'B', beginning at a page. Values that one thread
+        moves share this memory.
+    is_last: whether this is the last value of a block that is written.
     """
 
     key: bytes
     header: bytes | bytearray
     payload: memoryview
+    is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,9 @@ class TierSession(Protocol):
     def read(self, values: Iterator[Value]) -> Iterator[int | Reject | None]:
         """Fill values, and count each as used. `values` may be taken as far ahead as it helps.
 
+        Their payloads share memory, which is read when a result is taken. So fill a payload only after the caller has
+        taken the result of the value before it and asks for the next one.
+
         Yield one result per value, in order: the bytes of the whole value that was found, None if there is none, or the
         reason to reject it. A header is filled as far as the value reaches, a payload only if the value has
         exactly the bytes of header and payload. Report arriving bytes to the meter of the session.
@@ -115,7 +121,8 @@ class TierSession(Protocol):
     def write(self, values: Iterable[Value]) -> Refusal | None:
         """Store the values of one block, each whole or not at all, in place of any former one.
 
-        The last value stands for all, so it is stored once all others are. Return the refusal of any of them.
+        The last value stands for all, so it is stored once all others are. Return the refusal of any of them. A value
+        lasts until the next one is taken, since their payloads share memory.
         """
 
     def keep(self, keys: Sequence[bytes]) -> list[bool] | Refusal:

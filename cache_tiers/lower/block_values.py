@@ -1,59 +1,96 @@
 """Representation of a block below CPU memory: one sealed value, or several for a large block."""
 
+import mmap
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
 from cache_tiers.lower.backend import Value
 from cache_tiers.lower.block import Block
-from cache_tiers.lower.sealed_value import HEADER_BYTES, BlockSeal, Reject
+from cache_tiers.lower.sealed_value import HEADER_BYTES, TAG_BYTES, BlockSeal, Reject
+from cache_tiers.owners.block_key import Owner, owner_of
 
 
-def num_values(block_nbytes: int, max_value_bytes: int | None) -> int:
-    """Return the number of values for a block of `block_nbytes` bytes."""
-    return 1 if max_value_bytes is None else max(1, -(-block_nbytes // max_value_bytes))
+class _SealedMemory(threading.local):
+    """Memory of each thread for the sealed payload of one value. Only what is used of it takes memory."""
+
+    def __init__(self, payload_bytes: int) -> None:
+        self._pages = memoryview(mmap.mmap(-1, payload_bytes + TAG_BYTES))
+
+    def of(self, payload: memoryview) -> memoryview:
+        """Return room for a payload and its tag, beginning at a page."""
+        return self._pages[: payload.nbytes + TAG_BYTES]
 
 
 @dataclass(frozen=True, slots=True)
+class IncomingValue:
+    """A value that is to be read.
+
+    value: what the tier fills.
+    owner: that of the block.
+    sealed: the memory of the value's payload, and room for the tag.
+    payload: memory of the block, to be filled once the value was found to be whole.
+    """
+
+    value: Value
+    owner: Owner
+    sealed: memoryview
+    payload: memoryview
+
+
 class BlockValues:
     """Values of a block.
 
-    seal: writes and checks the header of each value.
+    Sealed payloads exist in memory of the calling thread, of which there is enough for one value. So a value that is to
+    be written lasts until the next one is asked for, and a value that was read must be opened before the next one is
+    filled. `TierSession` has these rules.
+
     count: number of values per block.
     """
 
-    seal: BlockSeal
-    count: int = 1
+    def __init__(self, seal: BlockSeal, block_nbytes: int, max_value_bytes: int | None = None) -> None:
+        self._seal = seal
+        self.count = 1 if max_value_bytes is None else max(1, -(-block_nbytes // max_value_bytes))
+        self._memory = _SealedMemory(-(-block_nbytes // self.count))
 
     def keys(self, key: bytes) -> list[bytes]:
         """Return the keys of the block's values.
 
         The first value has the block's own key and stands for all of them. The other keys are derived from that key and
-        the value's index, so that the MAC binds a value to both.
+        the value's index, so that the seal binds a value to both.
         """
         return [key, *(sha256(b"%s value %d" % (key, number)).digest() for number in range(1, self.count))]
 
     def sealed(self, block: Block) -> Iterator[Value]:
-        """Yield the block's values with their headers, the first value last. Each is sealed when it is asked for."""
+        """Yield the block's values, the first value last. Each is sealed when it is asked for."""
         first, *others = zip(self.keys(block.key), self._payloads(block.payload), strict=True)
         for key, payload in (*others, first):
-            yield Value(key, self.seal.header(key, payload), payload)
+            sealed = self._memory.of(payload)
+            header = self._seal.seal(key, owner_of(block.key), payload, sealed)
+            yield Value(key, header, sealed[:-TAG_BYTES], is_last=key == block.key)
 
-    def to_fill(self, block: Block) -> list[Value]:
+    def to_fill(self, block: Block) -> list[IncomingValue]:
         """Return the block's values with empty headers, to be read."""
-        parts = zip(self.keys(block.key), self._payloads(block.payload), strict=True)
-        return [Value(key, bytearray(HEADER_BYTES), payload) for key, payload in parts]
+        values = []
+        for key, payload in zip(self.keys(block.key), self._payloads(block.payload), strict=True):
+            sealed = self._memory.of(payload)
+            value = Value(key, bytearray(HEADER_BYTES), sealed[:-TAG_BYTES])
+            values.append(IncomingValue(value, owner_of(block.key), sealed, payload))
+        return values
 
-    def check(self, value: Value, found: int | Reject | None) -> Reject | bool:
-        """Return True if a value that was read is complete and verified, False if there was none, or the fault.
+    def open(self, incoming: IncomingValue, found: int | Reject | None) -> Reject | bool:
+        """Fill the block's memory from a value that was read.
+
+        Return True if the value is complete and verified, False if there was none, or the fault.
 
         found: see `TierSession.read`.
         """
         if not isinstance(found, int):
             return found if found is not None else False
-        header = value.header[:found]
-        reject = self.seal.check_header(value.key, header, found, value.payload.nbytes)
-        return reject or self.seal.check_payload(header, value.payload) or True
+        header, nbytes = incoming.value.header[:found], incoming.payload.nbytes
+        reject = self._seal.check_header(incoming.value.key, incoming.owner, header, found, nbytes)
+        return reject or self._seal.open(header, incoming.sealed, incoming.payload) or True
 
     def _payloads(self, payload: memoryview) -> list[memoryview]:
         """Return the payloads of the block's values (format 'B'), as views of the block's payload."""

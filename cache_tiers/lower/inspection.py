@@ -72,14 +72,7 @@ class TierInspection(Protocol):
         """Delete every block and nothing else. Return the number of blocks."""
 
 
-def check_value(secret: bytes, key: bytes, header: bytes, payload: memoryview) -> Reject | None:
-    """Check a value of any model. Return None if it is intact.
-
-    header: HEADER_BYTES bytes, or less if the value is shorter.
-    """
-    fingerprint = fingerprint_of(header)
-    if fingerprint is None:
-        return Reject.LENGTH
-    seal = BlockSeal(secret, fingerprint)
-    reject = seal.check_header(key, header, HEADER_BYTES + payload.nbytes, payload.nbytes)
-    return reject or seal.check_payload(header, payload)
+def check_value(secret: bytes, key: bytes, value: bytes) -> Reject | None:
+    """Check a whole value of any model that is stored under `key`. Return None if it is intact."""
+    fingerprint = fingerprint_of(value[:HEADER_BYTES])
+    return Reject.LENGTH if fingerprint is None else BlockSeal(secret, fingerprint).check_value(key, value)

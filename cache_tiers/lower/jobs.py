@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from cache_tiers.lower.backend import Refusal, TierSession, Value
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.block_line import BlockLine, QueuedBlock
-from cache_tiers.lower.block_values import BlockValues
+from cache_tiers.lower.block_values import BlockValues, IncomingValue
 from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.sealed_value import Reject
 
@@ -121,12 +121,12 @@ class FindJob(Job):
 class _Reading:
     """A block that a lane has taken from the line.
 
-    checked: outcomes of the first of its values.
+    opened: outcomes of the first of its values.
     """
 
     queued: QueuedBlock
-    values: list[Value]
-    checked: list[Reject | bool] = field(default_factory=list)
+    values: list[IncomingValue]
+    opened: list[Reject | bool] = field(default_factory=list)
 
 
 class LoadJob(Job):
@@ -146,28 +146,29 @@ class LoadJob(Job):
         """Read and verify blocks. Outcomes before a fault count."""
         while not self._has_left:
             for found in session.read(self._asked()):
-                self._check(found)
+                # The session fills the next value only after this one was opened.
+                self._open(found)
             self._has_left = self._line.leave()
 
     def _asked(self) -> Iterator[Value]:
         """Yield the values of the blocks that an earlier attempt has taken, and then of those in the line."""
         for reading in list(self._taken):
-            reading.checked.clear()
-            yield from reading.values
+            reading.opened.clear()
+            yield from (each.value for each in reading.values)
         while (queued := self._line.take()) is not None:
             reading = _Reading(queued, self._values.to_fill(queued.block))
             self._taken.append(reading)
-            yield from reading.values
+            yield from (each.value for each in reading.values)
 
-    def _check(self, found: int | Reject | None) -> None:
+    def _open(self, found: int | Reject | None) -> None:
         self.moved_at = time.monotonic()
         reading = self._taken[0]
-        reading.checked.append(self._values.check(reading.values[len(reading.checked)], found))
-        if len(reading.checked) == len(reading.values):
+        reading.opened.append(self._values.open(reading.values[len(reading.opened)], found))
+        if len(reading.opened) == len(reading.values):
             self._taken.popleft()
             if reading.queued.load.left == 1:
                 self._meter.learn()
-            self._line.settle(reading.queued, next((each for each in reading.checked if each is not True), True))
+            self._line.settle(reading.queued, next((each for each in reading.opened if each is not True), True))
 
     def finish(self) -> None:
         """After a fault or without an attempt, report that the blocks have no answer.

@@ -77,7 +77,7 @@ class LowerTierOptions:
 
     block_nbytes: bytes of a block.
     max_write_bytes: maximum size of the payloads that wait to be written.
-    seal: signs and checks blocks that leave the process.
+    seal: seals and opens blocks that leave the process.
     owners: names and weights of the owners of blocks.
     """
 

@@ -160,16 +160,16 @@ class RedisSession:
     def write(self, values: Iterable[Value]) -> Refusal | None:
         """Send all values but the last without waiting for replies, then the last one."""
         self._connection.start_exchange()
-        waiting = iter(values)
-        last, num_sent = next(waiting), 0
-        for following in waiting:
-            self._send(last)
-            last, num_sent = following, num_sent + 1
-        refusal = _refusal("SET", self._replies(num_sent))
-        if refusal is None:
-            self._send(last)
-            refusal = _refusal("SET", self._replies(1))
-        return refusal
+        num_unanswered = 0
+        for value in values:
+            if value.is_last:
+                refusal = _refusal("SET", self._replies(num_unanswered))
+                if refusal is not None:
+                    return refusal
+                num_unanswered = 0
+            self._send(value)
+            num_unanswered += 1
+        return _refusal("SET", self._replies(num_unanswered))
 
     def _send(self, value: Value) -> None:
         name, nbytes = redis_key(value.key), len(value.header) + value.payload.nbytes

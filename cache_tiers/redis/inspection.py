@@ -148,7 +148,7 @@ def _verify(client: redis.Redis, secret: bytes, name: bytes) -> Reject | bool:
         key = bytes.fromhex(name.removeprefix(KEY_PREFIX).decode())
     except ValueError:
         return Reject.KEY
-    return check_value(secret, key, value[:HEADER_BYTES], memoryview(value)[HEADER_BYTES:]) or True
+    return check_value(secret, key, value) or True
 
 
 def _batches(client: redis.Redis) -> Iterator[list[bytes]]:

@@ -15,8 +15,8 @@ from cache_tiers.disk.value_file import PAGE
 from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.backend import TierBackend
 from cache_tiers.lower.block import Block
-from cache_tiers.lower.misses import TierMissReason
-from cache_tiers.lower.sealed_value import HEADER_BYTES
+from cache_tiers.lower.misses import TierMiss, TierMissReason
+from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.owners import Owners
 from cache_tiers.redis.backend import RedisBackend
@@ -245,6 +245,15 @@ def test_every_damage_is_a_miss_that_a_write_heals(rig: Rig) -> None:
     assert miss.reason is TierMissReason.REJECTED
     assert rig.put(*range(8))
     assert rig.load(*range(9)) == [True] * 9
+
+
+def test_value_of_an_older_version_is_a_miss_that_a_write_heals(rig: Rig) -> None:
+    rig.put(1)
+    rig.replace(1, rig.value(1)[:4] + b"\2\0" + rig.value(1)[6:])
+    assert rig.load(1) == [False]
+    assert rig.tier.miss_of(key(1)) == TierMiss(TierMissReason.REJECTED, Reject.VERSION.value)
+    assert rig.put(1)
+    assert rig.load(1) == [True]
 
 
 def test_erased_blocks_are_gone_and_others_stay(rig: Rig) -> None:

@@ -29,7 +29,7 @@ def block(number: int, nbytes: int = BLOCK) -> Block:
 
 @pytest.fixture
 def client(redis_server: RedisServer) -> Iterator[AsyncTier]:
-    client = redis_tier(redis_server.address, max_write_bytes=4 * BLOCK)
+    client = redis_tier(redis_server.address, block_nbytes=BLOCK, max_write_bytes=4 * BLOCK)
     yield client
     client.close()
 
@@ -49,7 +49,9 @@ def test_writes_beyond_the_queue_limit_are_shed_and_counted(redis_server: RedisS
 
 
 def test_close_ends_every_operation_under_way(redis_server: RedisServer) -> None:
-    client = redis_tier(redis_server.address, max_write_bytes=100 * BLOCK, timeouts=Timeouts(io=60, operation=60))
+    client = redis_tier(
+        redis_server.address, block_nbytes=BLOCK, max_write_bytes=100 * BLOCK, timeouts=Timeouts(io=60, operation=60)
+    )
     redis_server.freeze()
     results = Results[object]()
     for number in range(10):
@@ -68,7 +70,7 @@ def test_close_ends_every_operation_under_way(redis_server: RedisServer) -> None
 def test_load_without_getex_renews_the_time_to_live(tmp_path: Path) -> None:
     """Emulate Redis before 6.2, which lacks GETEX: two commands read the value and renew its time to live."""
     server = RedisServer(tmp_path, "--rename-command", "GETEX", "")
-    client = redis_tier(server.address, max_write_bytes=BLOCK * 4)
+    client = redis_tier(server.address, block_nbytes=BLOCK, max_write_bytes=BLOCK * 4)
     try:
         stored, loaded = Results[object](), Results[object]()
         client.put([block(1), block(2)], stored)
@@ -84,7 +86,7 @@ def test_load_without_getex_renews_the_time_to_live(tmp_path: Path) -> None:
 
 
 def test_breaker_closes_when_the_server_is_back(redis_server: RedisServer) -> None:
-    client = redis_tier(redis_server.address, max_write_bytes=4 * BLOCK)
+    client = redis_tier(redis_server.address, block_nbytes=BLOCK, max_write_bytes=4 * BLOCK)
     for _ in range(3):
         redis_server.kill()
         until(lambda: not client.available)
@@ -97,7 +99,7 @@ def test_breaker_closes_when_the_server_is_back(redis_server: RedisServer) -> No
 
 
 def test_unreachable_address_does_not_delay_the_start(tmp_path: Path) -> None:
-    client = redis_tier(RedisAddress(unix_path=tmp_path / "none"), max_write_bytes=BLOCK)
+    client = redis_tier(RedisAddress(unix_path=tmp_path / "none"), block_nbytes=BLOCK, max_write_bytes=BLOCK)
     results = Results[object]()
     client.put([block(1)], results)
     client.find([b"x"], results)
@@ -108,7 +110,7 @@ def test_unreachable_address_does_not_delay_the_start(tmp_path: Path) -> None:
 def test_renew_extends_time_to_live_and_forgets_lost_blocks(
     redis_server: RedisServer,
 ) -> None:
-    client = redis_tier(redis_server.address, max_write_bytes=100 * BLOCK, renew_seconds=0.0)
+    client = redis_tier(redis_server.address, block_nbytes=BLOCK, max_write_bytes=100 * BLOCK, renew_seconds=0.0)
     try:
         blocks = [block(number) for number in range(4)]
         names = [each.key for each in blocks]
@@ -129,7 +131,7 @@ def test_renew_extends_time_to_live_and_forgets_lost_blocks(
 
 
 def test_renewals_within_the_interval_are_skipped(redis_server: RedisServer) -> None:
-    client = redis_tier(redis_server.address, max_write_bytes=100 * BLOCK)
+    client = redis_tier(redis_server.address, block_nbytes=BLOCK, max_write_bytes=100 * BLOCK)
     try:
         client.put([block(1)], lambda _stored: None)
         assert client.flush(10)
@@ -149,7 +151,7 @@ def test_hung_resolver_delays_neither_start_nor_close(monkeypatch: pytest.Monkey
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answers.wait(60))
     address = RedisAddress(host="redis.example", port=6379)
     began = time.monotonic()
-    client = redis_tier(address, max_write_bytes=BLOCK, timeouts=Timeouts(io=0.1))
+    client = redis_tier(address, block_nbytes=BLOCK, max_write_bytes=BLOCK, timeouts=Timeouts(io=0.1))
     assert client.stats().state == "Redis does not answer in time"
     client.close()
     assert time.monotonic() - began < 10

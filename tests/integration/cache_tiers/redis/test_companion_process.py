@@ -54,7 +54,8 @@ def running(tmp_path: Path, binary: Path) -> Iterator[RedisCompanion]:
 def put(address: RedisAddress, number: int) -> None:
     block = Block(bytes([number]) * 32, memoryview(os.urandom(1000)))
     with closing(RedisBackend(address).connect(LinkMeter(), CLIENT)) as session:
-        assert session.write(BlockValues(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))).sealed(block)) is None
+        values = BlockValues(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)), block.payload.nbytes)
+        assert session.write(values.sealed(block)) is None
 
 
 def has(address: RedisAddress, number: int) -> bool:

@@ -1,6 +1,7 @@
 """Blocks split over several Redis values: found whole or not at all."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -21,7 +22,7 @@ pytest_plugins = ["tests.store_fixtures"]
 
 VALUES = 3
 NBYTES = (1 << 16) + 5
-FORM = BlockValues(SEAL, VALUES)
+FORM = BlockValues(SEAL, NBYTES, -(-NBYTES // VALUES))
 
 
 def key(number: int) -> bytes:
@@ -36,16 +37,20 @@ def payload(number: int) -> bytes:
     return bytes((number + at) % 251 for at in range(NBYTES))
 
 
+def opened(redis_server: RedisServer, block_nbytes: int) -> AsyncTier:
+    return redis_tier(
+        redis_server.address,
+        max_write_bytes=1 << 22,
+        block_nbytes=block_nbytes,
+        max_value_bytes=-(-block_nbytes // VALUES),
+        renew_seconds=0.0,
+    )
+
+
 @pytest.fixture
 def client(redis_server: RedisServer) -> Iterator[AsyncTier]:
     """Client of a Redis that holds blocks 1 and 2."""
-    client = redis_tier(
-        redis_server.address,
-        max_write_bytes=1 << 22,
-        block_nbytes=NBYTES,
-        max_value_bytes=-(-NBYTES // VALUES),
-        renew_seconds=0.0,
-    )
+    client = opened(redis_server, NBYTES)
     client.put([Block(key(number), memoryview(payload(number))) for number in (1, 2)], lambda _stored: None)
     assert client.flush(10)
     yield client
@@ -109,18 +114,20 @@ def test_renewal_and_erasure_cover_every_value_of_a_block(redis_server: RedisSer
 def test_block_that_fits_only_in_part_is_removed(
     redis_server: RedisServer, client: AsyncTier, values_that_fit: int
 ) -> None:
+    client.close()
     # Redis counts the buffers of its connections too. Half a value is far more than all of them, and a value of nearly
     # one mebibyte fills what the allocator reserves for it.
     nbytes_of_value = (1 << 20) - (1 << 12)
-    with redis_server.client() as redis:
+    large = opened(redis_server, VALUES * nbytes_of_value)
+    with closing(large), redis_server.client() as redis:
         redis.config_set("maxmemory-policy", "noeviction")
         room = nbytes_of_value * values_that_fit + nbytes_of_value // 2
         redis.config_set("maxmemory", redis.info("memory")["used_memory"] + room)
         stored, found = Results[bool](), Results[list[bool]]()
-        client.put([Block(key(3), memoryview(bytes(VALUES * nbytes_of_value)))], stored)
+        large.put([Block(key(3), memoryview(bytes(VALUES * nbytes_of_value)))], stored)
         assert stored.wait(1) == [False]
         assert set(redis.keys()) == {*names(1), *names(2)}
-        client.find([key(3)], found)
+        large.find([key(3)], found)
         assert found.wait(1) == [[False]]
 
 

@@ -10,7 +10,7 @@ from cache_tiers.owners.owners import Owners
 
 NBYTES = 10
 ME, QUIET, FLOOD = (Owner(name) for name in (b"myself..", b"quiet...", b"flood..."))
-VALUES = BlockValues(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)))
+VALUES = BlockValues(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)), NBYTES)
 
 
 def write(key: bytes) -> PutJob:

@@ -7,7 +7,7 @@ import pytest
 from cache_tiers.lower.backend import TierSession, Value
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.block_line import BlockLine, Load, Outcome
-from cache_tiers.lower.block_values import BlockValues, num_values
+from cache_tiers.lower.block_values import BlockValues
 from cache_tiers.lower.jobs import LoadJob, PutJob
 from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal, Reject
@@ -16,7 +16,8 @@ from cache_tiers.tier import Tier
 from tests.store_rig import CLIENT
 
 NBYTES = 64
-VALUES = BlockValues(BlockSeal(b"secret", bytes(FINGERPRINT_BYTES)))
+SEAL = BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))
+VALUES = BlockValues(SEAL, NBYTES)
 
 
 class Rig:
@@ -72,12 +73,12 @@ class Failing(DictSession):
 @pytest.mark.parametrize(("block_mib", "count"), [(1, 1), (2, 1), (2.1, 2), (8.5, 5)])
 def test_large_block_is_several_values_with_the_first_one_last(block_mib: float, count: int) -> None:
     nbytes = int(block_mib * (1 << 20))
-    assert num_values(nbytes, 2 << 20) == count
-    assert num_values(nbytes, None) == 1
-    values = BlockValues(VALUES.seal, count)
-    assert len(set(values.keys(key(1)))) == count
+    assert BlockValues(SEAL, nbytes).count == 1
+    values = BlockValues(SEAL, nbytes, 2 << 20)
+    assert len(set(values.keys(key(1)))) == values.count == count
     sealed = list(values.sealed(Block(key(1), memoryview(bytearray(nbytes)))))
     assert sealed[-1].key == key(1)
+    assert [value.is_last for value in sealed] == [False] * (count - 1) + [True]
     assert sum(value.payload.nbytes for value in sealed) == nbytes
     assert max(value.payload.nbytes for value in sealed) <= 2 << 20
 
@@ -105,7 +106,7 @@ def test_finished_job_takes_no_later_load() -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_second_attempt_continues_where_the_first_one_failed(count: int) -> None:
-    rig = Rig(0, 1, 2, values=BlockValues(VALUES.seal, count))
+    rig = Rig(0, 1, 2, values=BlockValues(SEAL, NBYTES, -(-NBYTES // count)))
     rig.add(0, 1)
     rig.add(2)
     job = rig.job()

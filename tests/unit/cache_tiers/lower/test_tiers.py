@@ -8,7 +8,7 @@ from cache_tiers.cpu_store.mailbox import Mailbox
 from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.misses import TierMissReason
-from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, HEADER_BYTES, BlockSeal
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, HEADER_BYTES, TAG_BYTES, BlockSeal
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.owners import Owners
@@ -34,7 +34,11 @@ class DictTier(AsyncTier):
     @property
     def blocks(self) -> dict[bytes, bytes]:
         """Payloads by key."""
-        return {key: value[HEADER_BYTES:] for key, value in self.backend.values.items()}
+        blocks = {key: bytearray(len(value) - HEADER_BYTES) for key, value in self.backend.values.items()}
+        for key, value in self.backend.values.items():
+            sealed = memoryview(bytearray(value[HEADER_BYTES:] + bytes(TAG_BYTES)))
+            assert SEAL.open(value[:HEADER_BYTES], sealed, memoryview(blocks[key])) is None
+        return {key: bytes(block) for key, block in blocks.items()}
 
     def take_down(self) -> None:
         """Make the tier unavailable."""

@@ -6,14 +6,16 @@ from contextlib import contextmanager
 
 import pytest
 
-from cache_tiers.lower.backend import Value
+from cache_tiers.lower.backend import Refusal, Value
+from cache_tiers.lower.block import Block
+from cache_tiers.lower.block_values import BlockValues
 from cache_tiers.lower.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.lower.sealed_value import HEADER_BYTES
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.backend import RedisBackend, RedisSession
 from cache_tiers.redis.errors import RedisProtocolError, RedisRefusedError
 from tests.listener import Listener, Script
-from tests.store_rig import CLIENT
+from tests.store_rig import CLIENT, SEAL
 
 NBYTES = 1 << 20
 
@@ -95,17 +97,37 @@ def test_read_asks_ahead_as_far_as_link_needs(speed: LinkSpeed, ahead: int, list
 
 def test_value_of_another_length_leaves_payload_and_order(listener: Listener) -> None:
     values = [Value(bytes([n]) * 32, bytearray(HEADER_BYTES), memoryview(bytearray(8))) for n in range(4)]
-    answers = [b"$3\r\nabc\r\n", b"$-1\r\n", b"$200\r\n" + b"x" * 200 + b"\r\n", b"$104\r\n" + b"y" * 104 + b"\r\n"]
+    whole = HEADER_BYTES + 8
+    answers = [b"abc", None, b"x" * 200, b"y" * whole]
 
     def serve(connection: socket.socket) -> None:
         hear(connection, b"", b"GETEX", 4)
-        connection.sendall(b"".join(answers))
+        for answer in answers:
+            connection.sendall(b"$-1\r\n" if answer is None else b"$%d\r\n%s\r\n" % (len(answer), answer))
 
     with connected(listener, serve, LinkMeter()) as session:
-        assert list(session.read(iter(values))) == [3, None, 200, 104]
+        assert list(session.read(iter(values))) == [3, None, 200, whole]
     assert [bytes(value.payload) for value in values] == [bytes(8), bytes(8), bytes(8), b"y" * 8]
     assert values[0].header[:4] == b"abc\0"
     assert values[2].header == b"x" * HEADER_BYTES
+
+
+def test_last_value_is_sent_once_the_others_are_stored(listener: Listener) -> None:
+    values = BlockValues(SEAL, 24, 8)
+    heard = b""
+
+    def serve(connection: socket.socket) -> None:
+        nonlocal heard
+        heard = hear(connection, b"", b"SET", 2)
+        connection.sendall(b"-OOM full\r\n+OK\r\n")
+        while received := connection.recv(1 << 16):
+            heard += received
+
+    with connected(listener, serve, LinkMeter()) as session:
+        refusal = session.write(values.sealed(Block(b"k" * 32, memoryview(bytes(24)))))
+    assert refusal == Refusal("SET: OOM full")
+    listener.close()
+    assert heard.count(b"SET") == 2
 
 
 @pytest.mark.parametrize(

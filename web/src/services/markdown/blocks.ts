@@ -1,10 +1,11 @@
-import type { Env, Token } from "./parser";
+import { usedBy, type References } from "./labels";
+import type { Token } from "./parser";
 
 /** A text without blocks, which is parsed when it is drawn. */
 export interface Inline {
   source: string;
-  /** Definitions of links, if the text may use them. */
-  references: Env["references"] | null;
+  /** Definitions of the links that the text may use; null if there are none. */
+  references: References | null;
   /** Numbers of the footnotes that the text refers to, in its order; null for a reference without a footnote. */
   notes: readonly (NoteNumber | null)[] | null;
 }
@@ -57,7 +58,7 @@ export interface Part {
 }
 
 /** Return the parts of the tokens of a text. */
-export function partsOf(tokens: readonly Token[], references: Env["references"] | null): Part[] {
+export function partsOf(tokens: readonly Token[], references: References | null): Part[] {
   const reader = new Reader(tokens, references);
   const parts: Part[] = [];
   while (!reader.ended) {
@@ -75,7 +76,7 @@ class Reader {
 
   constructor(
     private readonly tokens: readonly Token[],
-    private readonly references: Env["references"] | null,
+    private readonly references: References | null,
   ) {}
 
   get ended(): boolean {
@@ -179,7 +180,7 @@ class Reader {
   }
 
   private inline(source: string): Inline {
-    return { source, references: source.includes("[") ? this.references : null, notes: null };
+    return { source, references: usedBy(source, this.references), notes: null };
   }
 }
 
@@ -192,6 +193,7 @@ function withTask(blocks: readonly Block[]): Item {
   const [first, ...rest] = blocks;
   const box = first?.type === "paragraph" ? TASK.exec(first.text.source) : null;
   if (box === null || first?.type !== "paragraph") return { done: null, blocks };
-  const text = { ...first.text, source: first.text.source.slice(box[0].length) };
+  const source = first.text.source.slice(box[0].length);
+  const text = { ...first.text, source, references: usedBy(source, first.text.references) };
   return { done: box[1] !== " ", blocks: [{ ...first, text }, ...rest] };
 }

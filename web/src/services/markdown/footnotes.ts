@@ -1,3 +1,4 @@
+import { withTexts } from "./block_texts";
 import type { Block, Footnote, Inline, NoteNumber } from "./blocks";
 import { escapeHtml } from "./escape";
 import { inlineTokens, withNotes } from "./render";
@@ -14,10 +15,10 @@ export function collectFootnotes(blocks: readonly Block[]): readonly Block[] {
   if (all.length === 0) return blocks;
   const numbers = new Numbers(new Set(all.map(({ label }) => label)));
   const number = (inline: Inline) => numbers.of(inline);
-  const text = blocks.filter(({ type }) => type !== "footnote").map((block) => mapped(block, number));
+  const text = blocks.filter(({ type }) => type !== "footnote").map((block) => withTexts(block, number));
   const defined = new Map<string, Footnote>();
   const others: Footnote[] = [];
-  for (const footnote of all.map((each) => mapped(each, number) as Footnote)) {
+  for (const footnote of all.map((each) => withTexts(each, number) as Footnote)) {
     if (defined.has(footnote.label)) others.push(footnote);
     else defined.set(footnote.label, footnote);
   }
@@ -47,38 +48,6 @@ class Numbers {
     count.references++;
     return { number: count.number, occurrence: count.references };
   }
-}
-
-/** Return a block with `change` applied to each of its texts, in their order. A block without a change stays the same object. */
-function mapped(block: Block, change: (text: Inline) => Inline): Block {
-  const all = (blocks: readonly Block[]) => mapList(blocks, (each) => mapped(each, change));
-  const row = (cells: readonly Inline[]) => mapList(cells, change);
-  switch (block.type) {
-    case "paragraph":
-    case "heading":
-      return withChanges(block, { text: change(block.text) });
-    case "quote":
-    case "footnote":
-      return withChanges(block, { blocks: all(block.blocks) });
-    case "details":
-      return withChanges(block, { summary: block.summary && change(block.summary), blocks: all(block.blocks) });
-    case "list":
-      return withChanges(block, { items: mapList(block.items, (item) => withChanges(item, { blocks: all(item.blocks) })) });
-    case "table":
-      return withChanges(block, { header: row(block.header), rows: mapList(block.rows, row) });
-    default:
-      return block;
-  }
-}
-
-function mapList<T>(list: readonly T[], change: (element: T) => T): readonly T[] {
-  const changed = list.map(change);
-  return changed.every((element, at) => element === list[at]) ? list : changed;
-}
-
-function withChanges<T extends object>(before: T, changes: Partial<T>): T {
-  const isSame = Object.entries(changes).every(([key, value]) => before[key as keyof T] === value);
-  return isSame ? before : { ...before, ...changes };
 }
 
 /** Return the ids, in a document, of a footnote and of a reference to it. id: an id of the text that is unique in the document. */

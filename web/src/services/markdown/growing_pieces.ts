@@ -1,4 +1,5 @@
 import type { Inline } from "./blocks";
+import { labelsOf, readSame, usedBy } from "./labels";
 import { LETTERS_PER_COST, PIECE } from "./pieces";
 import { closedTokens, renderPieces, withNotes } from "./render";
 
@@ -18,6 +19,7 @@ type Notes = Inline["notes"];
 
 interface Segment {
   text: Inline;
+  labels: readonly string[];
   /** Number of the references to footnotes. */
   noted: number;
   pieces: readonly string[];
@@ -48,7 +50,7 @@ export class GrowingPieces {
 
   /** Return the first segment of a text; null if it must not be cut. known: the segment that was there before. */
   private next({ source, references, notes }: Inline, known: Segment | undefined): Segment | null {
-    const isThere = known !== undefined && source.startsWith(known.text.source) && (known.text.references ?? references) === references;
+    const isThere = known !== undefined && source.startsWith(known.text.source) && readSame(known.labels, known.text.references, references);
     const segment = isThere ? known : this.cut(source, references);
     return segment && numbered(segment, notes?.slice(0, segment.noted) ?? null);
   }
@@ -58,21 +60,21 @@ export class GrowingPieces {
     const places = [...source.slice(0, endWithin(source, this.cost)).matchAll(CUT)].slice(-PLACES);
     for (const { index } of places.reverse()) {
       const start = source.slice(0, index + 1);
-      const text: Inline = { source: start, references: start.includes("[") ? references : null, notes: null };
+      const text: Inline = { source: start, references: usedBy(start, references), notes: null };
       const tokens = closedTokens(text);
       if (tokens === null) continue;
       const noted = tokens.filter(({ type }) => type === "footnote_reference").length;
-      return { text, noted, pieces: renderPieces(text) };
+      return { text, labels: labelsOf(start), noted, pieces: renderPieces(text) };
     }
     return null;
   }
 }
 
 /** Return a segment with the numbers of its footnotes. */
-function numbered({ text, noted, pieces }: Segment, notes: Notes): Segment {
-  if (noted === 0 || isSame(text.notes, notes)) return { text, noted, pieces };
-  const changed = withNotes(text, notes);
-  return { text: changed, noted, pieces: renderPieces(changed) };
+function numbered(segment: Segment, notes: Notes): Segment {
+  if (segment.noted === 0 || isSame(segment.text.notes, notes)) return segment;
+  const text = withNotes(segment.text, notes);
+  return { ...segment, text, pieces: renderPieces(text) };
 }
 
 function isSame(before: Notes, notes: Notes): boolean {

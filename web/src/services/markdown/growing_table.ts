@@ -1,4 +1,7 @@
+import { mapList } from "./block_texts";
 import type { Part, TableBlock } from "./blocks";
+import { defined } from "./finished_blocks";
+import type { References } from "./labels";
 
 /** Most cells of settled rows. A parser of Markdown adds at most 65,536 cells that rows lack. */
 const MOST_CELLS = 60_000;
@@ -23,6 +26,11 @@ export function settledRows(text: string, parts: readonly Part[]): SettledRows |
   if (count < 1 || count > table.rows.length || count * table.header.length > MOST_CELLS) return null;
   const until = (line: number) => `${lines.slice(0, line).join("\n")}\n`;
   return { head: until(HEAD_LINES), text: until(HEAD_LINES + count), rows: table.rows.slice(0, count) };
+}
+
+/** Return settled rows with other definitions of links. */
+export function withLinks(settled: SettledRows, references: References): SettledRows {
+  return { ...settled, rows: mapList(settled.rows, (row) => mapList(row, (text) => defined(text, references))) };
 }
 
 /** Return the parts of a text, given those of its head and of what follows its settled rows. */

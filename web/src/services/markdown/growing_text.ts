@@ -1,12 +1,12 @@
 import { partsOf, type Block, type Part } from "./blocks";
+import { FinishedBlocks } from "./finished_blocks";
 import { collectFootnotes } from "./footnotes";
 import { openFormula } from "./formulas";
-import { settledRows, withRows, type SettledRows } from "./growing_table";
+import { settledRows, withLinks, withRows, type SettledRows } from "./growing_table";
+import { changedLabels, type References } from "./labels";
 import type { Env } from "./parser";
 import { parse } from "./render";
 import { shared } from "./shared";
-
-type References = NonNullable<Env["references"]>;
 
 /**
  * Incremental parser of growing Markdown. Its blocks are those of the whole text, at every length. Blocks before the last
@@ -14,7 +14,7 @@ type References = NonNullable<Env["references"]>;
  * stays the same object.
  */
 export class GrowingText {
-  private finished: Block[] = [];
+  private finished = new FinishedBlocks();
   private finishedText = "";
   /** Links that the finished text defines. */
   private finishedReferences: References = {};
@@ -28,24 +28,23 @@ export class GrowingText {
   update(text: string): readonly Block[] {
     const source = /[\r\0]/.test(text) ? text.replace(/\r\n?/g, "\n").replaceAll("\0", "\ufffd") : text;
     if (!source.startsWith(this.finishedText)) this.reset();
-    let rest = this.parse(source);
-    if (!isSame(rest.references, this.references)) {
-      // A link may be defined after the blocks that use it.
-      this.reset();
-      this.references = rest.references;
-      rest = this.parse(source);
-    }
+    const rest = this.parse(source);
     this.finish(rest);
     const tail = rest.parts.flatMap(({ blocks }) => blocks);
-    return (this.shown = shared(this.shown, collectFootnotes([...this.finished, ...tail])));
+    return (this.shown = shared(this.shown, collectFootnotes([...this.finished.all, ...tail])));
   }
 
   private parse(source: string): Rest {
     const text = own(source.slice(this.finishedText.length));
     const env: Env = { references: { ...this.finishedReferences } };
-    const settled = this.settled !== null && text.startsWith(this.settled.text) ? this.settled : null;
+    let settled = this.settled !== null && text.startsWith(this.settled.text) ? this.settled : null;
     const tokens = parse(settled === null ? text : settled.head + text.slice(settled.text.length), env);
-    const references = isSame(env.references!, this.references) ? this.references : env.references!;
+    const references = env.references!;
+    const changed = changedLabels(this.references, references);
+    // A link may be defined after the blocks that use it.
+    this.finished.define(changed, references);
+    if (settled !== null && changed.length > 0) settled = withLinks(settled, references);
+    this.references = references;
     const parts = partsOf(tokens, references);
     if (settled === null) return { text, references, parts, open: openFormula(env) };
     return { text, references, parts: withRows(parts, settled), open: openFormula(env) + settled.rows.length };
@@ -55,7 +54,7 @@ export class GrowingText {
   private finish(rest: Rest): void {
     const { count, length } = finishedPart(rest);
     for (const { blocks, labels } of rest.parts.splice(0, count)) {
-      for (const block of blocks) this.finished.push(shared(this.shown[this.finished.length], block));
+      for (const block of blocks) this.finished.add(shared(this.shown[this.finished.all.length], block));
       for (const label of labels) this.finishedReferences[label] ??= rest.references[label]!;
     }
     this.finishedText += rest.text.slice(0, length);
@@ -63,7 +62,7 @@ export class GrowingText {
   }
 
   private reset(): void {
-    this.finished = [];
+    this.finished = new FinishedBlocks();
     this.finishedText = "";
     this.finishedReferences = {};
     this.settled = null;
@@ -91,11 +90,6 @@ function finishedPart({ text, parts, open }: Rest): { count: number; length: num
   while (count > 0 && !begins(parts[count]!, parts[count - 1]!.line)) count--;
   if (count <= 0) return { count: 0, length: 0 };
   return { count, length: lines.slice(0, parts[count]!.line).reduce((length, line) => length + line.length + 1, 0) };
-}
-
-function isSame(a: References, b: References): boolean {
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => a[key]!.href === b[key]?.href && a[key]!.title === b[key]?.title);
 }
 
 /** Copy a text. A slice would keep the whole text in memory for as long as a block refers to it. */

@@ -106,14 +106,29 @@ export function outline(blocks: readonly Block[], above = TOP_LEVEL - 1): (numbe
   });
 }
 
-/** What may begin emphasis, code, a formula, a link or an element. */
-const MARK = /[*_~`$[<\\]/;
+/** What may begin emphasis, code, a formula or an element. */
+const MARK = /[*_~`$<\\]/;
 
-/** Return the tokens of a text; null if something that begins in it may end in what follows it. */
+/** Return the tokens of a text, which ends between words; null if something that begins in it may end in what follows it. */
 export function closedTokens(text: Inline): readonly Token[] | null {
   const tokens = inlineTokens(text);
-  const mayReachOver = (token: Token) => token.type === "text" && (token.markup !== "" || MARK.test(token.content));
-  return MARK.test(text.source) && tokens.some(mayReachOver) ? null : tokens;
+  if (!MARK.test(text.source) && !text.source.includes("[")) return tokens;
+  const texts = tokens.filter(({ type }) => type === "text");
+  const mayReachOver = texts.some(({ markup, content }) => markup !== "" || MARK.test(content));
+  return mayReachOver || hasOpenBracket(texts) ? null : tokens;
+}
+
+/** Return whether a link may begin that has no end. */
+function hasOpenBracket(texts: readonly Token[]): boolean {
+  let depth = 0;
+  for (const { content } of texts) {
+    if (content.includes("](")) return true;
+    for (const letter of content) {
+      if (letter === "[") depth++;
+      if (letter === "]") depth = Math.max(0, depth - 1);
+    }
+  }
+  return depth > 0;
 }
 
 /** Render the pieces in which a text without blocks is drawn. They are not safe yet: each is sanitised when it is drawn. */

@@ -60,3 +60,42 @@ it("draws only the pieces that show new footnotes", () => {
   }
   expect(Math.max(...before.map((piece) => piece.match(/<sup/g)!.length))).toBeLessThan(130);
 });
+
+const link = (number: number) => `[source ${number}]: https://example.org/${number}\n`;
+
+it("parses only the blocks that use a link, if it is defined after them", () => {
+  const growing = new GrowingText();
+  let text = Array.from({ length: 300 }, (_, number) => `See [source ${number}] here.\n\n- a [source] and [another ${number}]\n\n`).join("");
+  let before = growing.update(text);
+  expect(before).toHaveLength(600);
+  for (let number = 299; number >= 0; number--) {
+    text += link(number);
+    const { blocks, texts } = parsedLetters(() => {
+      const after = growing.update(text);
+      expect([...after.keys()].filter((at) => after[at] !== before[at]), `source ${number}`).toEqual([2 * number]);
+      before = after;
+    });
+    expect(blocks, `source ${number}`).toBeLessThan(text.length - text.indexOf("[source 299]: ") + 200);
+    expect(texts, `source ${number}`).toBe(0);
+  }
+  expect(before).toEqual(new GrowingText().update(text));
+});
+
+it("parses and draws only the pieces that use a link, if it is defined after them", () => {
+  const parser = new GrowingText();
+  const growing = new GrowingPieces();
+  let text = `${Array.from({ length: 1_000 }, (_, number) => `word [source ${number}] `).join("")}\n\n`;
+  const pieces = () => growing.update((parser.update(text)[0] as Extract<Block, { type: "paragraph" }>).text);
+  let before = pieces();
+  expect(before.length).toBeGreaterThan(5);
+  for (let number = 999; number >= 0; number -= 9) {
+    text += link(number);
+    const { texts } = parsedLetters(() => {
+      const after = pieces();
+      expect(after.filter((piece, at) => piece !== before[at]).length, `source ${number}`).toBe(1);
+      before = after;
+    });
+    expect(texts, `source ${number}`).toBeLessThan(12_000);
+  }
+  expect(before.join("").match(/<a /g)).toHaveLength(112);
+});

@@ -77,6 +77,43 @@ describe("a growing answer", () => {
     expect(after.at(-1)).toMatchObject({ type: "footnotes", items: [{ label: "1", references: 1 }] });
   });
 
+  it("has links that are defined after the blocks that use them, in any order", () => {
+    const uses = [
+      ...["See [a] and [text][B].\n\n", "## Head [c]\n\n", "- [ ] task [a]\n- item\n\n  [d][]\n\n", "> quoted [b]\n> - ![c]\n\n"],
+      ...["| [a] | b |\n|---|---|\n| 1 | [d] |\n| \\[x] | [e\nf] |\n\n", "<details><summary>[b]</summary>\n\n[a]\n\n</details>\n\n"],
+      ...["[^1] and [^2] in [c]\n\n", "[^1]: note [d]\n\n", "```\n[a]\n```\n\n", "\\[b] [e\n f] [unknown]\n\n", "[x]\n\n"],
+    ];
+    const definitions = [
+      ...["[e f]: https://x.test/e\n", "[d]: https://x.test/d 'title'\n\n", "[c]: https://x.test/c\nand a text\n\n", "[c]: <https://x.test/c>\n"],
+      ...["[b]: https://x.test/b (no\n\ntitle)\n\n", "[b]: https://x.test/b\n", "[a]: https://x.test/a junk\n\n", "> [a]: https://x.test/quoted\n\n", "[a]: https://x.test/late\n"],
+    ];
+    const whole = [...uses, ...definitions, "[^2]: last [a]\n\nThe end [a].\n"].join("");
+    const growing = new GrowingText();
+    for (let length = 1; length <= whole.length; length++) {
+      expect(growing.update(whole.slice(0, length)), JSON.stringify(whole.slice(0, length))).toEqual(fresh(whole.slice(0, length)));
+    }
+    const count = process.env["EBB_TEST_SIZE"] === "full" ? 400 : 40;
+    for (let seed = 0; seed < count; seed++) {
+      const next = numbers(seed);
+      const parts = [...uses, ...definitions, ...definitions];
+      const text = Array.from({ length: 12 }, () => parts[Math.floor(next() * parts.length)]).join("");
+      const growing = new GrowingText();
+      for (let length = 1; length <= text.length; length += 1 + Math.floor(next() * 8)) {
+        const grown = text.slice(0, length);
+        expect(growing.update(grown), JSON.stringify(grown)).toEqual(fresh(grown));
+      }
+    }
+  });
+
+  it("has links in the rows of a table that are defined at once after it", () => {
+    const growing = new GrowingText();
+    const table = "| a |\n|---|\n| [x] |\n| 2 |\n| [y] |\n| 4 ";
+    growing.update(table);
+    const text = `${table}|\n\n[x]: https://example.org\n`;
+    expect(growing.update(text)).toEqual(fresh(text));
+    expect(growing.update(text)[0]).toMatchObject({ rows: [[{ references: { X: { href: "https://example.org" } } }], {}, [{ references: null }], {}] });
+  });
+
   it("starts again if the text was replaced", () => {
     const growing = new GrowingText();
     growing.update("one\n\ntwo\n\nthree");

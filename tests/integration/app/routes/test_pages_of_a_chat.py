@@ -56,14 +56,6 @@ async def test_page_names_branches_of_whole_chat(http: aiohttp.ClientSession) ->
     assert not (await read(http, f"/api/conversations/{conversation}", limit="2"))["branches"]
 
 
-async def test_roots_are_branches_too(http: aiohttp.ClientSession) -> None:
-    conversation = await created(http)
-    await said(http, conversation, "one")
-    assert not (await read(http, f"/api/conversations/{conversation}", limit="1"))["branches"]
-    await said(http, conversation, "one, better", parent_id=None)
-    assert (await read(http, f"/api/conversations/{conversation}", limit="1"))["branches"]
-
-
 async def test_empty_chat_has_an_empty_page(http: aiohttp.ClientSession) -> None:
     conversation = await created(http)
     assert await page(http, conversation, limit="20") == []

@@ -14,13 +14,11 @@ from app.domain.records import Message
 from app.domain.token_history import joined_ids
 from app.host.engine_host import EngineHost
 from app.open_services import ServicePlan, open_services
-from app.schemas.conversations import NewMessage, RetryFields
+from app.schemas.conversations import NewMessage
 from app.schemas.parsing import parse_object
 from app.services import Services
 from app.storage.connection import DatabaseConnection
-from app.storage.recently_deleted import DeletedMessage
-from engine.api.errors import ConflictError, NotFoundError
-from engine.api.stored_tokens import Trail
+from engine.api.errors import NotFoundError
 from engine.testing.replay_engine import ReplayEngine
 
 
@@ -70,34 +68,9 @@ async def ids_of(services: Services, leaf_id: str) -> list[int]:
     return ids
 
 
-def common(one: list[int], other: list[int]) -> int:
-    return next(at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-
-
 async def removed(services: Services, until: float) -> None:
     """Remove what was deleted by the time `until`."""
     await services.deletions.remove(until)
-
-
-async def test_deleted_conversation_keeps_its_kv_during_undo_period(services: Services, engine: ReplayEngine) -> None:
-    conversation, answer = await chat(services, "one")
-    await services.deletions.delete_conversation(conversation)
-    await removed(services, time.time() - UNDO_SECONDS)
-    restored = await services.deletions.restore_conversation(conversation)
-    assert restored.head_id == answer.id
-    assert engine.erased == []
-    assert (await ask(services, conversation, "two")).usage is not None
-
-
-async def test_conversation_is_removed_with_its_kv_after_undo_period(services: Services, engine: ReplayEngine) -> None:
-    conversation, answer = await chat(services, "one", "two")
-    ids = await ids_of(services, answer.id)
-    await services.deletions.delete_conversation(conversation)
-    await removed(services, time.time())
-    [trail] = await engine.until_erased(1)
-    assert (trail.token_ids, trail.num_shared) == (ids, 0)
-    with pytest.raises(NotFoundError):
-        await services.deletions.restore_conversation(conversation)
 
 
 async def test_next_process_removes_pending_deletions(tmp_path: Path) -> None:
@@ -166,29 +139,6 @@ async def test_nothing_is_removed_before_engine_can_erase(tmp_path: Path) -> Non
     await waiting.close()
 
 
-async def test_deleted_message_loses_kv_that_no_other_branch_shares(services: Services, engine: ReplayEngine) -> None:
-    conversation, first = await chat(services, "one")
-    left = await ask(services, conversation, "left " * 20)
-    right = await ask(services, conversation, "right " * 20, parent_id=first.id)
-    left_ids, right_ids = await ids_of(services, left.id), await ids_of(services, right.id)
-    await services.deletions.delete_message(left.parent_id or "")
-    await removed(services, time.time())
-    [trail] = await engine.until_erased(1)
-    assert (trail.token_ids, trail.num_shared) == (left_ids, common(left_ids, right_ids))
-    assert trail.num_shared >= len(await ids_of(services, first.id))
-
-
-async def test_fork_keeps_shared_kv_when_its_source_is_deleted(services: Services, engine: ReplayEngine) -> None:
-    conversation, answer = await chat(services, "one", "two")
-    path = await services.store.messages.path(answer.id)
-    fork = await services.store.tree.fork(conversation, path[1].id)
-    ids, shared = await ids_of(services, answer.id), await ids_of(services, path[1].id)
-    await services.deletions.delete_conversation(conversation, permanently=True)
-    [trail] = await engine.until_erased(1)
-    assert trail == Trail(ids, len(shared), trail.ends)
-    assert await ids_of(services, fork.head_id or "") == shared
-
-
 async def test_deleting_message_cancels_runs_below_it(services: Services, engine: ReplayEngine) -> None:
     conversation, first = await chat(services, "one")
     engine.hold()
@@ -197,37 +147,6 @@ async def test_deleting_message_cancels_runs_below_it(services: Services, engine
     assert (changed.head_id, run.answer.status, engine.running) == (first.id, "cancelled", 0)
     restored = await services.deletions.restore_message(run.answer.parent_id or "")
     assert restored.head_id == run.answer.id
-
-
-async def test_deleting_message_keeps_sibling_run(services: Services, engine: ReplayEngine) -> None:
-    conversation, first = await chat(services, "one")
-    engine.hold()
-    run = await services.turns.retry(first.id, RetryFields())
-    await services.deletions.delete_message(first.id)
-    assert engine.running == 1
-    engine.allow(None)
-    await run.ended.wait()
-    assert (await services.store.conversations.get(conversation)).head_id == run.answer.id
-
-
-async def test_question_can_be_retried_after_deleting_its_answer(services: Services) -> None:
-    conversation, answer = await chat(services, "one")
-    changed = await services.deletions.delete_message(answer.id)
-    assert changed.head_id == answer.parent_id
-    run = await services.turns.retry(answer.parent_id or "", RetryFields())
-    await run.ended.wait()
-    assert (await services.store.conversations.get(conversation)).head_id == run.answer.id
-
-
-async def test_permanent_delete_removes_hidden_conversation_at_once(services: Services, engine: ReplayEngine) -> None:
-    conversation, _ = await chat(services, "one")
-    await services.deletions.delete_conversation(conversation)
-    await services.deletions.delete_conversation(conversation, permanently=True)
-    assert len(await engine.until_erased(1)) == 1
-    with pytest.raises(NotFoundError):
-        await services.deletions.restore_conversation(conversation)
-    with pytest.raises(NotFoundError):
-        await services.deletions.delete_conversation(conversation, permanently=True)
 
 
 async def test_recently_deleted_conversation_loses_kv_and_is_kept(tmp_path: Path, engine: ReplayEngine) -> None:
@@ -347,31 +266,6 @@ async def test_selected_chats_are_hidden_and_shown_at_once(services: Services, m
         transactions.clear()
 
 
-async def test_deleted_messages_are_listed_while_they_can_be_restored(services: Services) -> None:
-    conversation_id, last = await chat(services, "What is a tide?", "What is a storm?")
-    path = await services.store.messages.path(last.id)
-
-    async def listed() -> list[DeletedMessage]:
-        return (await services.store.recently_deleted.messages(limit=10)).deleted
-
-    assert await listed() == []
-    for message in (path[3], path[2]):
-        await services.deletions.delete_message(message.id)
-    [question] = await listed()
-    assert (question.id, question.role, question.beginning) == (path[2].id, "user", "What is a storm?")
-    assert question.conversation_id == conversation_id
-
-    await services.deletions.restore_message(question.id)
-    [answer] = await listed()
-    assert answer.id == path[3].id, "was deleted by itself before"
-    await services.deletions.delete_conversation(conversation_id)
-    assert await listed() == []
-    await services.deletions.restore_conversation(conversation_id)
-    assert await listed() == [answer]
-    await services.deletions.remove(time.time())
-    assert await listed() == []
-
-
 async def test_deleted_messages_are_listed_in_pages(services: Services) -> None:
     store = services.store
     answers = [(await chat(services, text))[1] for text in ("one", "two", "three")]
@@ -402,39 +296,6 @@ async def test_deleted_message_loses_kv_and_is_kept_for_days(tmp_path: Path, eng
         assert (await ask(services, conversation, "three")).usage is not None
 
 
-async def test_deleted_message_can_be_removed_at_once(services: Services, engine: ReplayEngine) -> None:
-    conversation, answer = await chat(services, "one", "two")
-    ids, question = await ids_of(services, answer.id), answer.parent_id or ""
-    services.deletions.begin()
-    await services.deletions.delete_message(question)
-    changed = await services.deletions.delete_message(question, permanently=True)
-    assert changed.id == conversation
-    assert (await engine.until_erased(1))[0].token_ids == ids
-    for permanently in (False, True):
-        with pytest.raises(NotFoundError):
-            await services.deletions.delete_message(question, permanently=permanently)
-
-
-async def test_turn_is_deleted_alone_and_restored(services: Services) -> None:
-    conversation, last = await chat(services, "one", "two", "three")
-    path = await services.store.messages.path(last.id)
-    other = await ask(services, conversation, "another three", parent_id=path[3].id)
-    for deleted in (path[2], path[3]):
-        changed = await services.deletions.delete_message(deleted.id, alone=True)
-        kept = await services.store.messages.path(changed.head_id or "")
-        assert [each.content for each in kept] == ["one", path[1].content, "another three", other.content]
-        versions = await services.store.tree.siblings(conversation, [path[1].id])
-        assert len(versions[path[1].id]) == 2, "the other version of what follows stays, too"
-        [listed] = (await services.store.recently_deleted.messages(limit=10)).deleted
-        assert (listed.id, listed.beginning) == (path[2].id, "two")
-        assert (await ask(services, conversation, "four")).usage is not None
-        restored = await services.deletions.restore_message(path[2].id)
-        assert restored.head_id == other.id
-        for copied in (await services.store.tree.siblings(conversation, [path[1].id]))[path[1].id]:
-            if copied != path[2].id:
-                await services.deletions.delete_message(copied, permanently=True)
-
-
 async def test_first_turn_is_deleted_alone_below_left_out_messages(services: Services) -> None:
     conversation, _ = await chat(services, "one", "two")
     last = await ask(services, conversation, "three", left_out=4)
@@ -443,14 +304,3 @@ async def test_first_turn_is_deleted_alone_below_left_out_messages(services: Ser
     kept = await services.store.messages.path(changed.head_id or "")
     assert [(each.content, each.left_out) for each in kept if each.role == "user"] == [("two", None), ("three", 2)]
     assert kept[0].parent_id is None
-
-
-async def test_turn_is_not_deleted_alone_while_its_chat_answers(services: Services, engine: ReplayEngine) -> None:
-    conversation, first = await chat(services, "one")
-    engine.hold()
-    run = await services.turns.ask(conversation, NewMessage(content="two"))
-    with pytest.raises(ConflictError):
-        await services.deletions.delete_message(first.id, alone=True)
-    engine.allow(None)
-    await run.ended.wait()
-    assert (await services.deletions.delete_message(first.id, alone=True)).head_id not in (None, run.answer.id)

@@ -23,7 +23,7 @@ from app.storage.messages import MessageStore
 from app.storage.run_records import RunProgress, StoredLength
 from app.storage.runs import RunStore
 from engine.api.errors import ConflictError, InvalidRequestError, NotFoundError, NotReadyError, OverloadedError
-from engine.testing.byte_tokenizer import END, text_of
+from engine.testing.byte_tokenizer import text_of
 from engine.testing.replay_engine import FAILING, WINDOW, ReplayEngine
 from engine.testing.script import ANSWER_WORDS
 
@@ -93,34 +93,6 @@ async def test_question_that_meets_a_deletion_is_refused_by_name(
         await ask(services, conversation, "three")
 
 
-async def test_each_prompt_starts_with_all_tokens_of_former_turns(
-    services: Services, conversation: Conversation, engine: ReplayEngine
-) -> None:
-    for content in ("one", "two", "three"):
-        await answered(services, conversation, content)
-    for earlier, later in zip(engine.requests, engine.requests[1:], strict=False):
-        so_far = (*earlier.prompt, *earlier.produced)
-        assert later.prompt[: len(so_far)] == so_far
-    assert text_of(engine.requests[1].prompt) == f"<user\none><assistant\n{WHOLE_ANSWER}><user\ntwo><assistant\n"
-
-
-async def test_cut_answer_is_closed_before_next_question(
-    services: Services, conversation: Conversation, engine: ReplayEngine
-) -> None:
-    cut = await answered(services, conversation, "one", params={"max_tokens": 3})
-    assert (cut.status, cut.finish_reason, cut.content) == ("incomplete", "length", " w0 w1 w2")
-    await answered(services, conversation, "two")
-    assert text_of(engine.requests[1].prompt) == "<user\none><assistant\n w0 w1 w2><user\ntwo><assistant\n"
-
-
-async def test_tokens_of_path_are_stored_exactly(services: Services, conversation: Conversation) -> None:
-    answer = await answered(services, conversation, "one")
-    question, stored = await services.store.messages.path(answer.id)
-    assert text_of(unpack_ids(question.tokens.ids)) == "<user\none><assistant\n"
-    assert unpack_ids(stored.tokens.ids)[-1] == END
-    assert text_of(unpack_ids(stored.tokens.ids)[:-1]) == WHOLE_ANSWER
-
-
 async def test_changed_system_prompt_rerenders_path_once(
     services: Services, conversation: Conversation, engine: ReplayEngine
 ) -> None:
@@ -147,19 +119,6 @@ async def test_other_model_rerenders_path_and_retry(
     assert text_of(engine.requests[3].prompt).endswith("><user\nthree><assistant\n")
 
 
-async def test_retry_reuses_prompt_and_its_answer_becomes_head(
-    services: Services, conversation: Conversation, engine: ReplayEngine
-) -> None:
-    first = await answered(services, conversation, "one")
-    second = await ended(await services.turns.retry(first.id, RetryFields()))
-    assert first.parent_id is not None
-    third = await ended(await services.turns.retry(first.parent_id, RetryFields()))
-    assert engine.requests[0].prompt == engine.requests[1].prompt == engine.requests[2].prompt
-    assert first.parent_id == second.parent_id == third.parent_id
-    assert (await services.store.conversations.get(conversation.id)).head_id == third.id
-    assert len({answer.params["seed"] for answer in (first, second, third) if answer.params}) == 3
-
-
 async def test_message_params_override_params_of_conversation(services: Services, engine: ReplayEngine) -> None:
     conversation = await services.store.conversations.create({"params": {"temperature": 0.3, "top_k": 5, "seed": 9}})
     answer = await answered(services, conversation, "one", params={"top_k": 7})
@@ -171,39 +130,6 @@ async def test_message_params_override_params_of_conversation(services: Services
         7,
         params.max_tokens,
     )
-
-
-async def test_null_parent_starts_new_root(
-    services: Services, conversation: Conversation, engine: ReplayEngine
-) -> None:
-    await answered(services, conversation, "one")
-    fresh = await answered(services, conversation, "other", parent_id=None)
-    assert text_of(engine.requests[1].prompt) == "<user\nother><assistant\n"
-    assert len(await services.store.messages.path(fresh.id)) == 2
-
-
-async def test_question_after_running_answer_is_a_conflict(
-    services: Services, conversation: Conversation, engine: ReplayEngine
-) -> None:
-    engine.hold()
-    run = await ask(services, conversation, "one")
-    with pytest.raises(ConflictError) as caught:
-        await ask(services, conversation, "two")
-    assert caught.value.code == "run_in_progress"
-    with pytest.raises(ConflictError):
-        await services.turns.retry(run.answer.id, RetryFields())
-    engine.allow(None)
-    await ended(run)
-
-
-@pytest.mark.parametrize("kind", ["unknown", "question", "foreign"])
-async def test_invalid_parent_is_rejected_by_name(services: Services, conversation: Conversation, kind: str) -> None:
-    answer = await answered(services, conversation, "one")
-    elsewhere = await answered(services, await services.store.conversations.create({}), "one")
-    parents = {"unknown": "msg_none", "question": answer.parent_id, "foreign": elsewhere.id}
-    with pytest.raises(InvalidRequestError) as caught:
-        await ask(services, conversation, "two", parent_id=parents[kind])
-    assert caught.value.param == "parent_id"
 
 
 @pytest.mark.parametrize(
@@ -298,18 +224,6 @@ async def test_answer_that_cannot_be_stored_ends_run_with_error(
     frames = [frame async for frame in run.log.follow(0)]
     assert b"event: error" in frames[-1]
     assert b"storage_failed" in frames[-1]
-
-
-async def test_deleting_a_conversation_ends_its_run(
-    services: Services, conversation: Conversation, engine: ReplayEngine
-) -> None:
-    engine.hold()
-    run = await ask(services, conversation, "one")
-    await services.deletions.delete_conversation(conversation.id)
-    assert run.answer.status == "cancelled"
-    assert engine.running == 0
-    with pytest.raises(NotFoundError):
-        await services.store.conversations.get(conversation.id)
 
 
 async def test_stopping_server_leaves_runs_and_sends_farewell(

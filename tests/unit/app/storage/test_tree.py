@@ -1,4 +1,4 @@
-"""Branches, forks, versions, pages and drafts in the store, on a real SQLite file."""
+"""Versions, titles, pages, drafts and removals in the store, on a real SQLite file."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -14,8 +14,7 @@ from app.storage import messages
 from app.storage.list_filter import ListFilter
 from app.storage.run_records import MessageEnd, RunProgress, TurnRows
 from app.storage.store import Store
-from app.storage.versions import VersionMismatchError
-from engine.api.errors import ConflictError, NotFoundError
+from engine.api.errors import NotFoundError
 from tests.unit.stored_chats import answered, message, record, turn
 
 
@@ -33,77 +32,6 @@ async def conversation(store: Store) -> Conversation:
 
 async def version(store: Store, conversation: Conversation) -> int:
     return (await store.conversations.get(conversation.id)).version
-
-
-async def head(store: Store, conversation: Conversation) -> str | None:
-    return (await store.conversations.get(conversation.id)).head_id
-
-
-async def texts(store: Store, message_id: str | None) -> list[str]:
-    return [each.content for each in await store.messages.path(message_id)]
-
-
-async def test_each_message_of_path_has_its_siblings(store: Store, conversation: Conversation) -> None:
-    first, answer = await answered(store, conversation, "one")
-    edited, other = await answered(store, conversation, "one, better")
-    left, right = await answered(store, conversation, "left", answer), await answered(store, conversation, "r", answer)
-    siblings = await store.tree.siblings(conversation.id, [None, first.id, answer.id, right[0].id])
-    assert siblings == {
-        None: [first.id, edited.id],
-        first.id: [answer.id],
-        answer.id: [left[0].id, right[0].id],
-        right[0].id: [right[1].id],
-    }
-    [ids] = await store.messages.parts_of(conversation.id)
-    outline = await store.tree.outline(ids)
-    assert [(each.id, each.parent_id) for each in outline] == [
-        (each.id, each.parent_id) for each in (first, answer, edited, other, *left, *right)
-    ]
-    assert [each.preview for each in outline[:3:2]] == ["one", "one, better"]
-
-
-async def test_showing_a_branch_selects_its_newest_leaf(store: Store, conversation: Conversation) -> None:
-    _, answer = await answered(store, conversation, "one")
-    old = await answered(store, conversation, "two", answer)
-    deep = await answered(store, conversation, "three", old[1])
-    new = await answered(store, conversation, "two, better", answer)
-    assert await head(store, conversation) == new[1].id
-    assert (await store.tree.show(conversation.id, old[0].id)).head_id == deep[1].id
-    assert (await store.tree.show(conversation.id, deep[1].id)).head_id == deep[1].id
-    assert (await store.tree.show(conversation.id, new[0].id)).head_id == new[1].id
-
-
-async def test_showing_a_message_of_the_shown_path_keeps_the_branch(store: Store, conversation: Conversation) -> None:
-    question, answer = await answered(store, conversation, "one")
-    old = await answered(store, conversation, "two", answer)
-    await answered(store, conversation, "two, better", answer)
-    chosen = await store.tree.show(conversation.id, old[0].id)
-    for shown in (question, answer, *old):
-        assert await store.tree.show(conversation.id, shown.id) == chosen
-
-
-async def test_branch_of_other_conversation_cannot_be_shown(store: Store, conversation: Conversation) -> None:
-    elsewhere = await answered(store, await store.conversations.create({}), "one")
-    for unknown in (elsewhere[1].id, "msg_none"):
-        with pytest.raises(NotFoundError) as caught:
-            await store.tree.show(conversation.id, unknown)
-        assert caught.value.code == "message_not_found"
-
-
-async def test_fork_copies_messages_with_tokens_and_is_independent(store: Store, conversation: Conversation) -> None:
-    question, answer = await answered(store, conversation, "one")
-    later = await answered(store, conversation, "two", answer)
-    fork = await store.tree.fork(conversation.id, answer.id)
-    copies = await store.messages.path(fork.head_id)
-    assert [(each.role, each.content, each.tokens) for each in copies] == [
-        (each.role, each.content, each.tokens) for each in (question, answer)
-    ]
-    assert not {each.id for each in copies} & {question.id, answer.id}
-    assert {each.run_id for each in copies} == {None}
-    assert (fork.title, fork.title_source, fork.version) == ("one (2)", "first_message", 1)
-    await answered(store, fork, "three", copies[-1])
-    assert await texts(store, later[1].id) == ["one", "Yes.", "two", "Yes."]
-    assert len(await store.messages.all_of(conversation.id)) == 4
 
 
 @pytest.mark.parametrize(
@@ -138,17 +66,6 @@ async def test_further_forks_of_a_chat_are_counted_on(store: Store, title: str) 
     assert (await store.tree.fork(conversation.id, answer.id)).title == forks[3].title
 
 
-async def test_running_answer_cannot_be_forked(store: Store, conversation: Conversation) -> None:
-    question, answer = await turn(store, conversation, "one")
-    with pytest.raises(ConflictError):
-        await store.tree.fork(conversation.id, answer.id)
-    assert (await store.messages.path((await store.tree.fork(conversation.id, question.id)).head_id))[
-        0
-    ].content == "one"
-    with pytest.raises(NotFoundError):
-        await store.tree.fork(conversation.id, "msg_none")
-
-
 async def test_user_changes_raise_version_and_server_changes_do_not(store: Store, conversation: Conversation) -> None:
     seen = [conversation.version]
 
@@ -179,28 +96,6 @@ async def test_user_changes_raise_version_and_server_changes_do_not(store: Store
     await store.deletions.hide_conversation(conversation.id)
     await store.deletions.show_conversation(conversation.id)
     assert await version(store, conversation) == seen[-1] + 2
-
-
-async def test_change_with_stale_version_is_rejected(store: Store, conversation: Conversation) -> None:
-    _, answer = await answered(store, conversation, "one")
-    old = frozenset({conversation.version})
-    question = message(conversation, "user", "two", answer)
-    refused = message(conversation, "assistant", "", question)
-    late = TurnRows(answer=refused, run=record(refused), questions=(question,), expected=old)
-    for attempt in (
-        store.conversations.change(conversation.id, {"title": "x"}, old),
-        store.tree.show(conversation.id, answer.id, old),
-        store.deletions.hide_conversation(conversation.id, old),
-        store.deletions.hide_message(answer.id, old),
-        store.runs.begin(late),
-    ):
-        with pytest.raises(VersionMismatchError) as caught:
-            await attempt
-        assert caught.value.current == 2
-    assert await version(store, conversation) == 2
-    assert await store.messages.path(answer.id) != []
-    current = frozenset({7, 2})
-    assert (await store.conversations.change(conversation.id, {"title": "x"}, current)).version == 3
 
 
 async def test_title_by_user_is_never_replaced(store: Store, conversation: Conversation) -> None:
@@ -256,50 +151,6 @@ async def test_draft_is_kept_until_next_turn(store: Store, conversation: Convers
         await store.drafts.put("conv_none", "typed")
 
 
-async def test_deleting_message_hides_subtree_and_moves_head(store: Store, conversation: Conversation) -> None:
-    _, answer = await answered(store, conversation, "one")
-    left = await answered(store, conversation, "left", answer)
-    right = await answered(store, conversation, "right", answer)
-    changed, runs = await store.deletions.hide_message(right[0].id)
-    assert (changed.head_id, runs) == (left[1].id, [right[1].run_id])
-    assert await hidden(store, *right)
-    changed, _ = await store.deletions.hide_message(left[0].id)
-    assert changed.head_id == answer.id
-    assert await store.messages.parts_of(conversation.id) == [[answer.parent_id, answer.id]]
-    assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id
-    assert not await hidden(store, *left)
-    assert (await store.deletions.show_message(left[0].id)).head_id == left[1].id, "restoring twice must change nothing"
-
-
-async def test_head_stays_when_another_branch_is_deleted(store: Store, conversation: Conversation) -> None:
-    _, first = await answered(store, conversation, "one")
-    _, second = await answered(store, conversation, "other")
-    changed, _ = await store.deletions.hide_message(first.parent_id or "")
-    assert changed.head_id == second.id
-    changed, _ = await store.deletions.hide_message(second.parent_id or "")
-    assert changed.head_id is None
-
-
-async def test_messages_hidden_with_parent_return_only_with_it(store: Store, conversation: Conversation) -> None:
-    question, answer = await answered(store, conversation, "one")
-    below = await answered(store, conversation, "two", answer)
-    await store.deletions.hide_message(below[1].id)
-    await store.deletions.hide_message(question.id)
-    for early in (answer.id, below[1].id):
-        with pytest.raises(ConflictError):
-            await store.deletions.show_message(early)
-    assert (await store.deletions.show_message(question.id)).head_id == below[0].id
-    assert await hidden(store, below[1])
-    assert (await store.deletions.show_message(below[1].id)).head_id == below[1].id
-
-
-async def test_turn_after_deleted_message_is_rejected(store: Store, conversation: Conversation) -> None:
-    _, answer = await answered(store, conversation, "one")
-    await store.deletions.hide_message(answer.id)
-    with pytest.raises(NotFoundError):
-        await turn(store, conversation, "two", answer)
-
-
 async def test_hidden_conversation_is_not_found_until_restored(store: Store, conversation: Conversation) -> None:
     question, answer = await answered(store, conversation, "one")
     await store.deletions.hide_conversation(conversation.id)
@@ -320,30 +171,6 @@ async def test_hidden_conversation_is_not_found_until_restored(store: Store, con
     assert not await store.conversations.name_by_model(conversation.id, "A title")
     restored = await store.deletions.show_conversation(conversation.id)
     assert restored.head_id == answer.id
-    assert not await hidden(store, question, answer)
-
-
-async def test_hidden_messages_are_removed_and_returned_with_tokens(store: Store, conversation: Conversation) -> None:
-    question, answer = await answered(store, conversation, "one")
-    below = await answered(store, conversation, "two", answer)
-    other = await store.conversations.create({})
-    gone = await answered(store, other, "three")
-    await store.deletions.hide_message(below[0].id)
-    await store.deletions.hide_conversation(other.id)
-    assert await store.deletions.remove_oldest(0.0) is None
-    first, second = [await store.deletions.remove_oldest(1e12) for _ in range(2)]
-    assert first is not None
-    assert second is not None
-    assert {node.id for node in first.nodes} == {each.id for each in gone}
-    assert {node.id for node in second.nodes} == {each.id for each in (question, answer, *below)}
-    assert {node.id: node.tokens for node in second.nodes}[answer.id] == answer.tokens
-    assert await store.deletions.remove_oldest(1e12) is None
-    for attempt in (
-        store.deletions.show_conversation(other.id),
-        store.deletions.show_message(below[0].id),
-    ):
-        with pytest.raises(NotFoundError):
-            await attempt
     assert not await hidden(store, question, answer)
 
 

@@ -1,4 +1,4 @@
-"""Branches, versions, forks, deletion and restoration over a real socket."""
+"""Versions, ratings, merged answers, drafts, lists and searches of conversations, over a real socket."""
 
 import json
 from io import BytesIO
@@ -14,46 +14,6 @@ from tests.integration.conversations_client import created, error_of, read, said
 from tests.integration.sse_events import all_events, events
 
 Api = RunningServer[ReplayEngine]
-
-
-async def contents(http: aiohttp.ClientSession, conversation: str) -> list[str]:
-    return [
-        message["content"] for message in (await shown(http, conversation))["messages"] if message["role"] == "user"
-    ]
-
-
-async def test_editing_a_question_creates_a_sibling_branch(http: aiohttp.ClientSession) -> None:
-    conversation = await created(http)
-    first = await said(http, conversation, "one")
-    await said(http, conversation, "two")
-    edited = await said(http, conversation, "two, better", parent_id=first["id"])
-    assert await contents(http, conversation) == ["one", "two, better"]
-    [_, _, question, _] = (await shown(http, conversation))["messages"]
-    assert (question["sibling_index"], len(question["sibling_ids"])) == (1, 2)
-    await said(http, conversation, "one, better", parent_id=None)
-    found = await shown(http, conversation)
-    assert [message["content"] for message in found["messages"]][::2] == ["one, better"]
-    assert [len(message["sibling_ids"]) for message in found["messages"]] == [2, 1]
-    back = await http.put(f"/api/conversations/{conversation}/head", json={"message_id": first["parent_id"]})
-    assert (await back.json())["head_id"] == edited["id"]
-    assert await contents(http, conversation) == ["one", "two, better"]
-
-
-async def test_next_question_follows_edited_answer(http: aiohttp.ClientSession, api: Api) -> None:
-    conversation = await created(http)
-    answer = await said(http, conversation, "one")
-    body = {"id": "msg_0123456789abcdef", "content": "Better."}
-    for _ in range(2):
-        response = await http.post(f"/api/messages/{answer['id']}/edit", json=body)
-        assert response.status == 201
-        assert (await response.json())["head_id"] == body["id"]
-    [_, edited] = (await shown(http, conversation))["messages"]
-    assert (edited["content"], edited["status"], edited["finish_reason"]) == ("Better.", "complete", "edited")
-    assert edited["sibling_ids"] == [answer["id"], edited["id"]]
-    await said(http, conversation, "two")
-    prompt = api.engine.tokenizer.describe(api.engine.requests[-1].prompt)
-    assert "Better." in prompt
-    assert answer["content"] not in prompt
 
 
 async def test_only_a_finished_answer_can_be_edited(http: aiohttp.ClientSession) -> None:
@@ -187,28 +147,6 @@ async def test_exports_keep_ratings_and_forks_drop_them(http: aiohttp.ClientSess
     assert (dropped["rating"], dropped["rating_note"]) == (None, None)
 
 
-async def test_tree_lists_every_message_with_a_preview(http: aiohttp.ClientSession) -> None:
-    conversation = await created(http)
-    answer = await said(http, conversation, "one")
-    await all_events(await http.post(f"/api/messages/{answer['id']}/retry"))
-    tree = await read(http, f"/api/conversations/{conversation}/tree")
-    assert [message["role"] for message in tree["messages"]] == ["user", "assistant", "assistant"]
-    assert set(tree["messages"][0]) == {"id", "parent_id", "role", "status", "preview", "created_at"}
-    assert tree["messages"][0]["preview"] == "one"
-    assert tree["head_id"] == tree["messages"][-1]["id"]
-    assert (await http.get("/api/conversations/conv_none/tree")).status == 404
-
-
-async def test_head_must_be_a_message_of_the_conversation(http: aiohttp.ClientSession) -> None:
-    conversation, other = await created(http), await created(http)
-    answer = await said(http, other, "one")
-    for unknown in (answer["id"], "msg_none"):
-        response = await http.put(f"/api/conversations/{conversation}/head", json={"message_id": unknown})
-        assert (await error_of(response, 404))["code"] == "message_not_found"
-    response = await http.put(f"/api/conversations/{conversation}/head", json={})
-    assert (await error_of(response, 400))["param"] == "message_id"
-
-
 async def test_responses_carry_version_as_field_and_etag(http: aiohttp.ClientSession) -> None:
     made = await http.post("/api/conversations", json={})
     body = await made.json()
@@ -269,24 +207,6 @@ async def test_end_of_own_run_does_not_invalidate_the_version(http: aiohttp.Clie
     assert renamed.status == 200
 
 
-async def test_fork_continues_with_the_same_tokens(http: aiohttp.ClientSession, api: Api) -> None:
-    conversation = await created(http, system_prompt="Be brief.", params={"top_k": 4})
-    first = await said(http, conversation, "one")
-    await said(http, conversation, "two")
-    forked = await http.post(f"/api/conversations/{conversation}/fork", json={"message_id": first["id"]})
-    assert forked.status == 201
-    made = await forked.json()
-    assert (made["title"], made["system_prompt"], made["params"]) == ("one (2)", "Be brief.", {"top_k": 4})
-    await said(http, made["id"], "three")
-    turn, _, of_fork = api.engine.requests
-    so_far = (*turn.prompt, *turn.produced)
-    assert of_fork.prompt[: len(so_far)] == so_far
-    assert await contents(http, conversation) == ["one", "two"]
-    assert await contents(http, made["id"]) == ["one", "three"]
-    unknown = await http.post(f"/api/conversations/{conversation}/fork", json={"message_id": made["head_id"]})
-    assert (await error_of(unknown, 404))["code"] == "message_not_found"
-
-
 async def test_deleted_conversation_is_hidden_and_restored_unchanged(http: aiohttp.ClientSession) -> None:
     conversation = await created(http, title="Tides")
     await said(http, conversation, "about the sea")
@@ -312,33 +232,6 @@ async def test_permanently_deleted_conversation_cannot_be_restored(http: aiohttp
     assert (await http.post(f"/api/conversations/{conversation}/restore")).status == 404
     wrong = await http.delete(f"/api/conversations/{conversation}?permanently=maybe")
     assert (await error_of(wrong, 400))["param"] == "permanently"
-
-
-async def test_deleted_message_hides_descendants_until_restored(http: aiohttp.ClientSession) -> None:
-    conversation = await created(http)
-    first = await said(http, conversation, "one")
-    second = await said(http, conversation, "two")
-    deleted = await http.delete(f"/api/messages/{second['parent_id']}")
-    assert deleted.status == 200
-    assert (await deleted.json())["head_id"] == first["id"]
-    assert await contents(http, conversation) == ["one"]
-    assert (await http.delete(f"/api/messages/{second['id']}")).status == 404
-    early = await http.post(f"/api/messages/{second['id']}/restore")
-    assert (await error_of(early, 409))["code"] == "deleted_with_another"
-    restored = await http.post(f"/api/messages/{second['parent_id']}/restore")
-    assert (await restored.json())["head_id"] == second["id"]
-    assert await contents(http, conversation) == ["one", "two"]
-
-
-async def test_unanswered_question_accepts_only_a_retry(http: aiohttp.ClientSession) -> None:
-    conversation = await created(http)
-    answer = await said(http, conversation, "one")
-    await http.delete(f"/api/messages/{answer['id']}")
-    refused = await http.post(f"/api/conversations/{conversation}/messages", json={"content": "two"})
-    assert (await error_of(refused, 409))["code"] == "question_unanswered"
-    await all_events(await http.post(f"/api/messages/{answer['parent_id']}/retry"))
-    await said(http, conversation, "two")
-    assert await contents(http, conversation) == ["one", "two"]
 
 
 async def put_text(http: aiohttp.ClientSession, path: str, text: str) -> aiohttp.ClientResponse:

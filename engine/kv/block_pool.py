@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from cache_tiers.leak_check import PIECE, LeakCheck, complete
+from cache_tiers.leak_check import PIECE, LeakCheck
 from cache_tiers.owners.block_key import BlockKey, Owner, block_key, owner_of
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import MemoryShares
@@ -245,12 +245,8 @@ class BlockPool:
             if block is not None:
                 self._forget(block)
 
-    def check(self) -> None:
-        """Raise AssertionError if a block is both free and used, lost, found under a wrong key, or charged wrongly."""
-        complete(self.leak_check())
-
     def leak_check(self) -> LeakCheck:
-        """Check as `check` does, in pieces."""
+        """Raise AssertionError if a block is both free and used, lost, found under a wrong key, or charged wrongly."""
         yield from self._check_blocks()
         yield from self._check_queues()
 

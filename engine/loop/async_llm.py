@@ -263,10 +263,6 @@ class AsyncLLMEngine:
         """Call the scheduler for information. Return `otherwise` while its state is in doubt."""
         return self._engine.core.ask(call, otherwise)
 
-    def check(self) -> None:
-        """Raise AssertionError if the pool or the tiers leak."""
-        self._engine.check()
-
     @property
     def is_idle(self) -> bool:
         """Whether no request, copy or load is in progress."""

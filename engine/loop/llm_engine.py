@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from cache_tiers.histogram import Histogram
-from cache_tiers.leak_check import LeakCheck, complete
+from cache_tiers.leak_check import LeakCheck
 from cache_tiers.moves.manager import TierManager
 from cache_tiers.owners.owners import Owners
 from cache_tiers.registry import all_tiers
@@ -337,12 +337,8 @@ class LLMEngine:
             workers=self.core.executor.state,
         )
 
-    def check(self) -> None:
-        """Raise AssertionError if the pool or the tiers leak."""
-        complete(self.leak_check())
-
     def leak_check(self) -> LeakCheck:
-        """Check as `check` does, in pieces, and count the result. A check that is dropped is not counted."""
+        """Raise AssertionError if the pool or the tiers leak. Count the result, unless the check is dropped."""
         try:
             yield from self.core.scheduler.leak_check()
         except AssertionError:

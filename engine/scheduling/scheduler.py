@@ -6,7 +6,7 @@ steps, `num_confirmed_tokens` only steps whose result was received. Only confirm
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from cache_tiers.leak_check import LeakCheck, complete
+from cache_tiers.leak_check import LeakCheck
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.transfer import TransferJob
 from engine.api.errors import OverloadedError
@@ -465,12 +465,8 @@ class Scheduler:
         self._states.take_back(misled, self._clock())
         return failed
 
-    def check(self) -> None:
-        """Raise AssertionError if blocks leak: free + used == total, and every used block has a request or a copy."""
-        complete(self.leak_check())
-
     def leak_check(self) -> LeakCheck:
-        """Check as `check` does, in pieces."""
+        """Raise AssertionError if blocks leak: free + used == total, and every used block has a request or a copy."""
         yield from self.blocks.pool.leak_check()
         yield from self.connector.leak_check()
         held = {block.block_id for request in self._states for block in request.blocks}

@@ -12,6 +12,7 @@ from engine.request.scheduler_output import SchedulerOutput
 from engine.scheduling.scheduler import Scheduler
 from tests.contract.npu_rig import BLOCK, answers, fill_device, npu_config, prompt
 from tests.fake_npu.device import FakeNpu
+from tests.leaks import assert_no_leaks
 from tests.tiny_models import make_tiny_model
 
 MIB = 1 << 20
@@ -34,7 +35,7 @@ def test_batch_of_prompts_matches_tokens_of_oracle(npu: FakeNpu, pangu: Path) ->
     for attention in ("npu", "reference"):
         with LLM(npu_config(pangu, attention=attention, blocks=20)) as llm:
             tokens.append([completion.token_ids for completion in answers(llm, prompts, 5)])
-            llm.engine.check()
+            assert_no_leaks(llm.engine)
     assert tokens[0] == tokens[1]
 
 
@@ -50,7 +51,7 @@ def test_prefix_reused_from_device_and_cpu_gives_same_tokens(npu: FakeNpu, llm: 
     assert (restored.usage.kv.reused["device"], restored.usage.kv.reused["cpu"]) == (0, len(question) - 1)
     assert computed.token_ids == on_device.token_ids == restored.token_ids
     assert sum(graph.replays for graph in npu.graphs) > 0
-    llm.engine.check()
+    assert_no_leaks(llm.engine)
 
 
 def test_stream_decodes_while_prefix_of_another_request_loads(
@@ -73,7 +74,7 @@ def test_stream_decodes_while_prefix_of_another_request_loads(
     assert [each.token_ids for each in both] == [answers(llm, [stream], 8)[0].token_ids, computed.token_ids]
     assert both[1].usage.kv.reused["cpu"] > 0
     assert sum(num > 0 for num in late) > 1, "no token was computed while a load was in flight"
-    llm.engine.check()
+    assert_no_leaks(llm.engine)
 
 
 def test_stored_prefix_is_restored_for_same_attention_only(npu: FakeNpu, pangu: Path, tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_batch_with_preemptions_gives_same_tokens(npu: FakeNpu, pangu: Path) -> 
     with LLM(npu_config(pangu, blocks=4)) as llm:
         together = [completion.token_ids for completion in answers(llm, prompts, 40)]
         assert llm.engine.core.scheduler.num_preemptions > 0
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
         alone = [answers(llm, [each], 40)[0].token_ids for each in prompts]
     assert together == alone
 

@@ -26,6 +26,7 @@ from engine.wiring.build import build_engine
 from tests.faults.conftest import Line, Table
 from tests.faults.scene import ANSWER, Answer, Outcome, Scene, Strike, bring_chats_back, chat
 from tests.integration.engine_rig import MIB, engine_config
+from tests.leaks import assert_no_leaks
 from tests.redis_server import RedisServer
 from tests.waiting import until
 
@@ -99,7 +100,7 @@ async def check_fault(
                 link.set(0.0, FAST)
                 await scene.until(lambda: engine.is_idle)
                 await scene.until(lambda: engine.stats().blocks.used == 0)
-                engine._engine.check()
+                assert_no_leaks(engine._engine)
     finally:
         redis.kill()
     # Measure right after the fault, because the machine's speed can change within a minute.

@@ -9,6 +9,7 @@ from engine.api.sampling_params import SamplingParams
 from tests.faults.scene import CHATS, Scene, chat
 from tests.faults.test_faults import BLOCKS, opened
 from tests.integration.engine_rig import engine_config
+from tests.leaks import assert_no_leaks
 
 CLIENTS = 1000
 AT_ONCE = 4
@@ -35,5 +36,5 @@ async def test_thousand_disconnecting_clients_leak_nothing(model_path: Path, tmp
             await asyncio.gather(*(come_and_go() for _ in range(AT_ONCE)))
         await scene.until(lambda: engine.is_idle)
         await scene.until(lambda: engine.stats().blocks.used == 0)
-        engine._engine.check()
+        assert_no_leaks(engine._engine)
         assert [(await scene.ask(chat(number))).token_ids for number in range(CHATS)] == expected

@@ -39,6 +39,7 @@ from engine.scheduling.step_cost import StepCost
 from engine.speculation.speculation import Speculation
 from engine.text.answer_text import AnswerText
 from engine.text.output_processor import OutputProcessor
+from tests.leaks import assert_no_leaks
 from tests.model.toy_engine import ToyEngine, ToyExecutor, text_of
 from tests.model.toys import HalfRight, ToyMask, ToyStore, ToyWorker, expected_output
 from tests.sizes import Size
@@ -256,10 +257,10 @@ class Life:
         """Raise AssertionError if the engine is inconsistent or holds blocks, loads or slots."""
         assert not self.toy.executor.wrong, self.toy.executor.wrong
         scheduler = self.toy.scheduler
-        scheduler.check()
+        assert_no_leaks(scheduler)
         assert scheduler.blocks.pool.num_used == 0
         assert scheduler.connector.is_quiet
-        self.toy.store.check()
+        assert_no_leaks(self.toy.store)
 
 
 def lead(seed: int, owner: type, name: str) -> int:

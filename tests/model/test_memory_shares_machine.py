@@ -16,6 +16,7 @@ from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import LAPSE_SECONDS, MemoryShares
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
+from tests.leaks import assert_no_leaks
 from tests.lives import run_lives
 from tests.sizes import Size
 
@@ -157,7 +158,7 @@ class DeviceLife(Life):
 
     @invariant()
     def charges_are_what_is_held(self) -> None:
-        self.pool.check()
+        assert_no_leaks(self.pool)
         assert self.pool.held == self.held()
         assert {block.key for block in self.pool._blocks if block.is_unsaved} == self.unsaved
 

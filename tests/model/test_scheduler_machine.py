@@ -38,6 +38,7 @@ from engine.scheduling.queue.policy import QueuePolicy, make_queue
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_cost import StepCost
 from engine.scheduling.step_size import SchedulerLimits
+from tests.leaks import assert_no_leaks
 from tests.lives import run_lives
 from tests.model.toys import (
     BelievedCost,
@@ -413,7 +414,7 @@ class SchedulerLife(RuleBasedStateMachine):
 
     @invariant()
     def owners_agree(self) -> None:
-        self.scheduler.check()
+        assert_no_leaks(self.scheduler)
 
     @invariant()
     def blocks_hold_what_their_keys_say(self) -> None:
@@ -438,7 +439,7 @@ class SchedulerLife(RuleBasedStateMachine):
             self.schedule()
             if self.in_flight:
                 self.update()
-            self.scheduler.check()
+            assert_no_leaks(self.scheduler)
         assert not self.live, "a request never ended"
 
     def go(self, steps: int) -> None:
@@ -450,10 +451,10 @@ class SchedulerLife(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.run_down()
         self.go(50)
-        self.scheduler.check()
+        assert_no_leaks(self.scheduler)
         assert self.pool.num_used == 0
         assert not self.worker.requests
-        self.store.check()
+        assert_no_leaks(self.store)
 
 
 class SchedulerAtRest(SchedulerLife):

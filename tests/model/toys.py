@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from cache_tiers.cpu.eviction import LeastRecentlyUsed
 from cache_tiers.cpu.eviction_index import EvictionIndex
-from cache_tiers.leak_check import LeakCheck, complete
+from cache_tiers.leak_check import LeakCheck
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.misses import TierMiss, TierMissReason
 from cache_tiers.lower.tier import LowerTierStats
@@ -475,9 +475,6 @@ class ToyStore:
     def stats(self) -> StoreStats:
         redis = LowerTierStats(tier=REDIS, state="ok" if self.has_redis else "off", pending_writes=self.pending_writes)
         return StoreStats(CPUTierStats(len(self.ready), self.capacity), {REDIS.id: redis})
-
-    def check(self) -> None:
-        complete(self.leak_check())
 
     def leak_check(self) -> LeakCheck:
         yield 0.0

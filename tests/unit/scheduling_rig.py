@@ -22,6 +22,7 @@ from engine.scheduling.results import TokenUpdate
 from engine.scheduling.scheduler import Scheduler
 from engine.scheduling.step_size import SchedulerLimits
 from engine.speculation.speculation import Proposer
+from tests.leaks import assert_no_leaks
 from tests.model.toys import ToyStore, ToyWorker, expected_output
 
 BLOCK = 4
@@ -171,5 +172,5 @@ class Rig:
                 self.scheduler.update(output, self.worker.execute(output))
             elif not self.scheduler.has_unfinished_requests():
                 return
-            self.scheduler.check()
+            assert_no_leaks(self.scheduler)
         raise AssertionError("the request never ended")

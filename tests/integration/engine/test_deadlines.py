@@ -13,6 +13,7 @@ from engine.api.urgency import Urgency
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
 from tests.integration.engine_rig import engine_config
+from tests.leaks import assert_no_leaks
 
 LONG = SamplingParams(temperature=0.0, max_tokens=2000, ignore_eos=True)
 
@@ -25,7 +26,7 @@ async def engine(shallow_model: Path, tmp_path: Path) -> AsyncIterator[AsyncLLME
     await engine.start()
     yield engine
     await engine.stop(0.0)
-    engine.check()
+    assert_no_leaks(engine._engine)
 
 
 async def test_each_request_ends_when_its_own_time_is_over(engine: AsyncLLMEngine) -> None:

@@ -13,6 +13,7 @@ from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, 
 from engine.llm import LLM
 from tests.conftest import default_cache_dir
 from tests.integration.engine_rig import BLOCK
+from tests.leaks import assert_no_leaks
 from tests.tiny_models import make_tiny_model
 
 BLOCK_BYTES = 2 * 2 * 2 * 16 * BLOCK * 2
@@ -41,7 +42,7 @@ def llm(tiny_model: Path, tmp_path: Path) -> Iterator[LLM]:
     )
     with LLM(config) as llm:
         yield llm
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
 
 
 def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:

@@ -17,6 +17,7 @@ from engine.scheduling.scheduler import Scheduler
 from engine.wiring.build import build_engine
 from tests.integration.api_server import RunningServer, running_server
 from tests.integration.engine_rig import MIB, engine_config
+from tests.leaks import assert_no_leaks
 from tests.redis_server import RedisServer
 from tests.sizes import Size
 from tests.waiting import until
@@ -98,7 +99,7 @@ async def test_32_concurrent_streams_end_complete(server: RunningServer[AsyncLLM
             whole = await response.json()
     assert whole["usage"]["prompt_tokens_details"]["cached_tokens"] > 0
     await idle(server.engine)
-    server.engine.check()
+    assert_no_leaks(server.engine._engine)
     assert server.engine.stats().blocks.used == 0
 
 
@@ -115,7 +116,7 @@ async def test_killing_redis_under_load_fails_no_request(
         answers = await asyncio.gather(*under_way, *later)
     assert all(text and reason == "length" for text, reason in answers)
     await idle(server.engine)
-    server.engine.check()
+    assert_no_leaks(server.engine._engine)
 
 
 async def test_lost_connections_free_every_block(server: RunningServer[AsyncLLMEngine], size: Size) -> None:
@@ -135,7 +136,7 @@ async def test_lost_connections_free_every_block(server: RunningServer[AsyncLLME
             batch = range(start, min(start + 25, total))
             await asyncio.gather(*(connect_and_vanish(session, index) for index in batch))
     await idle(engine)
-    engine.check()
+    assert_no_leaks(engine._engine)
     stats = engine.stats()
     assert stats.blocks.used == 0
     assert stats.requests.running == stats.requests.waiting == stats.requests.loading == 0
@@ -187,7 +188,7 @@ async def test_defect_in_one_stream_leaves_the_others_intact(
     assert text
     assert not server.engine.is_broken
     await idle(server.engine)
-    server.engine.check()
+    assert_no_leaks(server.engine._engine)
 
 
 @pytest.mark.parametrize("before", ["", "[a-z ,]{9,12}\\."], ids=["forced", "free"])
@@ -234,7 +235,7 @@ async def test_streams_survive_defect_in_scheduler(
     assert server.engine.stats().steps.rebuilds == 1
     assert server.engine._engine.core.scheduler is not scheduler
     await idle(server.engine)
-    server.engine.check()
+    assert_no_leaks(server.engine._engine)
 
 
 async def test_streams_end_with_restart_if_the_engine_gives_up(

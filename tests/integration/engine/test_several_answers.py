@@ -11,6 +11,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from tests.conftest import default_cache_dir
+from tests.leaks import assert_no_leaks
 from tests.tiny_models import make_tiny_model
 
 BLOCK = 64
@@ -57,7 +58,7 @@ def answers(
         for output in llm.engine.step():
             told[output.request_id].append(output)
         watch()
-    llm.engine.check()
+    assert_no_leaks(llm.engine)
     assert llm.engine.stats().blocks.used == 0
     return [joined(told[request_id]) for request_id in order]
 

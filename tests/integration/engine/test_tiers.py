@@ -8,6 +8,7 @@ from cache_tiers.owners.block_key import Owner
 from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
 from tests.integration.engine_rig import BLOCK, answer, converse, engine_config, fill_device
+from tests.leaks import assert_no_leaks
 from tests.sizes import Size
 from tests.waiting import until
 
@@ -47,7 +48,7 @@ def test_long_conversation_continues_the_same_from_every_tier(
         from_disk = answer(llm, prompt, count)
         assert (from_disk.usage.kv.reused["disk"], from_disk.usage.kv.computed) == (full, len(prompt) - full)
         assert from_disk.token_ids == on_device.token_ids
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
 
     with LLM(engine_config(shallow_model, tmp_path / "other", dtype=dtype, prefix_cache=False)) as llm:
         recomputed = answer(llm, prompt, count)
@@ -110,16 +111,16 @@ def test_preempted_batch_equals_separate_requests(shallow_model: Path, tmp_path:
     with LLM(config) as llm:
         together = [each.outputs[0].token_ids for each in llm.generate(prompts, params)]
         assert llm.engine.core.scheduler.num_preemptions > 0
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
         alone = [llm.generate([prompt], params)[0].outputs[0].token_ids for prompt in prompts]
     assert together == alone
 
 
 def test_self_checks_are_counted_as_clean_or_failed(shallow_model: Path, tmp_path: Path) -> None:
     with LLM(engine_config(shallow_model, tmp_path / "state", redis_url="off")) as llm:
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
         assert llm.engine.stats().blocks.checks == {"clean": 1, "failed": 0}
         llm.engine.core.scheduler.blocks.pool.allocate(1, Owner(b"nobody.."))
         with pytest.raises(AssertionError, match="belongs to no request"):
-            llm.engine.check()
+            assert_no_leaks(llm.engine)
         assert llm.engine.stats().blocks.checks == {"clean": 1, "failed": 1}

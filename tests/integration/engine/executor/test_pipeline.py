@@ -24,6 +24,7 @@ from engine.wiring import build
 from tests.conftest import default_cache_dir
 from tests.integration.engine.speculation.test_speculation import Remembered, make_drafts_free
 from tests.integration.engine_rig import BLOCK, MIB, answer
+from tests.leaks import assert_no_leaks
 from tests.redis_server import RedisServer
 from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
@@ -63,7 +64,7 @@ def answers(llm: LLM, prompts: Sequence[Sequence[int]] = PROMPTS, ways: Sequence
         if not oldest.output.is_awaited:
             core.begin_step()
         llm.engine.finish_step(oldest)
-    llm.engine.check()
+    assert_no_leaks(llm.engine)
     return [(tuple(request.output_token_ids), request.prompt_logprobs) for request in asked]
 
 
@@ -147,7 +148,7 @@ def test_lost_stage_is_restarted_and_answers_are_the_same(
     assert f"the process of rank {stage} of 2 (pid {killed}) was killed by signal 9" in executor.state.last_loss
     while not llm.engine.core.is_quiet:
         llm.engine.step()
-    llm.engine.check()
+    assert_no_leaks(llm.engine)
 
 
 @MANY_PROCESSES

@@ -28,6 +28,7 @@ from tests.integration.engine.fleet.answers import answers_of
 from tests.integration.engine_rig import BLOCK, MIB, answer
 from tests.integration.forked_engines import forked_engines
 from tests.integration.real_server import serving
+from tests.leaks import assert_no_leaks
 from tests.redis_server import RedisServer
 from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
@@ -170,7 +171,7 @@ def test_lost_rank_is_restarted_and_answers_are_the_same(
     assert (executor.state.state, executor.state.pids) == ("ok", executor.pids)
     while not llm.engine.core.is_quiet:
         llm.engine.step()
-    llm.engine.check()
+    assert_no_leaks(llm.engine)
 
 
 def test_ranks_that_hang_at_the_start_are_named_in_the_error(

@@ -14,6 +14,7 @@ from engine.config import CacheConfig, EngineConfig, ModelConfig
 from engine.llm import LLM
 from engine.request.request import Request
 from tests.conftest import default_cache_dir
+from tests.leaks import assert_no_leaks
 from tests.tiny_models import make_tiny_model
 from tests.tiny_tokenizer import BYTE_VOCAB, CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer
 
@@ -66,5 +67,5 @@ def ask(
             following = None if step.output.is_awaited else llm.engine.core.begin_step()
             llm.engine.finish_step(step)
             step = following
-    llm.engine.check()
+    assert_no_leaks(llm.engine)
     return [request.output_token_ids for request in requests]

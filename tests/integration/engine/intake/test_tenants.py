@@ -17,6 +17,7 @@ from engine.llm import LLM
 from engine.wiring.build import build_engine
 from models.chat.format import ChatFormat, Message
 from tests.integration.engine_rig import BLOCK, engine_config
+from tests.leaks import assert_no_leaks
 from tests.redis_server import RedisServer
 from tests.waiting import until
 
@@ -39,7 +40,7 @@ def llm(config: EngineConfig) -> Iterator[LLM]:
     """Engine with every tier, which checks itself at the end."""
     with LLM(config) as llm:
         yield llm
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
 
 
 def ask(llm: LLM, prompt: Sequence[int], tenant: str) -> KVReceipt:

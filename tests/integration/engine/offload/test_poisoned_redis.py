@@ -12,6 +12,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import NORMAL
 from engine.llm import LLM
 from tests.integration.engine_rig import BLOCK, answer, engine_config
+from tests.leaks import assert_no_leaks
 from tests.mutations import MUTATIONS
 from tests.redis_server import RedisServer
 from tests.sizes import Size
@@ -53,7 +54,7 @@ def test_mutated_block_in_redis_never_changes_answer(
         stats = llm.engine.stats().tiers.store
         assert stats is not None
         assert stats.lower["redis"].rejected_blocks == number + 1
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
 
 
 def keys_of(llm: LLM, prompt: list[int]) -> list[bytes]:

@@ -10,6 +10,7 @@ from bench.slow_link import FAST, SlowLink
 from engine.api.sampling_params import SamplingParams
 from engine.llm import LLM
 from tests.integration.engine_rig import BLOCK, answer, engine_config
+from tests.leaks import assert_no_leaks
 from tests.redis_server import RedisServer
 from tests.waiting import until
 
@@ -64,7 +65,7 @@ def test_new_engine_loads_blocks_from_a_distant_redis(
         assert completion.token_ids == computed.token_ids
         assert kv.reused["redis"] == len(PROMPT) // BLOCK * BLOCK
         assert kv.reused["redis"] + kv.computed == len(PROMPT)
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
 
 
 @pytest.mark.usefixtures("patient_loads")
@@ -79,7 +80,7 @@ def test_two_requests_load_their_common_prefix_once(
         stats = llm.engine.stats().tiers.store
         assert stats is not None
         assert stats.lower["redis"].loaded_blocks == len(PROMPT) // BLOCK
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
 
 
 def test_link_of_1_mb_per_second_is_abandoned(
@@ -97,7 +98,7 @@ def test_link_of_1_mb_per_second_is_abandoned(
         link.set(0.0, FAST)
         # Loads under way end late, and no lock is left.
         until(lambda: _step_and_see_no_late(llm))
-        llm.engine.check()
+        assert_no_leaks(llm.engine)
 
 
 def _step_and_see_no_late(llm: LLM) -> bool:

@@ -15,6 +15,7 @@ from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig, 
 from engine.loop.async_llm import AsyncLLMEngine
 from engine.wiring.build import build_engine
 from tests.conftest import default_cache_dir
+from tests.leaks import assert_no_leaks
 from tests.tiny_models import make_tiny_model
 
 BLOCKS, BLOCK_NBYTES = 9, 2 * 2 * 64 * 64 * 2
@@ -86,7 +87,7 @@ async def test_tokens_are_the_same_alone_and_in_a_preempted_batch(engine: AsyncL
     crowd = [tokens_of(engine, number, params) for number, params in enumerate(SETTINGS.values())]
     assert await asyncio.gather(*crowd) == alone
     assert engine.stats().requests.preemptions > 0
-    engine.check()
+    assert_no_leaks(engine._engine)
 
 
 async def test_several_answers_are_the_same_in_a_preempted_batch(
@@ -102,7 +103,7 @@ async def test_several_answers_are_the_same_in_a_preempted_batch(
     crowd = [answers_of(engine, number, SETTINGS[name], 3) for number, name in enumerate(names)]
     assert await asyncio.gather(*crowd) == alone
     assert engine.stats().requests.preemptions > 0
-    engine.check()
+    assert_no_leaks(engine._engine)
 
 
 @pytest.mark.parametrize("name", ["penalties", "penalties, drawn", "allowed", "another choice"])

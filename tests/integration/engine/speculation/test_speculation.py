@@ -18,6 +18,7 @@ from engine.wiring import build
 from engine.worker import worker
 from tests.conftest import default_cache_dir
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
+from tests.leaks import assert_no_leaks
 from tests.sizes import MANY_PROCESSES
 from tests.tiny_models import make_tiny_model
 
@@ -94,7 +95,7 @@ def answers(llm: LLM, ways: Sequence[SamplingParams]) -> list[tuple[int, ...]]:
             following = None if step.output.is_awaited else core.begin_step()
             llm.engine.finish_step(step)
             step = following
-    llm.engine.check()
+    assert_no_leaks(llm.engine)
     return [tuple(request.output_token_ids) for request in asked]
 
 

@@ -9,6 +9,7 @@ from cache_tiers.moves.warming import Warming
 from cache_tiers.owners.block_key import BlockKey, owner_of
 from cache_tiers.owners.owners import Owners
 from engine.request.request import Request, RequestStatus
+from tests.leaks import assert_no_leaks
 from tests.model.toys import BelievedCost, ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
@@ -34,7 +35,7 @@ def busy_rig(*, speed: LinkSpeed = NEAR, capacity: int = 64, latency: int = 2, m
 def steps(rig: Rig, count: int) -> None:
     for _ in range(count):
         rig.step()
-        rig.scheduler.check()
+        assert_no_leaks(rig.scheduler)
 
 
 def in_cpu(rig: Rig, request: Request) -> int:
@@ -84,7 +85,7 @@ def test_window_whose_blocks_came_another_way_is_released() -> None:
         rig.tiers.poll()
     assert not rig.store.pending, "the result of a window was never collected"
     assert not any(rig.store.locks.values())
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
 
 
 def test_warming_follows_arrival_and_takes_half_of_host_memory() -> None:
@@ -109,7 +110,7 @@ def test_abort_while_waiting_leaves_no_fetch_behind(num_steps: int) -> None:
     for _ in range(5):
         rig.tiers.poll()
     assert rig.tiers.next_poll_seconds() is None
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
 
 
 def test_tiers_receive_used_blocks_and_number_of_hits() -> None:

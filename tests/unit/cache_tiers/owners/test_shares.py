@@ -11,6 +11,7 @@ from cache_tiers.owners.block_key import BlockKey, KeyNamespace, Owner, owner_of
 from cache_tiers.owners.owners import MAX_NAMES, Owners
 from cache_tiers.owners.shares import LAPSE_SECONDS, MemoryShares
 from engine.kv.block_pool import BlockPool
+from tests.leaks import assert_no_leaks
 
 QUIET, FLOOD, PUBLIC = (Owner(name) for name in (b"quiet...", b"flood...", b"public.."))
 
@@ -39,7 +40,7 @@ def leave_on_device(pool: BlockPool, keys: list[BlockKey], owner: Owner | None =
     for block, name in zip(blocks, keys, strict=True):
         pool.publish(block, name, (0,))
     pool.release(reversed(blocks))
-    pool.check()
+    assert_no_leaks(pool)
 
 
 def on_device(pool: BlockPool, keys: list[BlockKey]) -> int:
@@ -136,7 +137,7 @@ def test_pool_check_sees_wrong_charge() -> None:
     leave_on_device(pool, chain(QUIET, 1))
     pool._shares.take(QUIET)
     with pytest.raises(AssertionError, match="charged"):
-        pool.check()
+        assert_no_leaks(pool)
 
 
 def test_flood_leaves_cpu_prefixes_of_neighbour() -> None:

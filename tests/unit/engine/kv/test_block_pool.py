@@ -7,6 +7,7 @@ from cache_tiers.owners.block_key import BlockKey, Owner, block_key
 from engine.kv import block_pool
 from engine.kv.block import KVCacheBlock
 from engine.kv.block_pool import BlockPool
+from tests.leaks import assert_no_leaks
 
 ME = Owner(b"myself..")
 A, B = BlockKey(ME + b"a" * 24), BlockKey(ME + b"b" * 24)
@@ -75,10 +76,10 @@ def test_first_of_two_blocks_with_one_key_stays_published() -> None:
 def test_check_detects_block_neither_free_nor_used() -> None:
     pool = BlockPool(2)
     [block] = pool.allocate(1, ME)
-    pool.check()
+    assert_no_leaks(pool)
     block.ref_count = 0
     with pytest.raises(AssertionError, match="neither free nor used"):
-        pool.check()
+        assert_no_leaks(pool)
 
 
 def test_erased_block_is_never_found_and_allocated_first() -> None:
@@ -89,12 +90,12 @@ def test_erased_block_is_never_found_and_allocated_first() -> None:
     pool.publish(free, B, (2,))
     pool.release([_, free])
     pool.erase([A, B, A, BlockKey(b"unknown")])
-    pool.check()
+    assert_no_leaks(pool)
     assert (pool.find(A, (1,)), pool.find(B, (2,)), evicted) == (None, None, [A, B])
     assert pool.allocate(1, ME) == [free]
     assert pool.num_evicted == 0
     pool.release([used])
-    pool.check()
+    assert_no_leaks(pool)
 
 
 def test_erased_tail_is_not_found() -> None:
@@ -104,7 +105,7 @@ def test_erased_tail_is_not_found() -> None:
     pool.release([block])
     assert pool.find_partial(A, (1, 2)) is not None
     pool.erase([block_key(A, (1, 2))])
-    pool.check()
+    assert_no_leaks(pool)
     assert pool.find_partial(A, (1, 2)) is None
 
 

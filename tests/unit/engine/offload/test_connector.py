@@ -6,6 +6,7 @@ from cache_tiers.moves.ready_loads import ReadyLoads
 from cache_tiers.transfer import Direction, TransferJob
 from engine.request.request import RequestStatus
 from engine.request.scheduler_output import SchedulerOutput
+from tests.leaks import assert_no_leaks
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 
@@ -66,7 +67,7 @@ def test_aborted_load_copies_nothing_more() -> None:
     slow_step(rig)
     rig.scheduler.finish_request(chat.request_id, "abort")
     assert all(not slow_step(rig).loads for _ in range(5))
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
     rig.run()
     assert rig.pool.num_used == 0
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from cache_tiers.owners.block_key import BlockKey, extend_keys
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from tests.leaks import assert_no_leaks
 from tests.model.toys import ToyStore
 from tests.unit.scheduling_rig import BLOCK, ROOT, Rig
 
@@ -38,7 +39,7 @@ def settle(rig: Rig) -> None:
         output = rig.scheduler.schedule()
         if output is not None:
             rig.scheduler.update(output, rig.worker.execute(output))
-        rig.scheduler.check()
+        assert_no_leaks(rig.scheduler)
 
 
 def anywhere(rig: Rig, keys: Sequence[BlockKey]) -> set[str]:
@@ -75,7 +76,7 @@ def test_store_in_flight_is_dropped_when_it_ends() -> None:
     assert anywhere(rig, KEYS) == set(), "the erased block was stored"
     settle(rig)
     assert anywhere(rig, KEYS) == set()
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
 
 
 def test_block_waiting_to_be_stored_is_erased() -> None:
@@ -123,7 +124,7 @@ def test_blocks_loaded_for_aborted_request_are_not_published() -> None:
     rig.scheduler.update(output, rig.worker.execute(output))
     settle(rig)
     assert anywhere(rig, KEYS) == set()
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
 
 
 def test_block_recomputed_after_erase_stays() -> None:
@@ -138,7 +139,7 @@ def test_block_recomputed_after_erase_stays() -> None:
     rig.now = 10.0
     settle(rig)
     assert anywhere(rig, KEYS[:1]) == {"device", "cpu", "redis"}
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
 
 
 def test_block_offered_again_while_locked_in_cpu_stays() -> None:

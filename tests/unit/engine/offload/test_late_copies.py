@@ -8,6 +8,7 @@ from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.transfer import Direction
 from engine.offload.connector import MAX_STORES, OffloadConnector
 from engine.request.request import Request, RequestStatus
+from tests.leaks import assert_no_leaks
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
@@ -197,7 +198,7 @@ def test_block_whose_store_failed_is_stored_later(is_refused: bool) -> None:
     assert rig.store is not None
     settle(rig)
     assert all(rig.store.contains(BlockKey(job.key)) for job in output.stores)
-    rig.store.check()
+    assert_no_leaks(rig.store)
 
 
 def test_block_that_was_erased_is_not_stored_after_a_failure() -> None:

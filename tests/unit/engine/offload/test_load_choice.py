@@ -12,6 +12,7 @@ from engine.offload.load_choice import ExpectedLoad, LoadChoice, choose
 from engine.offload.prefill_cost import PrefillCost
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import CachedRequestData, NewRequestData, SchedulerOutput
+from tests.leaks import assert_no_leaks
 from tests.model.toys import BelievedCost, ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig, bare_request
 
@@ -202,7 +203,7 @@ def counts(rig: Rig, request: Request, steps: int) -> list[int]:
         found.append(output.num_scheduled_tokens.get(request.request_id, 0) if output is not None else 0)
         if output is not None:
             rig.scheduler.update(output, rig.worker.execute(output))
-        rig.scheduler.check()
+        assert_no_leaks(rig.scheduler)
     return found
 
 

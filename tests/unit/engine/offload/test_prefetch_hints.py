@@ -6,6 +6,7 @@ from engine.offload.connector import OffloadConnector
 from engine.offload.idle_promotion import MAX_BLOCKS
 from engine.offload.prefetch_hints import LAPSE_SECONDS, MAX_PER_TENANT, PrefetchHints
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from tests.leaks import assert_no_leaks
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, ROOT, VOCAB, Rig
 
@@ -46,7 +47,7 @@ def polls(rig: Rig, count: int = 40) -> None:
         output = rig.scheduler.schedule()
         if output is not None:
             rig.scheduler.update(output, rig.worker.execute(output))
-        rig.scheduler.check()
+        assert_no_leaks(rig.scheduler)
 
 
 def leave_in_cpu(rig: Rig, *prompts: list[int]) -> None:

@@ -5,6 +5,7 @@ import pytest
 from engine.api.errors import OverloadedError
 from engine.request.request import RequestStatus
 from engine.scheduling.queue.policy import QueuePolicy
+from tests.leaks import assert_no_leaks
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import VOCAB, Rig
 
@@ -137,7 +138,7 @@ def test_deadline_during_load_keeps_blocks_until_copies_end() -> None:
     restarted.scheduler.update(output, result)
     restarted.scheduler.schedule()
     assert restarted.pool.num_used == 0
-    restarted.scheduler.check()
+    assert_no_leaks(restarted.scheduler)
 
 
 def test_queue_timeout_ends_only_requests_not_started() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import SchedulerOutput
+from tests.leaks import assert_no_leaks
 from tests.unit.scheduling_rig import BLOCK, Rig, are_right
 
 
@@ -26,7 +27,7 @@ def refused_branch(rig: Rig, *, others: int = 20, answers: int = 1) -> tuple[Sch
 def fail(rig: Rig, output: SchedulerOutput) -> list[Request]:
     failed = rig.scheduler.fail_step(output)
     rig.worker.refused.clear()
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
     return failed
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from engine.api.errors import OverloadedError
 from engine.request.request import Request
+from tests.leaks import assert_no_leaks
 from tests.model.toys import ToyStore, expected_output
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
 
@@ -86,7 +87,7 @@ def test_result_may_arrive_after_next_step_is_scheduled() -> None:
         if output is not None:
             in_flight.append((output, rig.worker.execute(output)))
     assert request.output_token_ids == expected_output(range(6), request.sampling, VOCAB)
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
 
 
 def test_request_ended_during_next_step_frees_blocks_once() -> None:
@@ -96,7 +97,7 @@ def test_request_ended_during_next_step_frees_blocks_once() -> None:
     rig.scheduler.update(*first)
     rig.scheduler.finish_request(request.request_id, "stop")
     assert rig.scheduler.update(*second) == []
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
     assert rig.pool.num_used == 0
 
 
@@ -325,7 +326,7 @@ def test_turn_reuses_partial_block_that_is_being_stored() -> None:
     going, gone = rig.begin()
     rig.scheduler.update(storing, stored)
     rig.scheduler.update(going, gone)
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
     assert going_on.receipt is not None
     assert (going_on.receipt.reused["device"], going_on.receipt.computed) == (BLOCK + 3, 2)
 
@@ -345,7 +346,7 @@ def test_abort_during_load_keeps_blocks_until_copies_end() -> None:
     restarted.scheduler.update(output, restarted.worker.execute(output))
     restarted.scheduler.schedule()
     assert restarted.pool.num_used == 0
-    restarted.scheduler.check()
+    assert_no_leaks(restarted.scheduler)
 
 
 def test_refused_store_is_retried_while_block_is_on_device() -> None:
@@ -402,5 +403,5 @@ def test_failed_step_ends_its_requests_and_frees_blocks() -> None:
     assert output is not None
     assert rig.scheduler.fail_step(output) == [request]
     assert request.finish_reason == "error"
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
     assert rig.pool.num_used == 0

@@ -6,6 +6,7 @@ import pytest
 
 from engine.request.request import Request, RequestStatus
 from engine.request.scheduler_output import ModelRunnerOutput, SchedulerOutput
+from tests.leaks import assert_no_leaks
 from tests.model.toys import ToyStore
 from tests.unit.scheduling_rig import BLOCK, Rig, are_right
 
@@ -84,7 +85,7 @@ def test_aborted_answers_free_their_blocks_and_others_continue(steps: int, which
     gone = [answers[index] for index in which]
     for answer in gone:
         rig.scheduler.finish_request(answer.request_id, "abort")
-        rig.scheduler.check()
+        assert_no_leaks(rig.scheduler)
     rig.run()
     assert are_right([answer for answer in answers if answer not in gone])
     assert rig.pool.num_used == 0
@@ -151,5 +152,5 @@ def test_second_copy_into_same_block_leaks_nothing() -> None:
             rig.scheduler.update(*ahead.popleft())
         if ended.status is RequestStatus.RUNNING:
             rig.scheduler.finish_request(ended.request_id, "abort")
-        rig.scheduler.check()
+        assert_no_leaks(rig.scheduler)
     assert are_right(others)

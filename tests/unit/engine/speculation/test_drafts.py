@@ -8,6 +8,7 @@ from engine.api.sampling_params import SamplingParams
 from engine.request.request import Request
 from engine.request.scheduler_output import SchedulerOutput
 from engine.scheduling.results import TokenUpdate
+from tests.leaks import assert_no_leaks
 from tests.model.toys import HalfRight, ToyStore, expected_output
 from tests.unit.engine.scheduling.test_masks import add_masked, is_alternating
 from tests.unit.scheduling_rig import BLOCK, VOCAB, Rig
@@ -101,7 +102,7 @@ def test_tokens_after_stop_within_draft_are_discarded() -> None:
     assert request.output_token_ids == whole[: whole.index(end) + 1]
     assert [update.finish_reason for update in updates] == [None] * (len(updates) - 1) + ["stop"]
     assert request.num_confirmed_tokens == request.num_tokens - 1
-    rig.scheduler.check()
+    assert_no_leaks(rig.scheduler)
 
 
 def test_draft_never_exceeds_max_tokens() -> None:

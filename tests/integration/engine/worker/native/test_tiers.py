@@ -25,6 +25,7 @@ from models.weights.folder import ModelFolder
 from tests.family_models import ONE_OF_EACH, save_family
 from tests.integration.engine_rig import BLOCK
 from tests.integration.logits_recorder import Answer, LogitsRecorder, ask_together
+from tests.leaks import assert_no_leaks
 from tests.many_models import combinations, representatives
 from tests.native_rig import KernelsFor, Threads
 from tests.sizes import Size
@@ -82,7 +83,7 @@ class Exactness:
             together = self._ask_in_batches(llm)
             assert sum(answer.kv.reused["cpu"] for answer in together) > 0
             check_same(together, expected)
-            llm.engine.check()
+            assert_no_leaks(llm.engine)
         return expected
 
     def check_after_a_restart(self, expected: Sequence[Answer]) -> None:
@@ -95,7 +96,7 @@ class Exactness:
             for prompt, whole in zip(self.prompts, expected, strict=True):
                 rest = self._ask(llm, [*prompt, *whole.token_ids[:cut]], ANSWER - cut)
                 assert (rest.token_ids, rest.logits) == (whole.token_ids[cut:], whole.logits[cut:])
-            llm.engine.check()
+            assert_no_leaks(llm.engine)
 
     def check_chunks(self, expected: Sequence[Answer], *, chunk: int, blocks: int, threads: Threads) -> None:
         """Compare batches computed without reuse, in steps of at most `chunk` tokens: decodes, then prompt chunks."""

@@ -73,6 +73,16 @@ async def removed(services: Services, until: float) -> None:
     await services.deletions.remove(until)
 
 
+async def test_deleted_conversation_keeps_its_kv_during_undo_period(services: Services, engine: ReplayEngine) -> None:
+    conversation, answer = await chat(services, "one")
+    await services.deletions.delete_conversation(conversation)
+    await removed(services, time.time() - UNDO_SECONDS)
+    restored = await services.deletions.restore_conversation(conversation)
+    assert restored.head_id == answer.id
+    assert engine.erased == []
+    assert (await ask(services, conversation, "two")).usage is not None
+
+
 async def test_next_process_removes_pending_deletions(tmp_path: Path) -> None:
     async with serving(tmp_path, ReplayEngine()) as services:
         conversation, answer = await chat(services, "one")

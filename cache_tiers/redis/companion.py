@@ -26,7 +26,7 @@ from cache_tiers.redis.server_binary import KEEP_PAGES, server_command
 
 logger = logging.getLogger(__name__)
 
-_STOP_SECONDS = 5.0
+_STOP_SECONDS = 2.0
 """Time for the server to end after SIGTERM, before it is killed."""
 _LOOK_AT_SOCKET_SECONDS = 1.0
 _START_SECONDS = 60.0

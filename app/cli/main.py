@@ -126,8 +126,9 @@ OF_THE_SERVER = (
     "scim-subject",
     "login-hours",
     "token-prices",
+    "disk-kv-dir",
 )
-"""Settings without effect on `ebb profile`, whose engine has its own state directory and secret."""
+"""Settings without effect on `ebb profile`, whose engine has its own directories and secret."""
 
 DESKTOP_HELP = "show the page in a window of its own, of the running server or of one that ends with the window"
 DRAIN_HELP = "restart a replica while the others continue its answers"

@@ -44,7 +44,7 @@ def profile(settings: Settings, plan: ProfilePlan) -> int:
     recorder = Recorder()
     with TemporaryDirectory(prefix="ebb-profile-") as folder:
         state_dir = Path(folder)
-        private = replace(settings, state_dir=state_dir, secret_file=state_dir / "secret")
+        private = replace(settings, state_dir=state_dir, secret_file=state_dir / "secret", disk_kv_dir=state_dir / "kv")
         try:
             engine, _ = engine_builder(private, recorder)(_say)
         except ModelError as error:

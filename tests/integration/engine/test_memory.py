@@ -40,7 +40,9 @@ def test_default_pool_holds_three_windows_and_is_logged(tmp_path: Path) -> None:
 
 def test_doctor_plans_the_memory_that_the_engine_takes(tmp_path: Path) -> None:
     model = make_tiny_model(tmp_path / "model")
-    settings = load_settings({"dtype": "float32", "redis-url": "off"}, environ={"HOME": str(tmp_path)})
+    settings = load_settings(
+        {"dtype": "float32", "redis-url": "off", "disk-kv-size": "0"}, environ={"HOME": str(tmp_path)}
+    )
     plan = plan_memory(settings, model, free=1 << 40)
     assert (plan.device_pool, plan.cpu_pool) == (3 * WINDOW * TOKEN_BYTES, 9 * WINDOW * TOKEN_BYTES)
     small = plan_memory(settings, model, free=1 << 20)

@@ -150,6 +150,6 @@ def test_summary_separates_decoding_prompts_and_gaps() -> None:
     assert ["schedule", "1", *["200", "µs"] * 3, "0.5", "%"] in cells
     assert ["update", "0"] in cells
     assert "1 blocks copied by a store, 100 µs each" in lines
-    assert "1 look-ups below the device brought these blocks: 3 from CPU memory, 1 from Redis" in lines
+    assert "1 look-ups below the device brought these blocks: 3 from CPU memory, 1 from Redis, 0 from the disk" in lines
     assert lines[-1] == "the event loop was late 1 times, by at most 4.00 ms"
     assert summary([]) == ["no step was computed"]

@@ -41,7 +41,7 @@ async def test_stream_of_a_chat_reports_progress_until_first_token(api: Api) -> 
                 "state": "computing",
                 "total": 80,
                 "done": 60,
-                "reused": {"device": 20, "cpu": 0, "redis": 10},
+                "reused": {"device": 20, "cpu": 0, "redis": 10, "disk": 0},
                 "computed": 30,
                 "seconds_left": 2.5,
             }

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,6 +71,12 @@ class Watched:
         self.read = set[str]()
 
     def __getattr__(self, name: str) -> Any:
+        member = getattr(Settings, name, None)
+        if isinstance(member, property):
+            assert member.fget is not None
+            return member.fget(self)
+        if callable(member):
+            return partial(member, self)
         self.read.add(name)
         return getattr(self._settings, name)
 
@@ -77,8 +84,8 @@ class Watched:
 def test_profile_takes_exactly_the_settings_of_its_engine(run: Run, tmp_path: Path) -> None:
     watched = Watched(load_settings({}, environ={"HOME": "/nowhere"}))
     Settings.engine_config(cast("Settings", watched), model_path=tmp_path, model_name="m", secret=b"")
-    # The profile has a separate state directory, and finds the model before the engine is configured.
-    expected = watched.read - {"state_dir"} | {"model"}
+    # The profile has separate directories, and finds the model before the engine is configured.
+    expected = watched.read - {"state_dir", "disk_kv_dir"} | {"model"}
     accepted = set(re.findall(r"^  --([a-z-]+)", run("profile", "--help").stdout, re.MULTILINE))
     settings = {option.name: option.field_name for option in OPTIONS}
     assert {settings[name] for name in accepted & settings.keys()} == expected

@@ -92,6 +92,6 @@ async def test_finished_request_logs_one_line_without_text(
     await http.post("/v1/completions", json=body, headers={"X-Request-Id": "mine"})
     [line] = [TextLines().format(record) for record in caplog.records if record.name == "ebb.requests"]
     assert "request method=POST route=/v1/completions status=200 request_id=mine ms=" in line
-    assert "finish=length prompt_tokens=8 device=0 cpu=0 redis=0 computed=8 completion_tokens=3 " in line
+    assert "finish=length prompt_tokens=8 device=0 cpu=0 redis=0 disk=0 computed=8 completion_tokens=3 " in line
     assert "ttft_ms=" in line
     assert "secret" not in line

@@ -13,6 +13,7 @@ from tests.conftest import default_cache_dir
 
 BLOCK = 64
 MIB = 1 << 20
+SECRET = b"a secret of the tests"
 CPU_BLOCKS = 400
 """Blocks in the CPU tier of most tests."""
 
@@ -46,7 +47,7 @@ def engine_config(
         model=ModelConfig(path=model_path, name="smollm2", dtype=dtype),
         cache=CacheConfig(
             tiers=tiers if prefix_cache else None,
-            secret=b"a secret of the tests",
+            secret=SECRET,
             kv_memory=blocks * block_nbytes(model_path, dtype),
             prefix_cache=prefix_cache,
         ),

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from cache_tiers.lower.sealed_value import HEADER_BYTES, TAG_BYTES, BlockSeal, fingerprint_of
 from cache_tiers.redis.keys import redis_key
 from engine.api.generate_request import GenerateRequest
 from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import NORMAL
 from engine.llm import LLM
-from tests.integration.engine_rig import BLOCK, answer, engine_config
+from tests.integration.engine_rig import BLOCK, SECRET, answer, engine_config
 from tests.leaks import assert_no_leaks
 from tests.mutations import MUTATIONS
 from tests.redis_server import RedisServer
@@ -45,16 +46,30 @@ def test_mutated_block_in_redis_never_changes_answer(
             name = redis_key(keys_of(llm, prompt)[at])
             value = client.get(name)
             assert isinstance(value, bytes)
+            before = opened(value)
             client.set(name, mutate(source, value))
             again = answer(llm, prompt, ANSWER)
             assert again.token_ids == expected[number % PROMPTS], f"{mutate.__name__} of block {at}"
             assert again.usage.kv.reused["redis"] == at * BLOCK
             settle(llm)
-            assert client.get(name) == value, "the recomputed block differs from the original"
+            written = client.get(name)
+            assert isinstance(written, bytes)
+            is_equal = opened(written) == before
+            assert is_equal, "the recomputed block differs from the original"
         stats = llm.engine.stats().tiers.store
         assert stats is not None
         assert stats.lower["redis"].rejected_blocks == number + 1
         assert_no_leaks(llm.engine)
+
+
+def opened(value: bytes) -> bytes:
+    """Return the payload of a sealed value. Each write seals it with another nonce."""
+    header, sealed = value[:HEADER_BYTES], bytearray(value[HEADER_BYTES:] + bytes(TAG_BYTES))
+    fingerprint = fingerprint_of(header)
+    assert fingerprint is not None
+    payload = bytearray(len(value) - HEADER_BYTES)
+    assert BlockSeal(SECRET, fingerprint).open(header, memoryview(sealed), memoryview(payload)) is None
+    return bytes(payload)
 
 
 def keys_of(llm: LLM, prompt: list[int]) -> list[bytes]:

@@ -104,8 +104,9 @@ class EbbServer:
         """
         self._state_dir.mkdir(parents=True, exist_ok=True)
         port = free_port()
-        places = ("--state-dir", str(self._state_dir), "--disk-kv-dir", str(self._state_dir / "kv"))
-        address = ("--host", "127.0.0.1", "--port", str(port), *places)
+        # A stand-in for the server keeps no KV.
+        kv = ("--disk-kv-dir", str(self._state_dir / "kv")) if self._command == EBB_SERVE else ()
+        address = ("--host", "127.0.0.1", "--port", str(port), "--state-dir", str(self._state_dir), *kv)
         began = time.perf_counter()
         with self.log.open("ab") as log:
             self._process = await self._begun((*address, *self.settings.flags), log)

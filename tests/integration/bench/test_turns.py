@@ -45,7 +45,7 @@ def test_quick_run_measures_every_section_and_writes_all_files(
         assert str(Path(sys.executable).parent) not in text
         assert "/tmp" not in text
     progress = capsys.readouterr().err
-    assert "kill -9 of 'device + CPU + Redis'" in progress
+    assert "kill -9 of 'device + CPU + Redis + disk'" in progress
     assert "turn 3" in progress
 
 

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import redis
 
 from bench.server import ServerSettings, settle
 from cache_tiers.owners.block_key import KEY_BYTES
-from cache_tiers.redis.companion_folder import companion_folder, socket_path
-from cache_tiers.redis.keys import redis_key
+from cache_tiers.redis.keys import KEY_PREFIX
 from tests.forked_server import ForkedServer
 from tests.integration.sse_events import all_events
 from tests.redis_server import RedisServer
@@ -36,21 +34,22 @@ async def asked(http: aiohttp.ClientSession, content: str) -> str:
     return id_
 
 
-def in_companion(state: Path) -> set[bytes]:
-    with redis.Redis(unix_socket_path=str(socket_path(companion_folder(state)))) as client:
-        return set(client.scan_iter(b"ebb:kv:*"))
+def on_disk(state: Path) -> set[bytes]:
+    """Return the keys of the blocks in the disk tier of a server."""
+    return {bytes.fromhex(path.name) for path in (state / "kv").rglob("?" * (2 * KEY_BYTES))}
 
 
 def in_redis(redis_server: RedisServer) -> set[bytes]:
+    """Return the keys of the blocks in a Redis."""
     with redis_server.client() as client:
-        return set(client.scan_iter(b"ebb:kv:*"))
+        return {bytes.fromhex(name.removeprefix(KEY_PREFIX).decode()) for name in client.scan_iter(KEY_PREFIX + b"*")}
 
 
 def owed(state: Path) -> set[bytes]:
-    """Return the names in Redis of the blocks whose erasure the server owes."""
+    """Return the keys of the blocks whose erasure the server owes."""
     with closing(sqlite3.connect(state / "conversations.db")) as database:
         rows = b"".join(keys for (keys,) in database.execute("SELECT block_keys FROM owed_erasure"))
-    return {redis_key(rows[start : start + KEY_BYTES]) for start in range(0, len(rows), KEY_BYTES)}
+    return {rows[start : start + KEY_BYTES] for start in range(0, len(rows), KEY_BYTES)}
 
 
 async def test_erasure_that_redis_missed_is_made_after_kill_9(
@@ -79,15 +78,15 @@ async def test_erasure_that_redis_missed_is_made_after_kill_9(
 
 
 @MANY_PROCESSES
-async def test_erasure_without_redis_is_made_once_it_is_there(shallow_model: Path, tmp_path: Path) -> None:
+async def test_erasure_without_the_disk_is_made_once_it_is_on(shallow_model: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
-    flags = (*FLAGS, "--model", str(shallow_model))
-    async with ForkedServer(ServerSettings("with", flags), state) as server:
+    flags = (*FLAGS, "--model", str(shallow_model), "--redis-url", "off", "--disk-kv-size")
+    async with ForkedServer(ServerSettings("with", (*flags, "256MiB")), state) as server:
         async with aiohttp.ClientSession(server.client.base_url) as http:
             deleted = await asked(http, "Which one is the longest of all? " * 30)
         assert await settle(server, 10)
-        kept = in_companion(state)
-    async with ForkedServer(ServerSettings("without", (*flags, "--redis-url", "off")), state) as server:
+        kept = on_disk(state)
+    async with ForkedServer(ServerSettings("without", (*flags, "0")), state) as server:
         async with (
             aiohttp.ClientSession(server.client.base_url) as http,
             http.delete(f"/api/conversations/{deleted}?permanently=true") as response,
@@ -96,6 +95,6 @@ async def test_erasure_without_redis_is_made_once_it_is_there(shallow_model: Pat
         assert await settle(server, 10)
     owing = owed(state)
     assert len(owing & kept) > 2
-    async with ForkedServer(ServerSettings("with again", flags), state):
-        await asyncio.to_thread(until, lambda: not owing & in_companion(state), timeout=30)
+    async with ForkedServer(ServerSettings("with again", (*flags, "256MiB")), state):
+        await asyncio.to_thread(until, lambda: not owing & on_disk(state), timeout=30)
         await asyncio.to_thread(until, lambda: not owed(state))

@@ -35,6 +35,7 @@ from app.storage.sqlite.migrating import migrations, schema_of, too_new
 from app.storage.sqlite.restoration import is_restore_pending
 from app.storage.sqlite.snapshot import quick_check
 from app.transport.tls import own_certificate
+from cache_tiers.disk.inspection import existing_part
 from cache_tiers.redis.address import parse_redis_url
 from cache_tiers.redis.errors import RedisError
 from cache_tiers.redis.resp import RespConnection, Timeouts
@@ -297,7 +298,7 @@ def check_cache_dir(settings: Settings) -> Finding:
 
 def _directory(name: str, path: Path) -> Finding:
     # The nearest existing parent decides whether the rest can be created.
-    place = next(part for part in (path, *path.parents) if part.exists())
+    place = existing_part(path)
     if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
         return Finding("fail", name, f"{place} is not writable", f"change its permissions, or choose another --{name}")
     free = format_size(shutil.disk_usage(place).free)

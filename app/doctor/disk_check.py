@@ -3,12 +3,11 @@
 import os
 from pathlib import Path
 
-import torch
-
 from app.config.secret import existing_secret
 from app.config.settings import Settings
 from app.config.sizes import format_size
 from app.doctor.finding import Finding
+from app.doctor.memory_plan import kv_bytes
 from app.doctor.network_check import network_of
 from cache_tiers.config import DiskConfig
 from cache_tiers.disk.folder import folder_of
@@ -16,10 +15,8 @@ from cache_tiers.disk.inspection import DiskInspection, existing_part
 from cache_tiers.disk.space import space_of
 from cache_tiers.disk.tier import why_unsuitable
 from cache_tiers.disk.value_file import allows_direct, file_bytes
-from cache_tiers.layout.layout import BlockLayout
 from cache_tiers.lower.inspection import InspectionError, StoredBlocks
 from engine.api.errors import EbbError
-from engine.attention.backend import kv_shapes
 from engine.device.choice import block_size_for, choose_device
 from models.download.resolve import find_model
 from models.errors import ModelError
@@ -81,9 +78,7 @@ def _tokens(settings: Settings, nbytes: int) -> list[str]:
 
 def block_file_bytes(settings: Settings, model_folder: Path) -> int:
     """Return the bytes that a block of the model takes on the disk. Raise ModelError."""
-    itemsize: int = getattr(torch, settings.dtype).itemsize
-    network = network_of(settings, model_folder)
-    return file_bytes(BlockLayout(kv_shapes(network.attention), _block_size(settings), itemsize).nbytes)
+    return file_bytes(kv_bytes(settings, network_of(settings, model_folder), _block_size(settings)))
 
 
 def _block_size(settings: Settings) -> int:

@@ -83,7 +83,13 @@ def plan_memory(
 def window_bytes(settings: Settings, network: NetworkSummary) -> int:
     """Return the KV size, in bytes, of one sequence that fills the context window."""
     window = min(settings.max_model_len or network.max_position_embeddings, network.max_position_embeddings)
-    return BlockLayout(kv_shapes(network.attention), window, _itemsize(settings.dtype)).nbytes
+    return kv_bytes(settings, network, window)
+
+
+def kv_bytes(settings: Settings, network: NetworkSummary, num_tokens: int) -> int:
+    """Return the size, in bytes, of the KV of `num_tokens` tokens in one piece."""
+    itemsize: int = getattr(torch, settings.dtype).itemsize
+    return BlockLayout(kv_shapes(network.attention), num_tokens, itemsize).nbytes
 
 
 def weights_of(settings: Settings, model_folder: Path, network: NetworkSummary) -> WeightMemory:
@@ -95,8 +101,3 @@ def weights_of(settings: Settings, model_folder: Path, network: NetworkSummary) 
     one = weight_memory(stored, network.decoder, trial_config(settings, model_folder))
     copies = settings.replicas if choose_device(settings.device) == "cpu" else 1
     return replace(one, held=copies * one.held, loading=copies * one.loading)
-
-
-def _itemsize(dtype: str) -> int:
-    size: int = getattr(torch, dtype).itemsize
-    return size

@@ -161,7 +161,7 @@ def _redis_by_url(address: RedisAddress) -> Finding:
 
 
 def check_disk(settings: Settings) -> Finding:
-    """Check who can read the KV blocks on the disk, from which prompts can be guessed."""
+    """Check who can remove the KV blocks on the disk. A seal protects them from being read and changed."""
     if settings.no_prefix_cache or settings.disk_kv_size == 0:
         return Finding("ok", "disk", "off")
     parent = settings.disk_kv_parent

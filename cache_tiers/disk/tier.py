@@ -31,9 +31,9 @@ class DiskKind:
         """See LowerTierKind."""
         disk = config.disk
         if disk is None or disk.max_bytes == 0:
-            return _off("--disk-kv-size 0")
+            return FoundTier.off("--disk-kv-size 0")
         if unsuitable := why_unsuitable(disk):
-            return _off_with_warning(unsuitable.reason) if unsuitable.is_mistake else _off(unsuitable.reason)
+            return _off_with_warning(unsuitable.reason) if unsuitable.is_mistake else FoundTier.off(unsuitable.reason)
         try:
             backend = DiskBackend(disk.folder, disk.max_bytes)
         except OSError as error:
@@ -78,10 +78,6 @@ def why_unsuitable(disk: DiskConfig) -> Unsuitable | None:
     return None
 
 
-def _off(why: str) -> FoundTier:
-    return FoundTier(None, f"off: {why}")
-
-
 def _off_with_warning(why: str) -> FoundTier:
     logger.warning("the disk tier is off: %s", why)
-    return _off(why)
+    return FoundTier.off(why)

@@ -98,6 +98,11 @@ class FoundTier:
     backend: TierBackend | None
     note: str
 
+    @classmethod
+    def off(cls, why: str) -> "FoundTier":
+        """Return the result for a tier that is off."""
+        return cls(None, f"off: {why}")
+
 
 @dataclass(frozen=True, slots=True)
 class SharedTier:

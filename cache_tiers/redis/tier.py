@@ -33,7 +33,7 @@ class RedisKind:
     def find(self, config: TierConfig, progress: Progress, closing: ExitStack) -> FoundTier:
         """See LowerTierKind."""
         if self.is_off(config):
-            return _off("--redis-url off")
+            return FoundTier.off("--redis-url off")
         if config.redis_url != "auto":
             try:
                 return _found(parse_redis_url(config.redis_url))
@@ -43,7 +43,7 @@ class RedisKind:
         if binary is None:
             why = "no redis-server or valkey-server on PATH; install one and restart"
             logger.warning("Redis is off: %s", why)
-            return _off(why)
+            return FoundTier.off(why)
         progress(f"starting Redis ({binary.name})")
         try:
             companion = RedisCompanion(config.state_dir, binary=binary, max_memory=config.redis_memory)
@@ -52,7 +52,7 @@ class RedisKind:
             raise TierError(str(error)) from error
         except CompanionError as error:
             logger.warning("Redis is off: %s", error)
-            return _off(str(error))
+            return FoundTier.off(str(error))
         closing.callback(companion.stop)
         return _found(companion.address)
 
@@ -79,10 +79,6 @@ class RedisKind:
         except CompanionError as error:
             raise InspectionError(str(error)) from error
         return RedisInspection(address, secret, is_companion=True)
-
-
-def _off(why: str) -> FoundTier:
-    return FoundTier(None, f"off: {why}")
 
 
 def _found(address: RedisAddress) -> FoundTier:

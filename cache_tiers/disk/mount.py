@@ -1,5 +1,6 @@
-"""The file system that a folder is on, as far as it matters for KV blocks."""
+"""Type of the file system of a folder, which decides whether the folder suits KV blocks."""
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -15,16 +16,20 @@ REMOTE: Final = frozenset(
 
 def file_system_of(folder: Path) -> str:
     """Return the type of the file system on which `folder` is or would be created; empty if it is unknown."""
-    path = folder.resolve()
     try:
-        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+        mountinfo = Path("/proc/self/mountinfo").read_text()
     except OSError:
         return ""
+    return type_at(folder.resolve(), mountinfo)
+
+
+def type_at(path: Path, mountinfo: str) -> str:
+    """Return the type of the file system at an absolute path. mountinfo: as in proc_pid_mountinfo(5)."""
     longest, kind = -1, ""
-    for line in mounts:
+    for line in mountinfo.splitlines():
         # "36 35 98:0 /root /mount/point options - type source more", with spaces as octal escapes.
         before, _, after = line.partition(" - ")
-        point = before.split()[4].encode().decode("unicode_escape")
+        point = re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), before.split()[4])
         # A later mount hides an earlier one of the same place.
         if path.is_relative_to(point) and len(point) >= longest:
             longest, kind = len(point), after.split()[0]

@@ -25,9 +25,12 @@ logger = logging.getLogger(__name__)
 DISK: Final = Tier("disk", "the disk")
 
 _MIB: Final = 1 << 20
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE})
-_DENIED: Final = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
-REFUSALS: Final = _FULL | _DENIED
+REFUSALS: Final = frozenset(
+    {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE),
+        *(errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO),
+    }
+)
 """Errors of one change on a disk that still serves reads."""
 _FIRST_READ_SECONDS: Final = 0.5
 _READ_AGAIN_SECONDS: Final = 60.0
@@ -51,15 +54,14 @@ class DiskBackend:
         *,
         kept_free: int | None = None,
         ttl_seconds: float = BLOCK_TTL_SECONDS,
-        renew_seconds: float = _MARK_SECONDS,
     ) -> None:
-        """Create the folder, and begin to read it. Raise OSError.
+        """Create the folder. The first session begins to read it. Raise OSError.
 
         max_bytes: None stands for `default_bound`. kept_free: None stands for that of the disk.
         """
         self.folder = DiskFolder(path)
         self.description = TierDescription(
-            tier=DISK, place=str(path), lanes=4, write_lanes=2, renew_seconds=renew_seconds, hang_seconds=_HANG_SECONDS
+            tier=DISK, place=str(path), lanes=4, write_lanes=2, renew_seconds=_MARK_SECONDS, hang_seconds=_HANG_SECONDS
         )
         self._max_bytes = max_bytes
         self._kept_free = kept_free
@@ -119,13 +121,16 @@ class DiskBackend:
         self._read_again(index)
         space = space_of(self.folder.path)
         if space.is_read_only:
-            refusal = "the file system is read-only"
+            refusal: Refusal | None = Refusal("the file system is read-only")
         elif not self._is_read.is_set():
             return Usage(refusal="the blocks in the folder are still being counted")
         else:
-            refusal = "" if self.make_room(index, 0) else self.words_of_full()
+            refusal = self.make_room(index, 0)
         return Usage(
-            used_bytes=index.used_bytes, capacity_bytes=self._bound(index), evicted=self._evicted, refusal=refusal
+            used_bytes=index.used_bytes,
+            capacity_bytes=self._bound(index, space.free),
+            evicted=self._evicted,
+            refusal=refusal.words if refusal is not None else "",
         )
 
     def _look_at_folder(self) -> None:
@@ -157,22 +162,25 @@ class DiskBackend:
     def _pause(self) -> None:
         self._closing.wait(_PAUSE_SECONDS)
 
-    def _bound(self, index: DiskIndex) -> int:
-        """Return the most bytes that the values may take. Raise OSError."""
+    def _bound(self, index: DiskIndex, free: int) -> int:
+        """Return the most bytes that the values may take. free: bytes that are free on the disk."""
         if self._max_bytes is None:
-            self._max_bytes = default_bound(space_of(self.folder.path).free, index.used_bytes)
+            self._max_bytes = default_bound(free, index.used_bytes)
         return self._max_bytes
 
-    def make_room(self, index: DiskIndex, nbytes: int) -> bool:
-        """Evict until `nbytes` can be written. Return False if that is not possible. Raise OSError.
+    def make_room(self, index: DiskIndex, nbytes: int) -> Refusal | None:
+        """Evict until `nbytes` can be written. Return a refusal if that is not possible. Raise OSError.
 
         A process that does not hold the folder leaves the bound to the one that does, and keeps to the free space.
         """
         with self._evicting:
+            space = space_of(self.folder.path)
             # A file system may take its time to count what was removed, so each removal counts by its size.
-            free, kept_free, bound = space_of(self.folder.path).free, self._to_keep_free(), self._bound(index)
+            free, bound = space.free, self._bound(index, space.free)
+            kept_free = space.kept_free if self._kept_free is None else self._kept_free
+            refusal = Refusal(f"less than {kept_free // _MIB} MiB would stay free on the disk")
             if nbytes > bound or not self._is_read.is_set():
-                return False
+                return refusal
             while self.folder.is_holder and (index.used_bytes + nbytes > bound or free < nbytes + kept_free):
                 if (evicted := index.take_next()) is None:
                     break
@@ -181,14 +189,7 @@ class DiskBackend:
                     os.unlink(self.folder.file_of(*value.parts()))
                     self._evicted += 1
                     free += freed
-            return free >= nbytes + kept_free
-
-    def _to_keep_free(self) -> int:
-        return space_of(self.folder.path).kept_free if self._kept_free is None else self._kept_free
-
-    def words_of_full(self) -> str:
-        """Describe why nothing can be written. Raise OSError."""
-        return f"less than {self._to_keep_free() // _MIB} MiB would stay free on the disk"
+            return None if free >= nbytes + kept_free else refusal
 
     def close(self) -> None:
         """Let another process evict. No session may be open."""
@@ -244,8 +245,8 @@ class DiskSession:
         for value in values:
             nbytes = file_bytes(value.payload.nbytes)
             try:
-                if not self._backend.make_room(self._index, nbytes):
-                    return Refusal(self._backend.words_of_full())
+                if (refusal := self._backend.make_room(self._index, nbytes)) is not None:
+                    return refusal
                 self._write(self._path(value.key), value)
             except OSError as error:
                 if error.errno in REFUSALS:

@@ -19,6 +19,8 @@ _CONTEXT: Final = "Ebb 2026-11-30 name of the folder of KV blocks"
 _TAG: Final = "Signature: 8a477f597d28d172789f06886806bc55\n# KV blocks of Ebb. They can be computed again.\n"
 _NAME_BYTES: Final = 8
 _FINGERPRINT_BYTES: Final = 16
+_SECTOR_BYTES: Final = 512
+"""Unit of `st_blocks`."""
 DRAFT: Final = ".draft"
 """Suffix of a file that is being written."""
 
@@ -135,6 +137,11 @@ def synchronize(folder: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def disk_bytes(status: os.stat_result) -> int:
+    """Return the bytes that a file takes on the disk."""
+    return status.st_blocks * _SECTOR_BYTES
 
 
 def key_of(name: str) -> bytes | None:

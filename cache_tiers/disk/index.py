@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from cache_tiers.disk.folder import DRAFT, DiskFolder, key_of
+from cache_tiers.disk.folder import DRAFT, DiskFolder, disk_bytes, key_of
 from cache_tiers.owners.block_key import KEY_BYTES
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import OwnedKeys
@@ -17,7 +17,6 @@ from cache_tiers.tier import BLOCK_TTL_SECONDS
 
 _DRAFT_SECONDS: Final = 60.0
 """Age from which a draft has no writer any more."""
-_SECTOR_BYTES: Final = 512
 
 
 class ValueId(bytes):
@@ -64,10 +63,6 @@ class DiskIndex:
     def used_bytes(self) -> int:
         """Bytes of the values."""
         return self._values.size
-
-    def __len__(self) -> int:
-        """Return the number of values."""
-        return len(self._values)
 
     def add(self, value: ValueId, nbytes: int) -> None:
         """Note a value that was written."""
@@ -138,8 +133,7 @@ class DiskIndex:
                     if clean and age > (_DRAFT_SECONDS if entry.name.endswith(DRAFT) else self._ttl_seconds):
                         os.unlink(entry.path)
                     elif key is not None and stat.S_ISREG(status.st_mode):
-                        nbytes = status.st_blocks * _SECTOR_BYTES
-                        yield _Found(status.st_mtime, ValueId(key + fingerprint), nbytes)
+                        yield _Found(status.st_mtime, ValueId(key + fingerprint), disk_bytes(status))
 
     def _take_over(self, found: list[_Found], unread: set[bytes], began: float) -> None:
         """Take over what was found, except for what this process has changed since the reading began.

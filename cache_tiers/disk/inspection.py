@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from cache_tiers.config import DiskConfig
-from cache_tiers.disk.folder import DRAFT, key_of, shards_of, synchronize
+from cache_tiers.disk.folder import DRAFT, disk_bytes, key_of, shards_of, synchronize
 from cache_tiers.disk.space import default_bound, space_of
 from cache_tiers.disk.value_file import PAGE, file_bytes
 from cache_tiers.lower.inspection import InspectionError, StoredBlocks, Verdict, check_value
 from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject, fingerprint_of, payload_bytes_of
 
 _AT_ONCE: Final = 200
-_SECTOR_BYTES: Final = 512
 
 
 class DiskInspection:
@@ -39,7 +38,7 @@ class DiskInspection:
         by_model, bytes_by_model = Counter[str](), Counter[str]()
         for fingerprint, path in self._files():
             try:
-                nbytes = os.lstat(path).st_blocks * _SECTOR_BYTES
+                nbytes = disk_bytes(os.lstat(path))
             except FileNotFoundError:
                 continue
             except OSError as error:

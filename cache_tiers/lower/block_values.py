@@ -13,7 +13,7 @@ from cache_tiers.owners.block_key import Owner, owner_of
 
 
 class _SealedMemory(threading.local):
-    """Memory of each thread for the sealed payload of one value. Only what is used of it takes memory."""
+    """Memory of each thread for the sealed payload of one value. A page of it takes memory from its first use."""
 
     def __init__(self, payload_bytes: int) -> None:
         self._pages = memoryview(mmap.mmap(-1, payload_bytes + TAG_BYTES))

@@ -16,8 +16,9 @@ from cache_tiers.lower.block import Block
 from cache_tiers.lower.misses import TierMissReason
 from tests.faults_disk.disk import disk_at
 from tests.faults_tiers.mounts import mounted, mounted_image
-from tests.faults_tiers.tier_on import NBYTES, key, tier_on
+from tests.faults_tiers.tier_on import NBYTES, tier_on
 from tests.forked_process import ForkedProcess
+from tests.store_rig import key
 from tests.waiting import until
 
 KILLS = 25
@@ -87,6 +88,7 @@ def test_power_cut_loses_only_the_last_seconds(folder: Path) -> None:
         for number in range(100):
             assert tier.put(number)
             stored_at.append(time.monotonic())
+            # Blocks of the last 20 seconds, so that the file system has committed some and not others.
             time.sleep(max(0.0, began + 0.2 * number - time.monotonic()))
         # The image holds what the device had received: a copy of it is the disk after a power cut.
         cut_at = time.monotonic()

@@ -12,16 +12,11 @@ from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.owners import Owners
-from tests.integration.cache_tiers.redis.results import Results
-from tests.store_rig import SEAL
+from tests.store_rig import SEAL, key
+from tests.tier_results import Results
 
 NBYTES: Final = 1 << 20
 AT_ONCE: Final = 8
-
-
-def key(number: int) -> bytes:
-    """Return the key of a block."""
-    return b"somebody" + hashlib.sha256(b"%d" % number).digest()[:24]
 
 
 def payload(number: int) -> bytes:

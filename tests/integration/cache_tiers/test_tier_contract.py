@@ -23,9 +23,9 @@ from cache_tiers.redis.backend import RedisBackend
 from cache_tiers.redis.keys import redis_key
 from cache_tiers.testing import DictBackend
 from cache_tiers.tier import Tier
-from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
 from tests.store_rig import SEAL
+from tests.tier_results import Results
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]

@@ -15,9 +15,9 @@ from cache_tiers.lower.block import Block
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.owners import Owners
 from cache_tiers.redis.keys import redis_key
-from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
 from tests.store_rig import BLOCK, SEAL, SECRET, Rig, Rigs, key, keys, payload
+from tests.tier_results import Results
 
 pytest_plugins = ["tests.store_fixtures"]
 

@@ -19,8 +19,8 @@ from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.owners import Owners
 from cache_tiers.redis.companion import RedisCompanion
 from cache_tiers.redis.server_binary import find_redis_server
-from tests.integration.cache_tiers.redis.results import Results
 from tests.store_rig import BLOCK, SEAL, SECRET, Rig, Rigs, keys, payload
+from tests.tier_results import Results
 
 pytest_plugins = ["tests.store_fixtures"]
 

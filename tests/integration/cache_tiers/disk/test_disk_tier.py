@@ -25,16 +25,12 @@ from cache_tiers.lower.misses import TierMissReason
 from cache_tiers.lower.sealed_value import HEADER_BYTES
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.owners import Owners
-from tests.integration.cache_tiers.redis.results import Results
-from tests.store_rig import CLIENT, SEAL
+from tests.store_rig import CLIENT, SEAL, key
+from tests.tier_results import Results
 from tests.waiting import until
 
 NBYTES: Final = 2 * PAGE
 FILE: Final = PAGE + NBYTES
-
-
-def key(number: int, owner: bytes = b"somebody") -> bytes:
-    return owner + hashlib.sha256(b"%d" % number).digest()[:24]
 
 
 def payload(number: int) -> bytes:

@@ -13,9 +13,9 @@ from cache_tiers.lower.block import Block
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.keys import redis_key
 from cache_tiers.redis.resp import Timeouts
-from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
 from tests.store_rig import redis_tier
+from tests.tier_results import Results
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]

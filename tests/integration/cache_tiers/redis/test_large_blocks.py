@@ -13,9 +13,9 @@ from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.redis.backend import RedisBackend
 from cache_tiers.redis.inspection import RedisInspection
 from cache_tiers.redis.keys import redis_key
-from tests.integration.cache_tiers.redis.results import Results
 from tests.redis_server import RedisServer
 from tests.store_rig import SEAL, SECRET, Rig, redis_tier
+from tests.tier_results import Results
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]

@@ -15,8 +15,8 @@ from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.owners.owners import Owners
 from cache_tiers.testing import DictBackend, DictSession
 from cache_tiers.tier import Tier
-from tests.integration.cache_tiers.redis.results import Results
 from tests.store_rig import SEAL
+from tests.tier_results import Results
 from tests.waiting import until
 
 NBYTES = 4096

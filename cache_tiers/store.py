@@ -99,14 +99,14 @@ class KVTierStore(Protocol):
     def link_speed(self, keys: Sequence[BlockKey] = ()) -> LinkSpeed | None:
         """Return the speed of the link to the lower tier that the first of `keys` would be read from.
 
-        Without keys, return the speed to the nearest one. Return None if no lower tier is available.
+        Without keys, return the speed of the fastest link. Return None if no lower tier is available.
         """
 
     def num_known_below(self, keys: Sequence[BlockKey]) -> int:
         """Return the length of the leading run of `keys` that the lower tiers should hold, without asking them."""
 
     def place_below(self, key: BlockKey) -> TierId | None:
-        """Return the nearest lower tier that should hold `key`, without asking any; None if there is none."""
+        """Return the lower tier that `key` would be read from, without asking any; None if none should hold it."""
 
     def look_up(self, keys: Sequence[BlockKey]) -> int:
         """Begin to look up the leading run of `keys` in the lower tiers. Return a handle for `poll_look_up`."""

@@ -24,6 +24,7 @@ from cache_tiers.lower.known_keys import KnownKeys
 from cache_tiers.lower.lane import Lane
 from cache_tiers.lower.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.lower.misses import TierMiss, TierMissReason
+from cache_tiers.lower.readers import ReadForecast
 from cache_tiers.lower.sealed_value import Reject
 from cache_tiers.lower.tier import LowerTierOptions, LowerTierStats
 from cache_tiers.lower.watcher import TierWatcher
@@ -47,7 +48,8 @@ class AsyncTier:
     and succeeds without it.
     """
 
-    def __init__(self, backend: TierBackend, options: LowerTierOptions) -> None:
+    def __init__(self, backend: TierBackend, options: LowerTierOptions, meter: LinkMeter | None = None) -> None:
+        """Open the tier behind `backend`. `meter` measures the link; None for a new one."""
         about, owners = backend.description, options.owners
         self.tier = about.tier
         self._renew_seconds = about.renew_seconds
@@ -55,7 +57,8 @@ class AsyncTier:
         self._ledger = WriteLedger()
         self._breaker = CircuitBreaker(about.tier.name, about.place)
         self._gate = WriteGate(about.tier.name, about.place)
-        self._meter = LinkMeter()
+        self._meter = meter if meter is not None else LinkMeter()
+        self._block_nbytes = options.block_nbytes
         self._queue = JobQueue(options.max_write_bytes, about.write_lanes, owners)
         self._line = BlockLine(about.lanes)
         self._known = KnownKeys(MAX_KNOWN, owners)
@@ -105,6 +108,15 @@ class AsyncTier:
     def speed(self) -> LinkSpeed:
         """Speed of the link to the tier, estimated from recent operations."""
         return self._meter.speed
+
+    @property
+    def forecast(self) -> ReadForecast | None:
+        """Expected duration of reads, behind the blocks that wait; None if the speed was never measured."""
+        speed = self._meter.speed
+        if speed.answer_seconds is None or not speed.bytes_per_second:
+            return None
+        block_seconds = self._block_nbytes / speed.bytes_per_second
+        return ReadForecast(speed.answer_seconds + len(self._line) * block_seconds, block_seconds)
 
     def announce(self, keys: Sequence[bytes]) -> None:
         """Note blocks that will be passed to `put` at any moment. Their lag counts from now."""
@@ -228,18 +240,23 @@ class AsyncTier:
         """
 
         def settle(outcomes: list[Outcome]) -> None:
-            self._count_load(outcomes)
-            results = list(zip([block.key for block in blocks], outcomes, strict=True))
-            answered = [(key, outcome) for key, outcome in results if outcome is not None]
-            self._note_answer([key for key, _ in answered], [outcome for _, outcome in answered])
-            self.note_unanswered([key for key, outcome in results if outcome is None])
-            self._known.learn([key for key, _ in answered], [outcome is True for _, outcome in answered], whole=True)
+            self._learn_from_load(blocks, outcomes)
+            with self._lock:
+                self._loaded += sum(outcome is True for outcome in outcomes)
             done([outcome is True for outcome in outcomes])
 
-        if not (blocks and self.available):
-            settle([None] * len(blocks))
+        self._load(Load(blocks, settle))
+
+    def measure(self, key: bytes) -> None:
+        """Read a block that no caller waits for, to learn the current speed of the link."""
+        blocks = [Block(key, memoryview(bytearray(self._block_nbytes)))]
+        self._load(Load(blocks, lambda outcomes: self._learn_from_load(blocks, outcomes)))
+
+    def _load(self, load: Load) -> None:
+        if not (load.blocks and self.available):
+            load.done(load.outcomes)
             return
-        for _ in range(self._line.add(Load(blocks, settle))):
+        for _ in range(self._line.add(load)):
             job = LoadJob(self._line, self._values, self._meter)
             if not self._queue.put_read(job):
                 job.finish()
@@ -354,10 +371,14 @@ class AsyncTier:
                 self._store_seconds.observe(job.seconds)
         self._ledger.settle(key, stored=job.stored)
 
-    def _count_load(self, outcomes: Sequence[Outcome]) -> None:
+    def _learn_from_load(self, blocks: Sequence[Block], outcomes: Sequence[Outcome]) -> None:
+        results = list(zip([block.key for block in blocks], outcomes, strict=True))
+        answered = [(key, outcome) for key, outcome in results if outcome is not None]
+        self._note_answer([key for key, _ in answered], [outcome for _, outcome in answered])
+        self.note_unanswered([key for key, outcome in results if outcome is None])
+        self._known.learn([key for key, _ in answered], [outcome is True for _, outcome in answered], whole=True)
         rejects = [outcome for outcome in outcomes if isinstance(outcome, Reject)]
         with self._lock:
-            self._loaded += sum(outcome is True for outcome in outcomes)
             self._rejected.update(rejects)
         if rejects:
             logger.warning("rejected %d blocks from %s: %s", len(rejects), self.tier.name, rejects[0].value)

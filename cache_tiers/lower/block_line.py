@@ -57,13 +57,19 @@ class BlockLine:
     def __init__(self, lanes: int) -> None:
         self._lanes = lanes
         self._working = 0
+        self._unsettled = 0
         self._lock = threading.Lock()
         self._waiting: deque[QueuedBlock] = deque()
+
+    def __len__(self) -> int:
+        """Count the blocks whose outcome is not known yet, whether a lane has taken them or not."""
+        return self._unsettled
 
     def add(self, load: Load) -> int:
         """Queue the blocks of a load. Return the number of lanes that the caller must start."""
         with self._lock:
             self._waiting.extend(QueuedBlock(load, index) for index in range(len(load.blocks)))
+            self._unsettled += len(load.blocks)
             more = min(self._lanes - self._working, len(load.blocks))
             self._working += more
             return more
@@ -103,6 +109,7 @@ class BlockLine:
         with self._lock:
             load.outcomes[queued.index] = outcome
             load.left -= 1
+            self._unsettled -= 1
             is_over = load.left == 0
         if is_over:
             try:

@@ -1,6 +1,7 @@
 """All tiers below CPU memory, used as one: possibly none."""
 
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,8 @@ from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.misses import ABSENT, TierMiss, TierMissReason
+from cache_tiers.lower.readers import Readers
+from cache_tiers.lower.speed_trials import SpeedTrials
 from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.recent_keys import RecentKeys
@@ -24,13 +27,23 @@ Result = TypeVar("Result")
 class LowerTiers:
     """The tiers below CPU memory, the nearest first. Thread-safe.
 
-    Every block is written to each tier. A block is read from the nearest available tier that has it.
+    Every block is written to each tier. A block is read from the available tier that delivers it first, by measured
+    speed and by what waits for that tier already. So the blocks of a large load may come from several tiers. A tier
+    that no load reads from is measured now and then with one block that no request waits for.
     """
 
-    def __init__(self, tiers: Sequence[AsyncTier], owners: Owners, *, off: Sequence[Tier] = ()) -> None:
+    def __init__(
+        self,
+        tiers: Sequence[AsyncTier],
+        owners: Owners,
+        *,
+        off: Sequence[Tier] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Combine `tiers`. `off` are registered tiers that are off, which only the statistics mention."""
         self._tiers = tuple(tiers)
         self._off = tuple(off)
+        self._trials = SpeedTrials(clock)
         self._sources: RecentKeys[TierId] = RecentKeys(MAX_SOURCES, owners)
 
     @property
@@ -46,21 +59,11 @@ class LowerTiers:
     def speed_for(self, keys: Sequence[bytes]) -> LinkSpeed | None:
         """Return the speed of the link to the tier that the first of `keys` would be read from.
 
-        Return None if no tier is available.
+        Without keys, return the speed of the fastest link. Return None if no tier is available.
         """
-        tier = self._reader_of(keys[0]) if keys else self._nearest_available()
+        readers = Readers(self._tiers)
+        tier = readers.assign(keys[0]) if keys else readers.fastest()
         return tier.speed if tier is not None else None
-
-    def _nearest_available(self) -> AsyncTier | None:
-        return next((each for each in self._tiers if each.available), None)
-
-    def _reader_of(self, key: bytes) -> AsyncTier | None:
-        """Return the nearest available tier that should have `key`, or else the nearest available one."""
-        if len(self._tiers) > 1:
-            for each in self._tiers:
-                if each.available and each.num_known([key]):
-                    return each
-        return self._nearest_available()
 
     # Writes
 
@@ -129,37 +132,43 @@ class LowerTiers:
         return known
 
     def place_of(self, key: bytes) -> TierId | None:
-        """Return the nearest available tier that should hold `key`, without asking any; None if there is none."""
-        return next((each.tier.id for each in self._tiers if each.available and each.num_known([key])), None)
+        """Return the tier that `key` would be read from, among those that should hold it, without asking any.
+
+        Return None if there is none.
+        """
+        holder = Readers(self._tiers).holder_of(key)
+        return holder.tier.id if holder is not None else None
 
     def find(self, keys: Sequence[bytes], done: Callable[[list[bool]], None]) -> None:
-        """Look up which keys the tiers hold. Each tier is asked about the keys that the nearer ones do not have."""
-        self._find(0, keys, [False] * len(keys), done)
+        """Look up which keys the tiers hold. All available tiers are asked at once about keys that none should hold.
 
-    def _find(self, index: int, keys: Sequence[bytes], found: list[bool], done: Callable[[list[bool]], None]) -> None:
-        left = [position for position, is_there in enumerate(found) if not is_there]
-        if index == len(self._tiers) or not left:
-            done(found)
+        `done` is called as soon as each key was found somewhere, or all tiers have answered.
+        """
+        if len(self._tiers) == 1:
+            self._tiers[0].find(keys, done)
             return
-
-        def on_answer(answer: list[bool]) -> None:
-            for position, is_there in zip(left, answer, strict=True):
-                found[position] = is_there
-            self._find(index + 1, keys, found, done)
-
-        tier, asked = self._tiers[index], [keys[position] for position in left]
-        if tier.available or len(self._tiers) == 1:
-            tier.find(asked, on_answer)
-        else:
+        available = [each for each in self._tiers if each.available]
+        known = [any(each.num_known([key]) for each in available) for key in keys]
+        asked = [key for key, is_known in zip(keys, known, strict=True) if not is_known]
+        for each in self._tiers:
             # A tier that is not available could still claim the keys that it knows.
-            tier.note_unanswered(asked)
-            self._find(index + 1, keys, found, done)
+            if each not in available:
+                each.note_unanswered(asked)
+        if not (available and asked):
+            for key in keys[:1]:
+                self.take_lookup_seconds(key)
+            done(known)
+            return
+        lookup = _Lookup(len(asked), len(available), lambda found: done(_merged(known, found)))
+        for each in available:
+            each.find(asked, lookup.on_answer)
 
     def load(self, blocks: Sequence[Block], done: Callable[[list[bool]], None]) -> None:
         """Fill the blocks' memory. `done` receives True for each block that is complete and verified."""
         parts: defaultdict[AsyncTier, list[int]] = defaultdict(list)
+        choice = Readers(self._tiers)
         for position, block in enumerate(blocks):
-            if (reader := self._reader_of(block.key)) is not None:
+            if (reader := choice.assign(block.key)) is not None:
                 parts[reader].append(position)
         if not parts:
             self.note_unanswered([block.key for block in blocks])
@@ -179,7 +188,18 @@ class LowerTiers:
 
         results = _Results[list[bool]](len(readers), on_loaded)
         for index, reader in enumerate(readers):
+            self._trials.note_read(reader.tier.id)
             reader.load([blocks[position] for position in parts[reader]], results.receiver(index))
+        self._measure_others(readers, blocks)
+
+    def _measure_others(self, readers: Sequence[AsyncTier], blocks: Sequence[Block]) -> None:
+        """Measure tiers that do not read any of `blocks` and were not measured recently."""
+        for each in self._tiers:
+            if each in readers or not each.available:
+                continue
+            known = next((block.key for block in blocks if each.num_known([block.key])), None)
+            if known is not None and self._trials.take_due(each.tier.id):
+                each.measure(known)
 
     def source_of(self, key: bytes) -> TierId:
         """Return the tier from which a block in CPU memory was last loaded: the nearest one if that is not known."""
@@ -187,7 +207,7 @@ class LowerTiers:
 
     def take_lookup_seconds(self, key: bytes) -> float:
         """Take the duration of the last lookup of `key`; 0 if there was none since the previous call."""
-        return sum(each.take_lookup_seconds(key) for each in self._tiers)
+        return max((each.take_lookup_seconds(key) for each in self._tiers), default=0.0)
 
     def note_unanswered(self, keys: Sequence[bytes]) -> None:
         """Record that no tier gave an answer about keys that were requested."""
@@ -247,3 +267,30 @@ class _Results(Generic[Result]):
                 self._done([self._results[number] for number in sorted(self._results)])
 
         return receive
+
+
+class _Lookup:
+    """Answers of several tiers about the same keys. `done` receives which were found, once, as early as possible."""
+
+    def __init__(self, num_keys: int, num_tiers: int, done: Callable[[list[bool]], None]) -> None:
+        self._found = [False] * num_keys
+        self._left = num_tiers
+        self._done: Callable[[list[bool]], None] | None = done
+        self._lock = threading.Lock()
+
+    def on_answer(self, answer: list[bool]) -> None:
+        """Add the answer of a tier."""
+        with self._lock:
+            self._left -= 1
+            self._found = [before or now for before, now in zip(self._found, answer, strict=True)]
+            done = self._done if self._left == 0 or all(self._found) else None
+            if done is not None:
+                self._done = None
+        if done is not None:
+            done(self._found)
+
+
+def _merged(known: Sequence[bool], found: Sequence[bool]) -> list[bool]:
+    """Return `known` with the answers about its False entries."""
+    answers = iter(found)
+    return [is_known or next(answers) for is_known in known]

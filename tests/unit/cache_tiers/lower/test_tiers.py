@@ -1,18 +1,23 @@
 """The tiers below CPU memory, used as one."""
 
+import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import pytest
 
 from cache_tiers.cpu_store.mailbox import Mailbox
 from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.lower.backend import TierClient, Value
 from cache_tiers.lower.block import Block
+from cache_tiers.lower.link_speed import LinkMeter
 from cache_tiers.lower.misses import TierMissReason
-from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, HEADER_BYTES, TAG_BYTES, BlockSeal
+from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, HEADER_BYTES, TAG_BYTES, BlockSeal, Reject
+from cache_tiers.lower.speed_trials import TRIAL_SECONDS
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.lower.tiers import LowerTiers
 from cache_tiers.owners.owners import Owners
-from cache_tiers.testing import DictBackend
+from cache_tiers.testing import DictBackend, DictSession
 from cache_tiers.tier import Tier
 from tests.waiting import until
 
@@ -21,15 +26,69 @@ SEAL = BlockSeal(b"secret", bytes(FINGERPRINT_BYTES))
 KEYS = [bytes([number]) * 32 for number in range(6)]
 
 
+@dataclass
+class Clock:
+    """Time that passes when the test says so."""
+
+    now: float = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class GatedBackend(DictBackend):
+    """A dictionary that answers lookups only while `answers` is set.
+
+    reads: keys of the values that were read.
+    """
+
+    def __init__(self, tier: Tier) -> None:
+        super().__init__(tier)
+        self.answers = threading.Event()
+        self.answers.set()
+        self.reads: list[bytes] = []
+
+    def connect(self, meter: LinkMeter, _client: TierClient) -> DictSession:
+        self.check()
+        return GatedSession(self, meter)
+
+
+class GatedSession(DictSession):
+    def __init__(self, backend: GatedBackend, meter: LinkMeter) -> None:
+        super().__init__(backend, meter)
+        self._gated = backend
+
+    def find(self, keys: Sequence[bytes]) -> list[bool]:
+        self._gated.answers.wait()
+        return super().find(keys)
+
+    def read(self, values: Iterator[Value]) -> Iterator[int | Reject | None]:
+        for value in values:
+            self._gated.reads.append(value.key)
+            yield from super().read(iter([value]))
+
+
 class DictTier(AsyncTier):
     """A tier over a dictionary.
 
     backend: what the test changes.
     """
 
-    def __init__(self, tier: Tier) -> None:
-        self.backend = DictBackend(tier)
-        super().__init__(self.backend, LowerTierOptions(8, 1 << 10, SEAL, Owners()))
+    def __init__(self, tier: Tier, values: dict[bytes, bytes] | None = None) -> None:
+        self.backend = GatedBackend(tier)
+        self.backend.values = values if values is not None else {}
+        self.clock = Clock()
+        self.meter = LinkMeter(self.clock)
+        super().__init__(self.backend, LowerTierOptions(8, 1 << 10, SEAL, Owners()), self.meter)
+
+    def measured_at(self, bytes_per_second: float) -> None:
+        """Let the tier have been measured just now."""
+        received, nbytes = 0, 1 << 20
+        self.clock.now += 10
+        self.meter.on_answer(0.001)
+        with self.meter.receiving(lambda: received):
+            received = nbytes
+            self.clock.now += nbytes / bytes_per_second
 
     @property
     def blocks(self) -> dict[bytes, bytes]:
@@ -66,8 +125,13 @@ def far() -> Iterator[DictTier]:
 
 
 @pytest.fixture
-def lower(near: DictTier, far: DictTier) -> LowerTiers:
-    return LowerTiers([near, far], Owners())
+def lower(near: DictTier, far: DictTier, clock: Clock) -> LowerTiers:
+    return LowerTiers([near, far], Owners(), clock=clock)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
 
 
 def blocks_of(keys: Sequence[bytes]) -> list[Block]:
@@ -202,3 +266,44 @@ def test_erasure_is_done_once_no_tier_has_the_blocks(near: DictTier, far: DictTi
     far.bring_back()
     assert erase(lower, KEYS)
     assert not near.blocks | far.blocks
+
+
+def test_faster_tier_reads_and_is_named(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
+    put(lower, KEYS)
+    near.measured_at(10e6)
+    far.measured_at(500e6)
+    assert load(lower, KEYS) == [key[:1] * 8 for key in KEYS]
+    assert (near.stats().loaded_blocks, far.stats().loaded_blocks) == (0, 6)
+    assert {lower.source_of(key) for key in KEYS} == {lower.place_of(key) for key in KEYS} == {"far"}
+    assert lower.speed_for(KEYS) == lower.speed_for([]) == far.speed
+
+
+def test_slow_tier_is_measured_again_and_wins_back(
+    lower: LowerTiers, near: DictTier, far: DictTier, clock: Clock
+) -> None:
+    put(lower, KEYS)
+    near.measured_at(10e6)
+    far.measured_at(500e6)
+    load(lower, KEYS)
+    until(lambda: near.backend.reads == KEYS[:1])
+    load(lower, KEYS)
+    clock.now += TRIAL_SECONDS
+    load(lower, KEYS)
+    until(lambda: near.backend.reads == [KEYS[0], KEYS[0]])
+    assert near.stats().loaded_blocks == 0, "no request received these blocks"
+    near.measured_at(5000e6)
+    load(lower, KEYS)
+    assert (near.stats().loaded_blocks, lower.source_of(KEYS[0])) == (6, "near")
+
+
+def test_lookup_ends_once_all_keys_were_found(lower: LowerTiers, near: DictTier, far: DictTier) -> None:
+    put(lower, KEYS)
+    # Tiers of a new process, which knows no key.
+    started = DictTier(NEAR, near.backend.values), DictTier(FAR, far.backend.values)
+    restarted = LowerTiers(started, Owners())
+    started[0].backend.answers.clear()
+    assert find(restarted, KEYS) == [True] * 6
+    assert restarted.place_of(KEYS[0]) == "far"
+    started[0].backend.answers.set()
+    until(lambda: restarted.place_of(KEYS[0]) == "near")
+    restarted.close()

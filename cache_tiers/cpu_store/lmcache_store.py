@@ -455,10 +455,9 @@ def open_store(
         shared_pool.check_room()
     growing = GrowingMemory(size) if shared_pool is None and not PINS_MEMORY else None
     l1 = _open_l1(size, shared_pool, growing)
-    # Blocks that wait to be written cannot be evicted, so the lower tiers share a bound. A staging pool refuses new
-    # blocks rather than drop waiting ones.
-    share = max(1, len(lower))
-    waiting = max(size // 2 // share, 2 * block_nbytes) if keep_in_cpu else size // share
+    # Blocks that wait to be written cannot be evicted. A staging pool before a single tier refuses new blocks rather
+    # than drop waiting ones. Before several tiers, a slow one must not fill it.
+    waiting = size if not keep_in_cpu and len(lower) == 1 else max(size // 2, 2 * block_nbytes)
     options = LowerTierOptions(block_nbytes, waiting, seal, owners)
     tiers = LowerTiers([AsyncTier(each, options) for each in lower], owners, off=off)
     eviction_index = EvictionIndex(partial(make_eviction, eviction), MemoryShares(owners))

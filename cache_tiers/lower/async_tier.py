@@ -19,7 +19,7 @@ from cache_tiers.lower.block_line import BlockLine, Load, Outcome
 from cache_tiers.lower.block_values import BlockValues
 from cache_tiers.lower.breaker import CircuitBreaker
 from cache_tiers.lower.job_queue import JobQueue
-from cache_tiers.lower.jobs import EraseJob, FindJob, KeepJob, LoadJob, PutJob
+from cache_tiers.lower.jobs import EraseJob, FindJob, Job, KeepJob, LoadJob, PutJob
 from cache_tiers.lower.known_keys import KnownKeys
 from cache_tiers.lower.lane import Lane
 from cache_tiers.lower.link_speed import LinkMeter, LinkSpeed
@@ -59,7 +59,7 @@ class AsyncTier:
         self._gate = WriteGate(about.tier.name, about.place)
         self._meter = meter if meter is not None else LinkMeter()
         self._block_nbytes = options.block_nbytes
-        self._queue = JobQueue(options.max_write_bytes, about.write_lanes, owners)
+        self._queue = JobQueue(options.writes, about.write_lanes)
         self._line = BlockLine(about.lanes)
         self._known = KnownKeys(MAX_KNOWN, owners)
         self._missed: RecentKeys[None] = RecentKeys(MAX_KNOWN, owners)
@@ -126,6 +126,11 @@ class AsyncTier:
         """Return True if a block has been announced and `put` has not been called with it yet."""
         return self._ledger.awaits_handover(key)
 
+    def make_room(self, nbytes: int) -> None:
+        """Make room for blocks that are about to be put into this tier and others, at the cost of slower ones."""
+        if self._accepts_writes:
+            self._shed_writes(self._queue.make_room(nbytes))
+
     def put(self, blocks: Sequence[Block], done: Callable[[bool], None]) -> None:
         """Write the blocks. `done` receives True if all were stored; their memory must not change until then."""
         self._ledger.handed_over([block.key for block in blocks])
@@ -150,18 +155,19 @@ class AsyncTier:
             if not self._accepts_writes:
                 job.finish()
             else:
-                self._queue_write(job, block.payload.nbytes, owner_of(block.key))
+                self._queue_write(job, block, block.payload.nbytes, owner_of(block.key))
 
     @property
     def _accepts_writes(self) -> bool:
         return self.available and self._gate.is_open
 
-    def _queue_write(self, job: PutJob | KeepJob, nbytes: int, owner: Owner) -> None:
-        for shed in self._queue.put_write(job, nbytes, owner):
-            if isinstance(shed, PutJob):
-                with self._lock:
-                    self._shed += 1
-            shed.finish()
+    def _queue_write(self, job: PutJob | KeepJob, memory: object, nbytes: int, owner: Owner) -> None:
+        self._shed_writes(self._queue.put_write(job, memory, nbytes, owner))
+
+    def _shed_writes(self, jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            job.was_shed = True
+            job.finish()
 
     @property
     def num_missed(self) -> int:
@@ -199,7 +205,7 @@ class AsyncTier:
             with self._lock:
                 self._renewing += 1
             job = KeepJob(due, self._values, settle)
-            self._queue_write(job, _KEEP_BYTES * len(due), owner_of(due[-1]))
+            self._queue_write(job, job, _KEEP_BYTES * len(due), owner_of(due[-1]))
 
     def num_known(self, keys: Sequence[bytes]) -> int:
         """Return the length of the leading run of `keys` that the tier should hold, without asking it.
@@ -366,6 +372,7 @@ class AsyncTier:
         else:
             self._missed.note([key], None)
         with self._lock:
+            self._shed += job.was_shed
             if job.stored and job.seconds:
                 self._written_bytes += job.block.payload.nbytes
                 self._store_seconds.observe(job.seconds)

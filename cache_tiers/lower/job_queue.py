@@ -4,10 +4,8 @@ import threading
 from collections import deque
 
 from cache_tiers.lower.jobs import Job
+from cache_tiers.lower.write_account import WriteAccount
 from cache_tiers.owners.block_key import Owner
-from cache_tiers.owners.fair_line import FairLine, Waiting
-from cache_tiers.owners.owners import Owners
-from cache_tiers.owners.shares import MemoryShares
 
 
 class JobQueue:
@@ -15,19 +13,15 @@ class JobQueue:
 
     At most `max_writes` writes are in flight, so no read waits while a distant tier takes its time to confirm them.
 
-    Owners take turns to write, by bytes. Queued writes are bounded by `max_write_bytes`. The excess is shed from the
-    owner with the most queued bytes for its weight.
+    Owners take turns to write, by bytes. Queued writes are bounded by `account`, which all tiers share.
     """
 
-    def __init__(self, max_write_bytes: int, max_writes: int, owners: Owners) -> None:
-        self._max_write_bytes = max_write_bytes
+    def __init__(self, account: WriteAccount, max_writes: int) -> None:
         self._max_writes = max_writes
         self._writing: set[Job] = set()
-        self._write_bytes = 0
         self._reads: deque[Job] = deque()
-        self._writes: FairLine[Job, int] = FairLine(owners)
-        self._shares = MemoryShares(owners)
-        self._condition = threading.Condition()
+        self._writes = account.open_line()
+        self._condition = threading.Condition(account.lock)
         self._closed = False
 
     def put_read(self, job: Job) -> bool:
@@ -39,25 +33,20 @@ class JobQueue:
             self._condition.notify()
             return True
 
-    def put_write(self, job: Job, nbytes: int, owner: Owner) -> list[Job]:
-        """Queue a write of `nbytes` > 0. Return the writes shed for it, and the job itself if it has no room."""
+    def make_room(self, nbytes: int) -> list[Job]:
+        """Make room for writes of blocks that every tier will receive. Return the writes of other tiers shed for it."""
         with self._condition:
-            if self._closed or nbytes > self._max_write_bytes:
+            return self._writes.make_room(nbytes)
+
+    def put_write(self, job: Job, memory: object, nbytes: int, owner: Owner) -> list[Job]:
+        """Queue a write of `nbytes` > 0. Return the writes shed for it, of any tier: the job itself if it has no room.
+
+        memory: what the write keeps from being evicted, the same object for each tier that writes it.
+        """
+        with self._condition:
+            if self._closed:
                 return [job]
-            self._shares.take(owner, nbytes)
-            shed: list[Job] = []
-            while self._write_bytes + nbytes > self._max_write_bytes:
-                loser = self._shares.first()
-                if loser is None or self._shares.level(loser) <= self._shares.level(owner):
-                    self._shares.give(owner, nbytes)
-                    return [*shed, job]
-                newest = self._writes.newest(loser)
-                self._writes.remove(loser, newest.key)
-                self._write_off(newest)
-                shed.append(newest.key)
-            self._write_bytes += nbytes
-            self._writes.add(owner, job, nbytes)
-            self._shares.enter(owner)
+            shed = self._writes.add(job, memory, nbytes, owner)
             self._condition.notify()
             return shed
 
@@ -68,26 +57,13 @@ class JobQueue:
                 if self._reads:
                     return self._reads.popleft()
                 if self._closed or len(self._writing) < self._max_writes:
-                    job = self._take_write()
+                    job = self._writes.take()
                     if job is not None:
                         self._writing.add(job)
                         return job
                 if self._closed:
                     return None
                 self._condition.wait()
-
-    def _take_write(self) -> Job | None:
-        turn = self._writes.next()
-        if turn is None:
-            return None
-        self._writes.serve(turn, turn.value)
-        self._write_off(turn)
-        return turn.key
-
-    def _write_off(self, turn: Waiting[Job, int]) -> None:
-        """Subtract a dequeued write from the totals per tenant."""
-        self._write_bytes -= turn.value
-        self._shares.give(turn.owner, turn.value)
 
     def done(self, job: Job) -> None:
         """Note that a job returned by `take` has been attempted."""
@@ -101,7 +77,7 @@ class JobQueue:
         with self._condition:
             jobs = list(self._reads)
             self._reads.clear()
-            while (job := self._take_write()) is not None:
+            while (job := self._writes.take()) is not None:
                 jobs.append(job)
             return jobs
 

@@ -18,9 +18,11 @@ class Job(ABC):
     """A unit of work. `run` may be called again with a new session; `finish` is called once, after or instead.
 
     moved_at: last time, on the monotonic clock, at which the job began or a part of it ended.
+    was_shed: whether the job is a write that was given up for lack of room.
     """
 
     moved_at = 0.0
+    was_shed = False
 
     @abstractmethod
     def run(self, session: TierSession) -> None:

@@ -11,6 +11,7 @@ from cache_tiers.lower.backend import TierBackend
 from cache_tiers.lower.inspection import TierInspection
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.sealed_value import BlockSeal
+from cache_tiers.lower.write_account import WriteAccount
 from cache_tiers.owners.owners import Owners
 from cache_tiers.tier import Tier
 
@@ -33,7 +34,7 @@ class LowerTierStats:
     write_lag_seconds: age of the oldest of these.
     written_bytes: payloads of the stored blocks, without those that the tier had already.
     failed_blocks: blocks that did not reach the tier, for any reason.
-    shed_blocks: failed blocks that found the write queue full.
+    shed_blocks: failed blocks that found the write queue full, or gave way to those of a faster tier.
     rejects: blocks that were found but not used, by a keyword for the reason.
     retry_seconds: time until the tier is tried again; 0 while it is used.
     refusal: the command and the error reply with which the tier refuses writes; empty while it accepts them.
@@ -71,20 +72,26 @@ class LowerTierStats:
         return sum(self.rejects.values())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LowerTierOptions:
-    """Properties of the store that a lower tier depends on.
+    """Properties of the store that its lower tiers depend on. All of them share one instance.
 
     block_nbytes: bytes of a block.
-    max_write_bytes: maximum size of the payloads that wait to be written.
+    max_write_bytes: maximum size of the payloads that wait to be written to any of the tiers.
     seal: seals and opens blocks that leave the process.
     owners: names and weights of the owners of blocks.
+    writes: the account of the writes that wait.
     """
 
     block_nbytes: int
     max_write_bytes: int
     seal: BlockSeal
     owners: Owners
+    writes: WriteAccount = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Open the account."""
+        self.writes = WriteAccount(self.max_write_bytes, self.owners)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,6 +82,10 @@ class LowerTiers:
             done(False)
             return
         results = _Results[bool](len(self._tiers), lambda stored: done(all(stored)))
+        if len(self._tiers) > 1:
+            nbytes = sum(block.payload.nbytes for block in blocks)
+            for each in self._tiers:
+                each.make_room(nbytes)
         for index, each in enumerate(self._tiers):
             each.put(blocks, results.receiver(index))
 

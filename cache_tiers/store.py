@@ -7,6 +7,7 @@ from typing import Protocol
 from cache_tiers.leak_check import LeakCheck
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.misses import TierMiss
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.owners.block_key import BlockKey, Owner
 from cache_tiers.tier import TierId
@@ -169,6 +170,15 @@ class KVTierStore(Protocol):
 
         Blocks that no call has returned as busy are reported later, or by the next call.
         """
+
+    def promise(self, keys: Sequence[BlockKey], terms: PromiseTerms) -> int:
+        """Have a lower tier keep the leading run of `keys` that it has. Return a handle for `poll_promise`.
+
+        A block that the tier lacks is written again if it is in host memory.
+        """
+
+    def poll_promise(self, handle: int) -> Promised | None:
+        """Return the tier's answer, once; None while it is not known."""
 
     def abandon(self) -> list[int]:
         """Take back every slot and lock from a user whose own records are in doubt. No copy may be in flight.

@@ -51,7 +51,8 @@ def _stat(tier: Tier, inspection: TierInspection) -> int:
     limit = f" of {format_size(found.limit_bytes)}" if found.limit_bytes else ""
     evicted = f", {found.evicted} keys evicted so far" if found.evicted is not None else ""
     print(f"{tier.name}, {inspection.place}: {format_size(found.used_bytes)}{limit} used{evicted}")
-    print(f"{found.by_model.total()} KV blocks, {format_size(found.bytes_by_model.total())}")
+    promised = f", {format_size(found.promised_bytes)} of them promised" if found.promised_bytes else ""
+    print(f"{found.by_model.total()} KV blocks, {format_size(found.bytes_by_model.total())}{promised}")
     for model, count in found.by_model.most_common():
         print(f"  {count} of model and kernels {model}, {format_size(found.bytes_by_model[model])}")
     return 0

@@ -281,6 +281,12 @@ def _tiers(stats: EngineStats) -> Iterator[Metric]:
         loads = "Seconds until a request's blocks were loaded, by the lowest tier that they came from"
         yield _histograms("ebb_tier_load_seconds", loads, "tier", stats.tiers.load_seconds)
         lower = tiers.lower.items()
+        promised = {tier: each.promised_bytes for tier, each in lower}
+        name, text = "ebb_tier_promised_bytes", "Bytes that a tier has promised to keep, by tier"
+        yield _by_label(GaugeMetricFamily(name, text, labels=by_tier), promised)
+        broken = {tier: each.broken_promises for tier, each in lower}
+        name, text = "ebb_tier_broken_promises", "Number of promised blocks that could not be held, by tier"
+        yield _by_label(CounterMetricFamily(name, text, labels=by_tier), broken)
         written = {tier: each.written_bytes for tier, each in lower}
         yield _by_label(
             CounterMetricFamily(

@@ -40,6 +40,7 @@ from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.backend import TierBackend
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.misses import TierMiss
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.lower.sealed_value import BlockSeal
 from cache_tiers.lower.tier import LowerTierOptions
 from cache_tiers.lower.tiers import LowerTiers
@@ -121,6 +122,7 @@ class LMCacheStore:
         self._prefetches: dict[int, _Prefetch] = {}
         self._handles = itertools.count()
         self._looked_up: Mailbox[int] = Mailbox(lambda: None)
+        self._promised: Mailbox[Promised] = Mailbox(lambda: None)
         self._rewriting: list[api.ObjectKey] = []
         self._rewritten: Mailbox[bool] = Mailbox(lambda: None)
         self._erased: Mailbox[tuple[Sequence[BlockKey], bool]] = Mailbox(lambda: None)
@@ -289,6 +291,16 @@ class LMCacheStore:
     def poll_erased(self) -> list[tuple[Sequence[BlockKey], bool]]:
         """See KVTierStore."""
         return list(self._erased.take_all().values())
+
+    def promise(self, keys: Sequence[BlockKey], terms: PromiseTerms) -> int:
+        """See KVTierStore."""
+        handle = self._promised.open()
+        self._lower.promise(keys, terms, lambda promised: self._promised.put(handle, promised))
+        return handle
+
+    def poll_promise(self, handle: int) -> Promised | None:
+        """See KVTierStore."""
+        return self._promised.take(handle)
 
     def abandon(self) -> list[int]:
         """See KVTierStore."""

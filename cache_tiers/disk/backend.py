@@ -10,14 +10,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from cache_tiers.disk.folder import DiskFolder, synchronize
-from cache_tiers.disk.index import DiskIndex, ValueId
+from cache_tiers.disk.folder import DiskFolder, disk_bytes, synchronize
+from cache_tiers.disk.index import DiskIndex
 from cache_tiers.disk.others import remove_expired
 from cache_tiers.disk.space import default_bound, space_of
+from cache_tiers.disk.stored_value import StoredValue, ValueId, stored_value_of, write_times
 from cache_tiers.disk.value_file import ValueFiles, allows_direct, file_bytes
 from cache_tiers.lower.backend import Refusal, TierClient, TierDescription, TierFaultError, Usage, Value
 from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.lower.sealed_value import Reject
+from cache_tiers.owners.block_key import owner_of
 from cache_tiers.tier import BLOCK_TTL_SECONDS, Tier
 
 logger = logging.getLogger(__name__)
@@ -38,7 +41,9 @@ _PAUSE_SECONDS: Final = 0.002
 _MISSED_SECONDS: Final = 60.0
 _HANG_SECONDS: Final = 3.0
 _MARK_SECONDS: Final = 60.0
-"""Age of a file's time of use from which a use is written to it."""
+"""Age of a file's time of use from which a use is written to it. A promise lasts that much longer than it states."""
+_LAST_FREE_SHARE: Final = 0.5
+"""Share of the space kept free below which even promised values are removed: a full disk stops the database."""
 
 
 class DiskBackend:
@@ -61,7 +66,13 @@ class DiskBackend:
         """
         self.folder = DiskFolder(path)
         self.description = TierDescription(
-            tier=DISK, place=str(path), lanes=4, write_lanes=2, renew_seconds=_MARK_SECONDS, hang_seconds=_HANG_SECONDS
+            tier=DISK,
+            place=str(path),
+            lanes=4,
+            write_lanes=2,
+            renew_seconds=_MARK_SECONDS,
+            hang_seconds=_HANG_SECONDS,
+            gives_promises=True,
         )
         self._max_bytes = max_bytes
         self._kept_free = kept_free
@@ -72,6 +83,8 @@ class DiskBackend:
         self._reader: threading.Thread | None = None
         self._direct = False
         self._evicted = 0
+        self._broken = 0
+        self._written_bytes = 0
         self._read_at = 0.0
         self._missed_at = 0.0
         self._is_read = threading.Event()
@@ -87,7 +100,8 @@ class DiskBackend:
                 self._reader.start()
         # Mostly this is enough. The start does not wait for a slow disk that holds many files.
         self._is_read.wait(_FIRST_READ_SECONDS)
-        return DiskSession(self, self._index, meter, client.fingerprint, ValueFiles(direct=self._direct))
+        files = ValueFiles(self.folder.changing_times, direct=self._direct)
+        return DiskSession(self, self._index, meter, client.fingerprint, files)
 
     def _try_direct(self) -> bool:
         try:
@@ -125,11 +139,13 @@ class DiskBackend:
         elif not self._is_read.is_set():
             return Usage(refusal="the blocks in the folder are still being counted")
         else:
-            refusal = self.make_room(index, 0)
+            refusal = self.make_room(index, 0) or self._refuse_if_promised(index, self._written_bytes)
         return Usage(
             used_bytes=index.used_bytes,
             capacity_bytes=self._bound(index, space.free),
             evicted=self._evicted,
+            promised_bytes=index.promised_bytes,
+            broken_promises=self._broken,
             refusal=refusal.words if refusal is not None else "",
         )
 
@@ -154,8 +170,11 @@ class DiskBackend:
         now = time.monotonic()
         if not self._is_read.is_set() or now - self._read_at >= _READ_AGAIN_SECONDS:
             self._read_at = now
-            index.read_folder(self._pause, clean=is_holder)
+            gone = index.read_folder(self._pause, clean=is_holder)
             self._is_read.set()
+            # Another process may have erased them for their owner.
+            if is_holder and self.folder.is_alone():
+                self.note_broken(gone, "their files are gone")
         elif is_holder and not self.folder.is_alone():
             index.read_folder(self._pause, changed_only=True)
 
@@ -181,15 +200,68 @@ class DiskBackend:
             refusal = Refusal(f"less than {kept_free // _MIB} MiB would stay free on the disk")
             if nbytes > bound or not self._is_read.is_set():
                 return refusal
+            broken: list[ValueId] = []
             while self.folder.is_holder and (index.used_bytes + nbytes > bound or free < nbytes + kept_free):
-                if (evicted := index.take_next()) is None:
+                if (evicted := index.take_next()) is not None:
+                    free += self._evict(index, *evicted)
+                elif (index.used_bytes > bound or free < kept_free * _LAST_FREE_SHARE) and (
+                    evicted := index.take_promised()
+                ):
+                    broken.append(evicted[0])
+                    free += self._evict(index, *evicted, force=True)
+                else:
                     break
-                value, freed = evicted
-                with suppress(FileNotFoundError):
-                    os.unlink(self.folder.file_of(*value.parts()))
-                    self._evicted += 1
-                    free += freed
-            return None if free >= nbytes + kept_free else refusal
+            self.note_broken(broken, "the disk has no room for them")
+            if free < nbytes + kept_free:
+                return refusal
+            self._written_bytes = nbytes or self._written_bytes
+            return self._refuse_if_promised(index, nbytes)
+
+    def _refuse_if_promised(self, index: DiskIndex, nbytes: int) -> Refusal | None:
+        """Return a refusal if promised values leave no room for `nbytes`. The process that evicts knows all of them."""
+        if self.folder.is_holder and self._max_bytes is not None and index.promised_bytes + nbytes > self._max_bytes:
+            return Refusal("the blocks that are promised leave no room for others")
+        return None
+
+    def _evict(self, index: DiskIndex, value: ValueId, nbytes: int, *, force: bool = False) -> int:
+        """Remove a value, unless another process has promised it. Return the bytes that this freed. Raise OSError."""
+        path = self.folder.file_of(*value.parts())
+        with suppress(FileNotFoundError), self.folder.changing_times():
+            stored = stored_value_of(os.stat(path), nbytes)
+            if stored.is_promised(time.time()) and not force:
+                index.put(value, stored)
+                return 0
+            os.unlink(path)
+            self._evicted += 1
+            return nbytes
+        return 0
+
+    def note_broken(self, values: Sequence[ValueId], why: str) -> None:
+        """Count promised values that could not be held, and report them with their owners."""
+        if not values:
+            return
+        self._broken += len(values)
+        assert self._index is not None
+        names = {self._index.owners.name(owner) or f"the owner {owner.hex()}" for owner in map(owner_of, values)}
+        logger.warning("%d promised blocks of %s are lost: %s", len(values), ", ".join(sorted(names)), why)
+
+    def promise(self, index: DiskIndex, values: Sequence[ValueId], terms: PromiseTerms) -> Promised:
+        """See PromisingSession. Raise OSError."""
+        seconds = terms.seconds + _MARK_SECONDS if terms.seconds else 0.0
+        with self.folder.changing_times():
+            now, found = time.time(), list[tuple[ValueId, StoredValue]]()
+            with suppress(FileNotFoundError):
+                for value in values:
+                    status = os.stat(self.folder.file_of(*value.parts()))
+                    found.append((value, stored_value_of(status, disk_bytes(status)).promised(now, seconds)))
+            count = index.num_admitted(found, terms.reserved_bytes) if seconds else len(found)
+            # The last block of a chain is the first one to go once the promise has ended.
+            for value, stored in reversed(found[:count]):
+                write_times(self.folder.file_of(*value.parts()), stored)
+                index.put(value, stored)
+        if count < len(found):
+            return Promised(count, "no_room")
+        return Promised(count, None if count == len(values) else "absent")
 
     def close(self) -> None:
         """Let another process evict. No session may be open."""
@@ -236,6 +308,7 @@ class DiskSession:
                     self._note_gone(value.key)
                 elif found is Reject.UNREADABLE:
                     # The block is written again, to another place of the medium.
+                    self._note_broken(value.key, "the medium cannot read them")
                     with suppress(OSError):
                         self._unlink(value.key, self._fingerprint)
                 yield found
@@ -247,42 +320,65 @@ class DiskSession:
             try:
                 if (refusal := self._backend.make_room(self._index, nbytes)) is not None:
                     return refusal
-                self._write(self._path(value.key), value)
+                stored = self._write(self._path(value.key), value)
             except OSError as error:
                 if error.errno in REFUSALS:
                     return Refusal(f"a block could not be written: {error.strerror}")
                 raise
-            self._index.add(self._id(value.key), nbytes)
+            self._index.put(self._id(value.key), stored)
         return None
 
-    def _write(self, path: str, value: Value) -> None:
+    def _write(self, path: str, value: Value) -> StoredValue:
         try:
-            self._files.write(path, value)
+            return self._files.write(path, value)
         except FileNotFoundError:
             self._folder.make_shard(path)
-            self._files.write(path, value)
+            return self._files.write(path, value)
 
     def keep(self, keys: Sequence[bytes]) -> list[bool] | Refusal:
         """Write the time of use to the files, and look which of them exist."""
         return [self._mark(key) for key in keys]
 
     def _mark(self, key: bytes) -> bool:
-        """Count a value as used now, also after a restart and for other processes. Return whether it exists."""
+        """Count a value as used now, also after a restart and for other processes. Return whether it exists.
+
+        A promise lasts for its whole time again.
+        """
+        path = self._path(key)
         try:
-            os.utime(self._path(key))
+            with self._folder.changing_times():
+                status = os.stat(path)
+                stored = stored_value_of(status, disk_bytes(status)).used(time.time())
+                write_times(path, stored)
         except FileNotFoundError:
             self._note_gone(key)
             return False
         except OSError as error:
             if error.errno not in REFUSALS:
                 raise
-        self._index.use(self._id(key))
+            self._index.use(self._id(key))
+            return True
+        self._index.put(self._id(key), stored)
         return True
 
     def _note_gone(self, key: bytes) -> None:
         """Note that there is no file for a key. Raise OSError if there is no folder either."""
         os.stat(self._folder.path)
-        self._index.forget(self._id(key))
+        self._note_broken(key, "their files are gone")
+
+    def _note_broken(self, key: bytes, why: str) -> None:
+        """Note that a value is gone, and report it if it was promised."""
+        if self._index.forget(self._id(key)):
+            self._backend.note_broken([self._id(key)], why)
+
+    def promise(self, keys: Sequence[bytes], terms: PromiseTerms) -> Promised:
+        """See PromisingSession."""
+        try:
+            return self._backend.promise(self._index, [self._id(key) for key in keys], terms)
+        except OSError as error:
+            if error.errno in REFUSALS:
+                return Promised(0, "read_only")
+            raise
 
     def remove(self, keys: Sequence[bytes]) -> Refusal | None:
         """Remove the files, and wait until the medium has noted it: not even a power cut brings them back.

@@ -1,7 +1,7 @@
 """Folder of the KV blocks on a disk: its layout, its names and the lock of the process that evicts.
 
     <folder of the setting>/<digest of the secret>/    mode 0700
-        CACHEDIR.TAG, held, shared
+        CACHEDIR.TAG, held, shared, times
         <fingerprint>/<last byte of the key>/<key>     mode 0600
 
 Processes with the same secret share the folder. A key begins with its owner, so files are spread by its last byte.
@@ -9,7 +9,9 @@ Processes with the same secret share the folder. A key begins with its owner, so
 
 import fcntl
 import os
-from contextlib import suppress
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -47,7 +49,8 @@ class DiskFolder:
         """Create the folder. Raise OSError."""
         self.path = path
         self.is_holder = False
-        self._held = self._shared = -1
+        self._held = self._shared = self._times = -1
+        self._times_lock = threading.Lock()
         self.create()
 
     def create(self) -> None:
@@ -58,7 +61,7 @@ class DiskFolder:
             tag.write(_TAG)
         self.close()
         # A descriptor that is open for writing would keep the file system from being remounted read-only.
-        self._held, self._shared = self._open("held"), self._open("shared")
+        self._held, self._shared, self._times = self._open("held"), self._open("shared"), self._open("times")
         self.is_holder = False
         _lock(self._shared, fcntl.LOCK_SH)
 
@@ -78,6 +81,16 @@ class DiskFolder:
             return False
         _lock(self._shared, fcntl.LOCK_UN)
         return True
+
+    @contextmanager
+    def changing_times(self) -> Iterator[None]:
+        """Let no other thread or process change times of files that it has read, or evict a file, for some moments."""
+        with self._times_lock:
+            fcntl.flock(self._times, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(self._times, fcntl.LOCK_UN)
 
     def file_of(self, fingerprint: bytes, key: bytes) -> str:
         """Return the path of a value."""
@@ -101,16 +114,17 @@ class DiskFolder:
 
     def remove(self) -> None:
         """Remove the folder, which must hold no values. Raise OSError if it holds something else."""
-        for name in ("CACHEDIR.TAG", "held", "shared"):
+        for name in ("CACHEDIR.TAG", "held", "shared", "times"):
             (self.path / name).unlink(missing_ok=True)
         self.path.rmdir()
 
     def close(self) -> None:
         """Let another process hold the folder."""
-        for descriptor in (self._held, self._shared):
-            if descriptor >= 0:
-                os.close(descriptor)
-        self._held = self._shared = -1
+        with self._times_lock:
+            for descriptor in (self._held, self._shared, self._times):
+                if descriptor >= 0:
+                    os.close(descriptor)
+            self._held = self._shared = self._times = -1
 
 
 def shards_of(path: Path) -> list[tuple[bytes, str]]:

@@ -4,13 +4,15 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from cache_tiers.disk.folder import DRAFT, DiskFolder, disk_bytes, key_of
-from cache_tiers.owners.block_key import KEY_BYTES
+from cache_tiers.disk.promised_values import PromisedValues
+from cache_tiers.disk.stored_value import StoredValue, ValueId, stored_value_of
+from cache_tiers.owners.block_key import Owner, owner_of
 from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import OwnedKeys
 from cache_tiers.tier import BLOCK_TTL_SECONDS
@@ -19,77 +21,98 @@ _DRAFT_SECONDS: Final = 60.0
 """Age from which a draft has no writer any more."""
 
 
-class ValueId(bytes):
-    """Identity of a value: its key, which begins with the owner, and the fingerprint of its model."""
-
-    def parts(self) -> tuple[bytes, bytes]:
-        """Return the fingerprint and the key."""
-        return self[KEY_BYTES:], self[:KEY_BYTES]
-
-
-@dataclass(slots=True)
-class StoredValue:
-    """A value in the folder. used_at: seconds since the epoch."""
-
-    used_at: float
-    nbytes: int
-
-
 class _Found(NamedTuple):
-    """A value in the folder. used_at: seconds since the epoch."""
+    """A value in the folder."""
 
-    used_at: float
+    stored: StoredValue
     value: ValueId
-    nbytes: int
 
 
 class DiskIndex:
     """All values of a folder, of all models. Thread-safe.
 
-    Owners share the folder fairly, and the values of an owner are evicted in the order of their last use. The folder is
-    the truth, which other processes change too. Their changes are seen when the folder is read again.
+    Owners share the folder fairly, and the values of an owner are evicted in the order of their last use. Promised
+    values are evicted last, and count towards no share. The folder is the truth, which other processes change too.
+    Their changes are seen when the folder is read again.
     """
 
     def __init__(self, folder: DiskFolder, owners: Owners, *, ttl_seconds: float = BLOCK_TTL_SECONDS) -> None:
+        self.owners = owners
         self._folder = folder
         self._ttl_seconds = ttl_seconds
         self._lock = threading.Lock()
         # An owner keeps its share for as long as its values live.
         self._values: OwnedKeys[ValueId, StoredValue] = OwnedKeys(owners, lapse_seconds=ttl_seconds)
+        self._promised = PromisedValues()
         self._changed_at: dict[str, int] = {}
         self._gone: set[ValueId] = set()
 
     @property
     def used_bytes(self) -> int:
         """Bytes of the values."""
-        return self._values.size
+        with self._lock:
+            return self._values.size + self._promised.size
 
-    def add(self, value: ValueId, nbytes: int) -> None:
-        """Note a value that was written."""
+    @property
+    def promised_bytes(self) -> int:
+        """Bytes of the promised values."""
+        with self._lock:
+            self._end_promises()
+            return self._promised.size
+
+    def put(self, value: ValueId, stored: StoredValue) -> None:
+        """Note a value that was written, used, or promised."""
         with self._lock:
             self._gone.discard(value)
-            self._values.put(value, StoredValue(time.time(), nbytes), nbytes)
+            self._put(value, stored)
+
+    def _put(self, value: ValueId, stored: StoredValue) -> None:
+        if stored.is_promised(time.time()):
+            self._values.pop(value)
+            self._promised.put(value, stored)
+        else:
+            self._promised.pop(value)
+            self._values.put(value, stored, stored.nbytes)
 
     def use(self, value: ValueId) -> float:
-        """Count a value as the most recently used. Return the seconds since its last use before; 0 if it is unknown."""
+        """Count a value as the most recently used. Return the seconds since the file states a use; 0 if unknown."""
         now = time.time()
         with self._lock:
+            if (promised := self._promised.get(value)) is not None:
+                return now - promised.used_at
             known = self._values.get(value)
             if known is None:
                 return 0.0
-            before, known.used_at = known.used_at, now
             self._values.use(value)
-            return now - before
+            return now - known.used_at
 
-    def forget(self, value: ValueId) -> None:
-        """Note that a value is gone."""
+    def num_admitted(self, values: Sequence[tuple[ValueId, StoredValue]], reserved_bytes: int) -> int:
+        """Return how many of `values`, from the first on, can be promised.
+
+        reserved_bytes: most promised bytes of an owner. A promise that exceeds them is not renewed.
+        """
+        with self._lock:
+            self._end_promises()
+            more = Counter[Owner]()
+            for index, (value, stored) in enumerate(values):
+                owner = owner_of(value)
+                more[owner] += stored.nbytes if self._promised.get(value) is None else 0
+                if self._promised.held[owner] + more[owner] > reserved_bytes:
+                    return index
+            return len(values)
+
+    def forget(self, value: ValueId) -> bool:
+        """Note that a value is gone. Return whether it was promised."""
         with self._lock:
             self._gone.add(value)
             self._values.pop(value)
+            promised = self._promised.pop(value)
+            return promised is not None and promised.is_promised(time.time())
 
     def take_next(self) -> tuple[ValueId, int] | None:
-        """Remove the value that is to be evicted next. Return it with its bytes; None if none is left."""
+        """Remove the value to evict next, and return it with its bytes; None if only promised ones are left."""
         with self._lock:
+            self._end_promises()
             if not len(self._values):
                 return None
             value = self._values.next_to_go()
@@ -98,10 +121,26 @@ class DiskIndex:
             assert known is not None
             return value, known.nbytes
 
-    def read_folder(self, pause: Callable[[], None], *, changed_only: bool = False, clean: bool = False) -> None:
-        """Learn from the folder which values exist, what they take and when they were used. Raise OSError.
+    def take_promised(self) -> tuple[ValueId, int] | None:
+        """Remove the value whose promise would end first, since it cannot be held. Return as `take_next`."""
+        with self._lock:
+            if (value := self._promised.next_to_end()) is None:
+                return None
+            self._gone.add(value)
+            known = self._promised.pop(value)
+            assert known is not None
+            return value, known.nbytes
 
-        Called by one thread at a time.
+    def _end_promises(self) -> None:
+        for value, stored in self._promised.take_ended(time.time()):
+            self._values.put(value, stored, stored.nbytes)
+
+    def read_folder(
+        self, pause: Callable[[], None], *, changed_only: bool = False, clean: bool = False
+    ) -> list[ValueId]:
+        """Learn from the folder which values exist, what they take, when they were used and whether they are promised.
+
+        Return the promised ones that are gone. Raise OSError. Called by one thread at a time.
 
         pause: called after each part.
         changed_only: skip parts that are as they were when they were last read.
@@ -120,7 +159,7 @@ class DiskIndex:
             self._changed_at[path] = changed_at
             found.extend(self._read_shard(fingerprint, path, began, clean=clean))
             pause()
-        self._take_over(found, unread, began)
+        return self._take_over(found, unread, began)
 
     def _read_shard(self, fingerprint: bytes, path: str, now: float, *, clean: bool) -> Iterator[_Found]:
         with os.scandir(path) as entries:
@@ -128,15 +167,17 @@ class DiskIndex:
                 # Another process may remove the file at any time.
                 with suppress(FileNotFoundError):
                     status = entry.stat(follow_symlinks=False)
-                    key = key_of(entry.name)
-                    age = now - status.st_mtime
-                    if clean and age > (_DRAFT_SECONDS if entry.name.endswith(DRAFT) else self._ttl_seconds):
+                    key, stored = key_of(entry.name), stored_value_of(status, disk_bytes(status))
+                    most_seconds = _DRAFT_SECONDS if entry.name.endswith(DRAFT) else self._ttl_seconds
+                    if clean and now - stored.used_at > most_seconds and not stored.is_promised(now):
                         os.unlink(entry.path)
                     elif key is not None and stat.S_ISREG(status.st_mode):
-                        yield _Found(status.st_mtime, ValueId(key + fingerprint), disk_bytes(status))
+                        yield _Found(stored, ValueId(key + fingerprint))
 
-    def _take_over(self, found: list[_Found], unread: set[bytes], began: float) -> None:
+    def _take_over(self, found: list[_Found], unread: set[bytes], began: float) -> list[ValueId]:
         """Take over what was found, except for what this process has changed since the reading began.
+
+        Return the promised values that are gone.
 
         unread: the ends of the identities of values that were not looked for.
         """
@@ -144,16 +185,18 @@ class DiskIndex:
         with self._lock:
             lost = [
                 value
-                for value, known in self._values.items()
+                for value, known in (*self._values.items(), *self._promised.items())
                 if value not in there and known.used_at < began and value[-_END_BYTES:] not in unread
             ]
+            broken = [value for value in lost if self._promised.pop(value) is not None]
             for value in lost:
                 self._values.pop(value)
-            # Values that others wrote or used are more recent than this process knows.
-            for each in sorted(found):
-                mine = self._values.get(each.value)
-                if each.value not in self._gone and (mine is None or mine.used_at < each.used_at):
-                    self._values.put(each.value, StoredValue(each.used_at, each.nbytes), each.nbytes)
+            # Values that others wrote, used or promised are more recent than this process knows.
+            for each in sorted(found, key=lambda found: found.stored.used_at):
+                mine = self._promised.get(each.value) or self._values.get(each.value)
+                if each.value not in self._gone and (mine is None or mine.used_at < each.stored.used_at):
+                    self._put(each.value, each.stored)
+            return broken
 
 
 _END_BYTES: Final = 17

@@ -1,6 +1,7 @@
 """Inspection of the folder of KV blocks by people."""
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Final
 from cache_tiers.config import DiskConfig
 from cache_tiers.disk.folder import DRAFT, disk_bytes, key_of, shards_of, synchronize
 from cache_tiers.disk.space import default_bound, space_of
+from cache_tiers.disk.stored_value import stored_value_of
 from cache_tiers.disk.value_file import PAGE, file_bytes
 from cache_tiers.lower.inspection import InspectionError, StoredBlocks, Verdict, check_value
 from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject, fingerprint_of, payload_bytes_of
@@ -35,17 +37,19 @@ class DiskInspection:
 
     def stat(self) -> StoredBlocks:
         """See TierInspection. The names of the folders state the models, so no file is read."""
-        by_model, bytes_by_model = Counter[str](), Counter[str]()
+        by_model, bytes_by_model, promised = Counter[str](), Counter[str](), 0
         for fingerprint, path in self._files():
             try:
-                nbytes = disk_bytes(os.lstat(path))
+                status = os.lstat(path)
             except FileNotFoundError:
                 continue
             except OSError as error:
                 raise self._unreachable(error) from error
             if key_of(os.path.basename(path)) is not None:
+                nbytes = disk_bytes(status)
                 by_model[fingerprint.hex()[:8]] += 1
                 bytes_by_model[fingerprint.hex()[:8]] += nbytes
+                promised += nbytes if stored_value_of(status, nbytes).is_promised(time.time()) else 0
         used = bytes_by_model.total()
         return StoredBlocks(
             used_bytes=used,
@@ -53,6 +57,7 @@ class DiskInspection:
             evicted=None,
             by_model=by_model,
             bytes_by_model=bytes_by_model,
+            promised_bytes=promised,
         )
 
     def _bound(self, used: int) -> int:
@@ -132,7 +137,7 @@ def existing_part(folder: Path) -> Path:
 
 def _read(path: str) -> bytes:
     """Read a file, and leave nothing of it in the page cache. Raise OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOATIME)
     with os.fdopen(descriptor, "rb") as file:
         value = file.read()
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -6,10 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from cache_tiers.disk.folder import DiskFolder, is_folder_name
+from cache_tiers.disk.stored_value import stored_value_of
 
 
 def remove_expired(path: Path, ttl_seconds: float) -> int:
-    """Remove what was not used for the time to live from the folders next to `path`, unless a process uses them.
+    """Remove what was not used for the time to live, nor is promised, from folders next to `path` that no process uses.
 
     Return the number of removed files.
     """
@@ -32,7 +33,9 @@ def _remove_expired(folder: DiskFolder, used_before: float) -> int:
     removed = 0
     for _, shard in folder.shards():
         for path in (f"{shard}/{name}" for name in os.listdir(shard)):
-            if os.lstat(path).st_mtime < used_before:
+            status = os.lstat(path)
+            is_promised = stored_value_of(status, 0).is_promised(time.time())
+            if status.st_mtime < used_before and not is_promised:
                 os.unlink(path)
                 removed += 1
         _remove_if_empty(shard)

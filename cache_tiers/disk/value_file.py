@@ -8,10 +8,13 @@ takes half the CPU time, and leaves the page cache to the weights.
 import errno
 import mmap
 import os
-from contextlib import suppress
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from typing import Final
 
 from cache_tiers.disk.folder import DRAFT
+from cache_tiers.disk.stored_value import StoredValue, stored_value_of, write_times
 from cache_tiers.lower.backend import Value
 from cache_tiers.lower.sealed_value import HEADER_BYTES, Reject
 
@@ -27,10 +30,12 @@ def file_bytes(payload_bytes: int) -> int:
 class ValueFiles:
     """Files of values, as one thread reads and writes them.
 
+    changing_times: see `DiskFolder`.
     direct: whether the file system allows reads and writes past the page cache.
     """
 
-    def __init__(self, *, direct: bool) -> None:
+    def __init__(self, changing_times: Callable[[], AbstractContextManager[None]], *, direct: bool) -> None:
+        self._changing_times = changing_times
         self._direct = direct
         pages = memoryview(mmap.mmap(-1, 2 * PAGE))
         self._header, self._padding = pages[:PAGE], pages[PAGE:]
@@ -38,7 +43,9 @@ class ValueFiles:
     def read(self, path: str, value: Value) -> int | Reject | None:
         """Fill a value. Return as `TierSession.read`. Raise OSError."""
         try:
-            file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | self._flags(value.payload))
+            # A read must not change the time of access, which states a promise.
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOATIME | self._flags(value.payload)
+            file = os.open(path, flags)
         except FileNotFoundError:
             return None
         try:
@@ -55,8 +62,8 @@ class ValueFiles:
         memoryview(value.header)[:] = self._header[:HEADER_BYTES]
         return HEADER_BYTES + value.payload.nbytes
 
-    def write(self, path: str, value: Value) -> None:
-        """Store a value, whole or not at all, in place of any former one. Raise OSError."""
+    def write(self, path: str, value: Value) -> StoredValue:
+        """Store a value, whole or not at all, in place of any former one, whose promise continues. Raise OSError."""
         draft = f"{path}.{os.urandom(8).hex()}{DRAFT}"
         self._header[:HEADER_BYTES] = value.header
         nbytes = file_bytes(value.payload.nbytes)
@@ -70,11 +77,19 @@ class ValueFiles:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(file)
-            os.rename(draft, path)
+            stored = StoredValue(time.time(), nbytes)
+            with self._changing_times():
+                with suppress(FileNotFoundError):
+                    former = stored_value_of(os.stat(path), nbytes)
+                    if former.is_promised(stored.used_at):
+                        stored = former.used(stored.used_at)
+                        write_times(draft, stored)
+                os.rename(draft, path)
         except BaseException:
             with suppress(OSError):
                 os.unlink(draft)
             raise
+        return stored
 
     def _parts(self, payload: memoryview) -> list[memoryview]:
         padding = -payload.nbytes % PAGE

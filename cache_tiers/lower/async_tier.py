@@ -19,11 +19,12 @@ from cache_tiers.lower.block_line import BlockLine, Load, Outcome
 from cache_tiers.lower.block_values import BlockValues
 from cache_tiers.lower.breaker import CircuitBreaker
 from cache_tiers.lower.job_queue import JobQueue
-from cache_tiers.lower.jobs import EraseJob, FindJob, Job, KeepJob, LoadJob, PutJob
+from cache_tiers.lower.jobs import EraseJob, FindJob, Job, KeepJob, LoadJob, PromiseJob, PutJob
 from cache_tiers.lower.known_keys import KnownKeys
 from cache_tiers.lower.lane import Lane
 from cache_tiers.lower.link_speed import LinkMeter, LinkSpeed
 from cache_tiers.lower.misses import TierMiss, TierMissReason
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.lower.readers import ReadForecast
 from cache_tiers.lower.sealed_value import Reject
 from cache_tiers.lower.tier import LowerTierOptions, LowerTierStats
@@ -46,12 +47,15 @@ class AsyncTier:
 
     No method waits for the tier, except for `flush` and `close`. The constructor makes one attempt to reach the tier,
     and succeeds without it.
+
+    gives_promises: whether the tier can keep blocks whatever others store there.
     """
 
     def __init__(self, backend: TierBackend, options: LowerTierOptions, meter: LinkMeter | None = None) -> None:
         """Open the tier behind `backend`. `meter` measures the link; None for a new one."""
         about, owners = backend.description, options.owners
         self.tier = about.tier
+        self.gives_promises = about.gives_promises
         self._renew_seconds = about.renew_seconds
         self._values = BlockValues(options.seal, options.block_nbytes, about.max_value_bytes)
         self._ledger = WriteLedger()
@@ -288,6 +292,25 @@ class AsyncTier:
         if not (self._accepts_writes and self._queue.put_read(job)):
             job.finish()
 
+    def promise(self, keys: Sequence[bytes], terms: PromiseTerms, done: Callable[[Promised], None]) -> None:
+        """Keep the leading run of `keys` that the tier has, for the time of `terms` after each use.
+
+        `done` receives the length of the run. A block that the tier lacks counts as missed, so that it is put again.
+        """
+
+        def settle(promised: Promised) -> None:
+            run, rest = keys[: promised.num_blocks], keys[promised.num_blocks :]
+            self._known.learn(run, [True] * len(run), whole=False)
+            if promised.end == "absent":
+                self._known.learn(rest[:1], [False], whole=False)
+                absent = [key for key in rest if not self._ledger.is_pending(key)]
+                self._missed.note([key for key in absent if not self._known.run([key])], None)
+            done(promised)
+
+        job = PromiseJob(keys, terms, settle)
+        if not (self.available and self._queue.put_read(job)):
+            job.finish()
+
     def take_lookup_seconds(self, key: bytes) -> float:
         """Take the duration of the last lookup of `key`; 0 if there was none since the previous call."""
         return self._lookups.take(key) or 0.0
@@ -312,6 +335,8 @@ class AsyncTier:
                 used_bytes=usage.used_bytes,
                 capacity_bytes=usage.capacity_bytes,
                 evicted_blocks=usage.evicted,
+                promised_bytes=usage.promised_bytes,
+                broken_promises=usage.broken_promises,
                 pending_writes=self._ledger.pending,
                 write_lag_seconds=self._ledger.lag_seconds,
                 stored_blocks=self._ledger.stored,

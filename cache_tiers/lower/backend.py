@@ -1,10 +1,14 @@
-"""The five blocking methods of a tier below CPU memory. `AsyncTier` does everything else, for all tiers."""
+"""The five blocking methods of a tier below CPU memory, and a sixth one of a tier that gives promises.
+
+`AsyncTier` does everything else, for all tiers.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.lower.sealed_value import Reject
 from cache_tiers.owners.owners import Owners
 from cache_tiers.tier import Tier
@@ -49,12 +53,16 @@ class Usage:
 
     capacity_bytes: 0 if unlimited or unknown.
     evicted: number of values evicted, since some moment in the past.
+    promised_bytes: those of `used_bytes` that are promised.
+    broken_promises: number of promised values that could not be held.
     refusal: the words of the refusal of a write that was tried without any effect; empty if writes are accepted.
     """
 
     used_bytes: int = 0
     capacity_bytes: int = 0
     evicted: int = 0
+    promised_bytes: int = 0
+    broken_promises: int = 0
     refusal: str = ""
 
 
@@ -70,6 +78,7 @@ class TierDescription:
     probe_seconds: interval between calls of `usage`.
     hang_seconds: time without progress of a call after which the tier counts as hanging. None if every call ends by
         itself within a few seconds.
+    gives_promises: whether the sessions are `PromisingSession`s.
     """
 
     tier: Tier
@@ -80,6 +89,7 @@ class TierDescription:
     renew_seconds: float = 60.0
     probe_seconds: float = 1.0
     hang_seconds: float | None = None
+    gives_promises: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +149,17 @@ class TierSession(Protocol):
 
     def close(self) -> None:
         """Release what the session holds."""
+
+
+@runtime_checkable
+class PromisingSession(TierSession, Protocol):
+    """A session of a tier that also gives promises. Each of its blocks is one value."""
+
+    def promise(self, keys: Sequence[bytes], terms: PromiseTerms) -> Promised:
+        """Keep the leading run of `keys` that is stored, for the time of `terms` after each use.
+
+        A promised value is not evicted, and the promise outlives the process. Writing the value again continues it.
+        """
 
 
 class TierBackend(Protocol):

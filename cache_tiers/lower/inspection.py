@@ -21,6 +21,7 @@ class StoredBlocks:
     evicted: values evicted since the start of the tier's server; None for a tier without a server.
     by_model: number of blocks, by the first 8 hexadecimal digits of the model's fingerprint.
     bytes_by_model: total size of these blocks.
+    promised_bytes: size of those that the tier has promised to keep.
     """
 
     used_bytes: int
@@ -28,6 +29,7 @@ class StoredBlocks:
     evicted: int | None
     by_model: Counter[str]
     bytes_by_model: Counter[str]
+    promised_bytes: int = 0
 
 
 @dataclass(slots=True)

@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from cache_tiers.lower.backend import Refusal, TierSession, Value
+from cache_tiers.lower.backend import PromisingSession, Refusal, TierSession, Value
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.block_line import BlockLine, QueuedBlock
 from cache_tiers.lower.block_values import BlockValues, IncomingValue
 from cache_tiers.lower.link_speed import LinkMeter
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.lower.sealed_value import Reject
 
 
@@ -199,3 +200,22 @@ class EraseJob(Job):
     def finish(self) -> None:
         """Report the result."""
         self._done(self._erased)
+
+
+class PromiseJob(Job):
+    """A promise of a chain's blocks. `done` receives the answer."""
+
+    def __init__(self, keys: Sequence[bytes], terms: PromiseTerms, done: Callable[[Promised], None]) -> None:
+        self._keys = keys
+        self._terms = terms
+        self._done = done
+        self._promised = Promised(0, "away")
+
+    def run(self, session: TierSession) -> None:
+        """Promise the leading run of the blocks that the tier has."""
+        assert isinstance(session, PromisingSession), "the tier's description states that it gives promises"
+        self._promised = session.promise(self._keys, self._terms)
+
+    def finish(self) -> None:
+        """Report the result."""
+        self._done(self._promised)

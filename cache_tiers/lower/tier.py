@@ -30,6 +30,8 @@ class LowerTierStats:
     used_bytes: 0 if unknown.
     capacity_bytes: 0 if unknown or unlimited.
     evicted_blocks: counted by the tier itself, and possibly including values of other programs.
+    promised_bytes: those of `used_bytes` that the tier has promised to keep.
+    broken_promises: promised blocks that could not be held.
     pending_writes: blocks waiting to be written.
     write_lag_seconds: age of the oldest of these.
     written_bytes: payloads of the stored blocks, without those that the tier had already.
@@ -47,6 +49,8 @@ class LowerTierStats:
     used_bytes: int = 0
     capacity_bytes: int = 0
     evicted_blocks: int = 0
+    promised_bytes: int = 0
+    broken_promises: int = 0
     pending_writes: int = 0
     write_lag_seconds: float = 0.0
     stored_blocks: int = 0

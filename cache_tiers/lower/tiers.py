@@ -12,6 +12,7 @@ from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.misses import ABSENT, TierMiss, TierMissReason
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.lower.readers import Readers
 from cache_tiers.lower.speed_trials import SpeedTrials
 from cache_tiers.lower.tier import LowerTierStats
@@ -122,6 +123,14 @@ class LowerTiers:
         results = _Results[bool](len(self._tiers), lambda erased: done(all(erased)))
         for index, each in enumerate(self._tiers):
             each.erase(keys, results.receiver(index))
+
+    def promise(self, keys: Sequence[bytes], terms: PromiseTerms, done: Callable[[Promised], None]) -> None:
+        """Have the nearest tier that gives promises keep the leading run of `keys` that it has."""
+        tier = next((each for each in self._tiers if each.gives_promises), None)
+        if tier is None:
+            done(Promised(0, "no_tier"))
+        else:
+            tier.promise(keys, terms, done)
 
     # Reads
 

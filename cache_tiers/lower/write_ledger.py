@@ -46,6 +46,12 @@ class WriteLedger:
             since = self._unclaimed.get(key)
             return since is not None and since >= self._clock() - _HANDOVER_SECONDS
 
+    def is_pending(self, key: bytes) -> bool:
+        """Return whether a block is in transit."""
+        with self._condition:
+            self._give_up_unclaimed()
+            return key in self._since
+
     def withdrawn(self, keys: Sequence[bytes]) -> None:
         """Drop blocks that will no longer be handed over. Blocks already handed over stay."""
         with self._condition:

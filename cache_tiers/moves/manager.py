@@ -19,6 +19,7 @@ from cache_tiers.leak_check import LeakCheck
 from cache_tiers.moves.fetches import Fetches
 from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.moves.loads import LoadOutcome, Loads
+from cache_tiers.moves.promises import ASK_AGAIN_SECONDS, Promises
 from cache_tiers.moves.stores import Stores
 from cache_tiers.moves.warming import Warming
 from cache_tiers.owners.block_key import BlockKey
@@ -38,6 +39,7 @@ class TierManager:
     """Owner of tier lookups, host pins and jobs in flight. Called from one thread; `clock` returns seconds.
 
     loads, stores: copies to and from the device.
+    promises: chains that a lower tier is to keep.
     cost: decides when a load is no longer worth its wait. Blocks that arrive later stay in the CPU tier.
     rest: seconds without a computed step before blocks go down on their own. A client that continues the conversation
         immediately after an answer should not find the machine copying.
@@ -69,6 +71,7 @@ class TierManager:
         job_ids = itertools.count()
         self.loads = Loads(store, cost, self._fetches, self._warming, job_ids, clock=clock)
         self.stores = Stores(store, owners, job_ids, clock=clock, rest=rest)
+        self.promises = Promises(store, clock=clock)
 
     def succeed(self, former: "TierManager") -> None:
         """Take over the store from a manager whose state is in doubt. No copy of that manager may be in flight.
@@ -155,6 +158,7 @@ class TierManager:
         self._warming.advance()
         self._ahead.advance(ask=not (self.loads.is_any_awaited or self._warming.num_unfinished))
         self.stores.write_missed()
+        self.promises.poll()
         outcomes = self.loads.poll()
         self._erase()
         return outcomes
@@ -242,7 +246,7 @@ class TierManager:
         """Return the seconds until the next poll if no request needs a step; None if nothing is in progress."""
         if len(self.loads) or self._warming.is_busy or self._ahead.is_busy:
             return POLL_SECONDS
-        times = [self.stores.next_poll_seconds()]
+        times = [self.stores.next_poll_seconds(), ASK_AGAIN_SECONDS if len(self.promises) else None]
         times += [LATE_POLL_SECONDS] if self._fetches.num_late or self.is_erasing or self._ahead.num_unfinished else []
         return min((each for each in times if each is not None), default=None)
 

@@ -4,7 +4,7 @@ A store that the CPU tier refuses, or whose copy fails, is retried for as long a
 that a lower tier missed while it was unavailable is retried for as long as the block is in host memory.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from cache_tiers.histogram import Histogram
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
@@ -40,6 +40,7 @@ class Stores:
         self._rest = rest
         self._jobs: dict[int, BlockKey] = {}
         self._unstored: FairLine[BlockKey, int] = FairLine(owners)
+        self._hasty: set[BlockKey] = set()
         self._untaken: RecentKeys[bool] = RecentKeys(MAX_UNTAKEN, owners)
         self._is_full = False
         self._idle_refusals = 0
@@ -57,8 +58,18 @@ class Stores:
             self._unstored.add(owner_of(key), key, block_id)
         return not self.has_taken(key)
 
+    def hasten(self, keys: Iterable[BlockKey]) -> None:
+        """Copy those of `keys` that wait with the next steps, whatever else these compute."""
+        self._hasty.update(key for key in keys if not self.has_taken(key))
+
+    @property
+    def num_hasty(self) -> int:
+        """Number of blocks whose copy must not wait."""
+        return len(self._hasty)
+
     def forget(self, key: BlockKey) -> None:
         """Give up the store of `key`, whose device block is about to be overwritten."""
+        self._hasty.discard(key)
         if self._unstored.remove(owner_of(key), key) is not None:
             self._untaken.note([key], value=True)
 
@@ -109,7 +120,8 @@ class Stores:
         at_rest: no step is being computed, apart from the one that may be scheduled now.
         """
         now = self._clock()
-        if not self._unstored or now < self._retry_at or (at_rest and now < self._rested_at):
+        is_early = at_rest and now < self._rested_at and not self._hasty
+        if not self._unstored or now < self._retry_at or is_early:
             return []
         jobs: list[tuple[BlockKey, TransferJob | None]] = []
         # A block is useless without those before it in its chain, so an owner that is refused waits.
@@ -118,12 +130,14 @@ class Stores:
             slots = self._store.reserve([turn.key])
             if slots:
                 self._unstored.serve(turn)
+                self._hasty.discard(turn.key)
                 self._untaken.take(turn.key)
                 job = TransferJob(next(self._job_ids), Direction.STORE, turn.value, slots[0].offset, turn.key)
                 self._jobs[job.job_id] = turn.key
                 jobs.append((turn.key, job))
             elif self._store.contains(turn.key):
                 self._unstored.remove(turn.owner, turn.key)
+                self._hasty.discard(turn.key)
                 jobs.append((turn.key, None))
             else:
                 refused.add(turn.owner)
@@ -180,7 +194,8 @@ class Stores:
     def next_poll_seconds(self) -> float | None:
         """Return the seconds until the next attempt to store or to write again; None if nothing waits."""
         now = self._clock()
-        times = [max(self._retry_at - now, self._rested_at - now, 0.0)] if self._unstored else []
+        rested_at = 0.0 if self._hasty else self._rested_at
+        times = [max(self._retry_at - now, rested_at - now, 0.0)] if self._unstored else []
         times += (
             [max(self._rewrite_at - now, self._rested_at - now, 0.0)] if self._store.write_missed(begin=False) else []
         )

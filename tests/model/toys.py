@@ -11,6 +11,7 @@ from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.leak_check import LeakCheck
 from cache_tiers.lower.link_speed import LinkSpeed
 from cache_tiers.lower.misses import TierMiss, TierMissReason
+from cache_tiers.lower.promise import Promised, PromiseEnd, PromiseTerms
 from cache_tiers.lower.tier import LowerTierStats
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
 from cache_tiers.owners.owners import Owners
@@ -298,6 +299,8 @@ class ToyStore:
     refuses: find no free slot in host memory.
     answers: results of erasures that were not polled yet.
     uses: arguments of each call of `touch`.
+    promised: keys that are promised, each of which takes one of the reserved bytes.
+    is_silent: give no answer to promises.
     """
 
     capacity: int
@@ -319,6 +322,9 @@ class ToyStore:
     handles: int = 0
     answers: list[tuple[Sequence[BlockKey], bool]] = field(default_factory=list)
     uses: list[tuple[tuple[BlockKey, ...], int, range]] = field(default_factory=list)
+    promised: set[BlockKey] = field(default_factory=set)
+    is_silent: bool = False
+    promises: dict[int, Promised] = field(default_factory=dict)
     eviction_index: EvictionIndex = field(
         default_factory=lambda: EvictionIndex(LeastRecentlyUsed, MemoryShares(Owners(), clock=lambda: 0.0))
     )
@@ -437,6 +443,19 @@ class ToyStore:
     @property
     def keeps_in_cpu(self) -> bool:
         return True
+
+    def promise(self, keys: Sequence[BlockKey], terms: PromiseTerms) -> int:
+        self.handles += 1
+        there = self.redis if self.redis_up else {}
+        found = next((index for index, key in enumerate(keys) if key not in there), len(keys))
+        room = terms.reserved_bytes - len(self.promised.difference(keys))
+        self.promised.update(keys[: min(found, room)])
+        end: PromiseEnd | None = "no_room" if room < found else "absent" if found < len(keys) else None
+        self.promises[self.handles] = Promised(min(found, room), end)
+        return self.handles
+
+    def poll_promise(self, handle: int) -> Promised | None:
+        return self.promises.pop(handle) if not self.is_silent else None
 
     def touch(self, chain: Sequence[BlockKey], num_found: int, marked: range) -> None:
         assert 0 <= num_found <= len(chain)

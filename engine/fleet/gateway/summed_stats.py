@@ -16,14 +16,17 @@ CURRENT: Mapping[type, frozenset[str]] = {
     TierStats: frozenset({"stores_refused", "cpu_tenants"}),
     CPUTierStats: frozenset({"used_bytes", "capacity_bytes", "held_blocks"}),
     LowerTierStats: frozenset(
-        {"used_bytes", "capacity_bytes", "pending_writes", "write_lag_seconds", "retry_seconds", "refusal"}
+        {
+            *("used_bytes", "capacity_bytes", "promised_bytes", "pending_writes", "write_lag_seconds"),
+            *("retry_seconds", "refusal"),
+        }
     ),
 }
 """Fields that state a current value, which a replica that has ended no longer has. All others count since the start."""
 
 GROUPS = (RequestStats, TokenStats, StepStats, BlockStats, TierStats)
 
-SHARED = frozenset({"used_bytes", "capacity_bytes", "evicted_blocks"})
+SHARED = frozenset({"used_bytes", "capacity_bytes", "evicted_blocks", "promised_bytes"})
 """Fields of a lower tier that describe the one server of all replicas."""
 
 

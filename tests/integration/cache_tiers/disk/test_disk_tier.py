@@ -1,92 +1,27 @@
 """The disk tier: its bound, its order of eviction, what it leaves behind, and the processes that share a folder."""
 
 import errno
-import hashlib
 import mmap
 import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
-from typing import Any, Final
 
 import pytest
 
 from cache_tiers.disk import backend as disk_backend
 from cache_tiers.disk import others
-from cache_tiers.disk.backend import DiskBackend
 from cache_tiers.disk.folder import DiskFolder, folder_of
-from cache_tiers.disk.value_file import PAGE, ValueFiles, allows_direct
-from cache_tiers.lower.async_tier import AsyncTier
+from cache_tiers.disk.value_file import ValueFiles, allows_direct
 from cache_tiers.lower.backend import Value
-from cache_tiers.lower.block import Block
 from cache_tiers.lower.misses import TierMissReason
 from cache_tiers.lower.sealed_value import HEADER_BYTES
-from cache_tiers.lower.tier import LowerTierOptions
-from cache_tiers.owners.owners import Owners
-from tests.store_rig import CLIENT, SEAL, key
+from tests.disk_rig import FILE, NBYTES, Disk, opened, payload
+from tests.store_rig import key
 from tests.tier_results import Results
 from tests.waiting import until
-
-NBYTES: Final = 2 * PAGE
-FILE: Final = PAGE + NBYTES
-
-
-def payload(number: int) -> bytes:
-    return hashlib.shake_128(b"%d" % number).digest(NBYTES)
-
-
-class Disk:
-    """A tier on `folder`, and its operations."""
-
-    def __init__(self, folder: Path, max_bytes: int = 1 << 30, **options: Any) -> None:
-        self.folder = folder
-        self.backend = DiskBackend(folder, max_bytes, **({"kept_free": 0} | options))
-        self.tier = AsyncTier(self.backend, LowerTierOptions(NBYTES, 1 << 20, SEAL, Owners()))
-
-    def put(self, *numbers: int, owner: bytes = b"somebody") -> list[bool]:
-        """Write blocks one after the other."""
-        stored = []
-        for number in numbers:
-            results = Results[bool]()
-            self.tier.put([Block(key(number, owner), memoryview(payload(number)))], results)
-            stored += results.wait(1)
-        return stored
-
-    def load(self, *numbers: int, owner: bytes = b"somebody") -> list[int]:
-        """Return the blocks that arrived, each with its right bytes."""
-        results = Results[list[bool]]()
-        blocks = [Block(key(number, owner), memoryview(bytearray(NBYTES))) for number in numbers]
-        self.tier.load(blocks, results)
-        [loaded] = results.wait(1)
-        there = [(number, block) for number, block, found in zip(numbers, blocks, loaded, strict=True) if found]
-        assert all(block.payload == payload(number) for number, block in there)
-        return [number for number, _ in there]
-
-    def probe(self) -> None:
-        """Do what the tier does every second."""
-        index = self.backend.connect(self.tier._meter, CLIENT)._index
-        self.backend.usage(index)
-
-    def files(self) -> list[Path]:
-        return [path for path in self.folder.rglob("*") if len(path.name) == 64]
-
-    def file(self, number: int) -> Path:
-        return Path(self.backend.folder.file_of(SEAL.fingerprint, key(number)))
-
-    def close(self) -> None:
-        self.tier.close()
-        self.backend.close()
-
-
-@contextmanager
-def opened(folder: Path, max_bytes: int = 1 << 30, **options: Any) -> Iterator[Disk]:
-    disk = Disk(folder, max_bytes, **options)
-    try:
-        yield disk
-    finally:
-        disk.close()
 
 
 def test_bound_holds_and_the_least_recently_used_blocks_go(tmp_path: Path) -> None:
@@ -248,14 +183,16 @@ def test_values_past_the_page_cache_are_the_same_files(tmp_path: Path, disk_fold
     header = bytes(range(HEADER_BYTES))
     for writes, reads in ((direct, False), (False, direct), (direct, direct)):
         path = str(disk_folder / f"{writes}{reads}{os.urandom(4).hex()}")
-        ValueFiles(direct=writes).write(path, Value(key(1), header, memory[:NBYTES]))
+        ValueFiles(nullcontext, direct=writes).write(path, Value(key(1), header, memory[:NBYTES]))
         found = Value(key(1), bytearray(HEADER_BYTES), memory[NBYTES : 2 * NBYTES])
         found.payload[:] = bytes(NBYTES)
-        assert ValueFiles(direct=reads).read(path, found) == HEADER_BYTES + NBYTES
+        assert ValueFiles(nullcontext, direct=reads).read(path, found) == HEADER_BYTES + NBYTES
         assert (bytes(found.header), bytes(found.payload)) == (header, payload(1))
     odd = Value(key(1), bytearray(HEADER_BYTES), memory[2 * NBYTES + 1 : 3 * NBYTES - 7])
-    ValueFiles(direct=direct).write(str(disk_folder / "odd"), odd)
-    assert ValueFiles(direct=direct).read(str(disk_folder / "odd"), odd) == HEADER_BYTES + odd.payload.nbytes
+    ValueFiles(nullcontext, direct=direct).write(str(disk_folder / "odd"), odd)
+    assert (
+        ValueFiles(nullcontext, direct=direct).read(str(disk_folder / "odd"), odd) == HEADER_BYTES + odd.payload.nbytes
+    )
 
 
 @pytest.fixture

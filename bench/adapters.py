@@ -26,7 +26,7 @@ from bench.machine import describe_machine
 from bench.report import RESULTS, write_results
 from bench.server import free_port
 from bench.stats import median
-from cache_tiers.cpu_store.lmcache_store import LMCacheStore, open_store
+from cache_tiers.cpu_store.open_store import open_store
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
 from cache_tiers.moves.load_cost import LoadCost
 from cache_tiers.moves.loads import WINDOWS_AHEAD
@@ -34,6 +34,7 @@ from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.redis.address import RedisAddress
 from cache_tiers.redis.backend import RedisBackend
 from cache_tiers.redis.server_binary import KEEP_PAGES, find_redis_server
+from cache_tiers.store import KVTierStore
 
 BLOCK_BYTES: Final = 30 * 2 * 3 * 64 * 64 * 2
 BLOCKS: Final = 64
@@ -83,7 +84,7 @@ def block_keys() -> list[BlockKey]:
     return [BlockKey(hashlib.sha256(b"block %d" % number).digest()) for number in range(BLOCKS)]
 
 
-def ebb(store: LMCacheStore) -> Restore:
+def ebb(store: KVTierStore) -> Restore:
     """Restore as the tier manager does: in windows sized by the speed of the link."""
     keys, cost = block_keys(), LoadCost(BLOCK_BYTES)
     for slot in store.reserve(keys):
@@ -106,7 +107,7 @@ def ebb(store: LMCacheStore) -> Restore:
     return restore
 
 
-def take(store: LMCacheStore, handle: int, length: int) -> None:
+def take(store: KVTierStore, handle: int, length: int) -> None:
     """Wait for a whole window of `length` blocks, then release it."""
     while (result := store.poll(handle)) is None:
         time.sleep(0.0002)

@@ -181,7 +181,7 @@ class LMCacheTier:
         from lmcache.v1.distributed.api import ObjectKey  # type: ignore[import-untyped]
         from lmcache.v1.distributed.eviction_policy.lru import LRUEvictionPolicy  # type: ignore[import-untyped]
 
-        import cache_tiers.cpu_store.lmcache_store  # noqa: F401
+        import cache_tiers.cpu_store.open_store  # noqa: F401
 
         self._capacity = capacity
         self._policy = LRUEvictionPolicy()

@@ -33,7 +33,7 @@ SLACK: Final = 150 * MB
 TARGETS: Final = {"page": 1.5, "health": 1.5, "ready": 4.0}
 """Seconds from the start of the process to the first answer."""
 PATHS: Final = {"page": "/", "health": "/health", "ready": "/ready"}
-IMPORTS: Final = "app.server, engine.wiring.build, engine.executor.uniproc, cache_tiers.cpu_store.lmcache_store"
+IMPORTS: Final = "app.server, engine.wiring.build, engine.executor.uniproc, cache_tiers.cpu_store.open_store"
 POLL_SECONDS: Final = 0.005
 GIVE_UP_SECONDS: Final = 300.0
 

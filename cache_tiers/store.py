@@ -1,4 +1,4 @@
-"""Interface to the store that keeps blocks in host memory and below. Implemented by `lmcache_store`."""
+"""Interface to the store that keeps blocks in host memory and below. Implemented by `cpu_store`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

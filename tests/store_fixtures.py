@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_tiers.cpu_store.lmcache_store import LMCacheStore
+from cache_tiers.cpu_store.tier_store import TierStore
 from tests.redis_server import RedisServer
 from tests.store_rig import Rigs
 from tests.waiting import until
@@ -28,7 +28,7 @@ class Closer:
         self._pool = ThreadPoolExecutor(16, "store-closer")
         self._closings: list[Future[None]] = []
 
-    def close(self, store: LMCacheStore) -> None:
+    def close(self, store: TierStore) -> None:
         self._closings.append(self._pool.submit(store.close))
 
     def wait(self) -> None:
@@ -57,8 +57,7 @@ def rigs(closer: Closer) -> Iterator[Rigs]:
             rigs.end(store)
 
 
-def assert_nothing_leaked(store: LMCacheStore) -> None:
+def assert_nothing_leaked(store: TierStore) -> None:
     """Wait for the last write to succeed or fail, and assert that no lock or slot is held."""
     until(lambda: store.stats().pending_writes == 0)
     store.check()
-    assert store._manager.memcheck(), "LMCache's allocator is inconsistent"

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cache_tiers.cpu_store.lmcache_store import LMCacheStore, open_store
+from cache_tiers.cpu_store.open_store import open_store
+from cache_tiers.cpu_store.tier_store import TierStore
 from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.backend import TierClient
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, BlockSeal
@@ -48,7 +49,7 @@ def redis_tier(address: RedisAddress, max_write_bytes: int, *, block_nbytes: int
 class Rig:
     """One open store. Every method releases what it reserves or locks, so that `store.check()` must pass at the end."""
 
-    store: LMCacheStore
+    store: TierStore
 
     def put(self, names: Sequence[BlockKey]) -> list[BlockKey]:
         """Write blocks as the engine would. Return the keys that the store accepted."""
@@ -91,8 +92,8 @@ class Rigs:
     opened: the stores that are open.
     """
 
-    end: Callable[[LMCacheStore], object] = LMCacheStore.close
-    opened: list[LMCacheStore] = field(default_factory=list)
+    end: Callable[[TierStore], object] = TierStore.close
+    opened: list[TierStore] = field(default_factory=list)
 
     def open(
         self, redis: RedisAddress | None, *, cpu_bytes: int = POOL, keep_in_cpu: bool = True, seal: BlockSeal = SEAL

@@ -21,7 +21,7 @@ from engine.process.parent_process import die_with
 IMPORTED = (
     # First, because for each of its models pydantic searches all modules that were imported before.
     "app.provisioning.service",
-    "cache_tiers.cpu_store.lmcache_store",
+    "cache_tiers.cpu_store.open_store",
     "aiohttp",
     "openai",
     "anthropic",

@@ -131,7 +131,7 @@ def check_compiler(settings: Settings) -> Finding:
 def check_lmcache(_settings: Settings) -> Finding:
     """Check that LMCache can be imported with this torch: its binary parts are built for one version."""
     try:
-        importlib.import_module("cache_tiers.cpu_store.lmcache_store")
+        importlib.import_module("cache_tiers.cpu_store.open_store")
     except Exception as error:  # whatever a foreign library raises while it is imported
         reason = f"cannot be imported: {type(error).__name__}: {error}"
         return Finding("fail", "lmcache", reason, "run `make setup` again, or start with --no-prefix-cache")

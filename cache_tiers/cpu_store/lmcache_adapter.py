@@ -25,6 +25,7 @@ if hasattr(torch, "npu") and torch.npu.is_available():
 
 from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.cpu.growing_memory import GrowingMemory
+from cache_tiers.cpu_store.block_memory import Evictions
 from cache_tiers.cpu_store.mailbox import Mailbox
 from cache_tiers.cpu_store.numba_stand_in import numba_stand_in
 from cache_tiers.lower.block import Block
@@ -45,9 +46,6 @@ with warnings.catch_warnings(), numba_stand_in():
     from lmcache.v1.distributed.l2_adapters.factory import register_l2_adapter_factory
     from lmcache.v1.memory_management import MemoryObj
     from lmcache.v1.platform import create_event_notifier
-
-SMALLEST_WINDOW: Final = 8
-"""Fewest blocks requested at once."""
 
 PINS_MEMORY: Final = torch_device_type != "cpu"
 """Whether LMCache allocates pinned memory, for the device that it has found."""
@@ -75,38 +73,26 @@ class HostMemory:
     def __init__(
         self,
         l1: L1Manager,
-        eviction_index: EvictionIndex,
+        evictions: Evictions,
         block_nbytes: int,
         lower: LowerTiers,
         growing: GrowingMemory | None,
     ) -> None:
         """Manage the memory of `l1`. `growing` is that memory if it becomes resident with its use."""
-        self.eviction_index = eviction_index
+        self.growing = growing
         self._l1 = l1
-        self._growing = growing
+        self._evictions = evictions
         self._lower = lower
         memory = l1.get_l1_memory_desc()
         self._slot_nbytes = -(-block_nbytes // memory.align_bytes) * memory.align_bytes
         self._promised: set[BlockKey] = set()
         self._lock = threading.Lock()
-        self._num_evicted = 0
-        self._num_lost = 0
 
     @property
     def num_slots(self) -> int:
         """Number of blocks for which memory is allocated."""
         used, _ = self._l1.get_memory_usage()
         return int(used // self._slot_nbytes)
-
-    @property
-    def num_evicted(self) -> int:
-        """Blocks evicted since the start."""
-        return self._num_evicted
-
-    @property
-    def num_lost(self) -> int:
-        """Evicted blocks that no lower tier was known to have. Always 0 without a lower tier."""
-        return self._num_lost
 
     def make_room(self, num_blocks: int, owner: Owner) -> None:
         """Evict until `num_blocks` blocks of `owner` fit.
@@ -116,22 +102,20 @@ class HostMemory:
         used, capacity = self._l1.get_memory_usage()
         with self._lock:
             needed = num_blocks + len(self._promised)
-        if self._growing is not None:
+        if self.growing is not None:
             # LMCache takes the free slot with the lowest address.
-            self._growing.use(min(capacity, used + needed * self._slot_nbytes))
+            self.growing.use(min(capacity, used + needed * self._slot_nbytes))
         missing = needed - (capacity - used) // self._slot_nbytes
         if missing > 0:
-            victims = self.eviction_index.pick(missing, self._can_go, owner)
+            index = self._evictions.index
+            victims = index.pick(missing, self._can_go, owner)
             results = self._l1.delete([object_key(key) for key in victims])
             # A block that was locked after its selection stays in L1, unless it has been removed since.
             locked = [key for key in victims if results[object_key(key)] is L1Error.KEY_IS_LOCKED]
-            self.eviction_index.insert(locked)
-            self.eviction_index.remove([key for key in locked if self._l1.get_object_state(object_key(key)) is None])
-            gone = [key for key in victims if results[object_key(key)] is L1Error.SUCCESS]
-            lost = [key for key in gone if not self._lower.num_known([key])] if self._lower.tiers else []
+            index.insert(locked)
+            index.remove([key for key in locked if self._l1.get_object_state(object_key(key)) is None])
             with self._lock:
-                self._num_evicted += len(gone)
-                self._num_lost += len(lost)
+                self._evictions.note([key for key in victims if results[object_key(key)] is L1Error.SUCCESS])
 
     def make_for_found(self, found: Sequence[BlockKey]) -> None:
         """Make room for blocks found in a lower tier and promise it to them until `end_promise`."""

@@ -77,7 +77,7 @@ def wants_tiers(config: EngineConfig) -> bool:
 def import_store(config: EngineConfig) -> None:
     """Import what `open_tiers` needs, if any tier is on. Importing LMCache takes half a second."""
     if wants_tiers(config):
-        import cache_tiers.cpu_store.lmcache_store  # noqa: F401
+        import cache_tiers.cpu_store.open_store  # noqa: F401
 
 
 def open_tiers(
@@ -109,7 +109,7 @@ def open_tiers(
         return OpenTiers(None, notes, keeps_blocks=keeps_blocks)
     states = ", ".join(f"{tier.name} {each.note}" for tier, each in found.items())
     progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, {states}")
-    from cache_tiers.cpu_store.lmcache_store import open_store
+    from cache_tiers.cpu_store.open_store import open_store
     from cache_tiers.lower.sealed_value import BlockSeal
 
     try:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-# Imported first, because `lmcache_store` silences the warnings that importing LMCache emits.
-import cache_tiers.cpu_store.lmcache_store  # noqa: F401
+# Imported first, because this module silences the warnings that importing LMCache emits.
+import cache_tiers.cpu_store.open_store  # noqa: F401
 
 
 def detected_spec(patch: pytest.MonkeyPatch, plugins: list[EntryPoint], backend: str) -> Any:

@@ -22,7 +22,7 @@ torch.npu.current_device = lambda: 0
 torch.npu.set_device = torch.npu.synchronize = lambda *_: None
 sys.modules["torch.npu"] = torch.npu
 
-from cache_tiers.cpu_store.lmcache_store import open_store
+from cache_tiers.cpu_store.open_store import open_store
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.lower.sealed_value import BlockSeal
 from lmcache.v1 import platform

@@ -35,7 +35,7 @@ def _lmcache_ends_at_once() -> Iterator[None]:
     The threads check once a second whether to stop, so closing a store would take up to a second.
     """
     # Imported first: this module silences the harmless warnings of LMCache's imports.
-    importlib.import_module("cache_tiers.cpu_store.lmcache_store")
+    importlib.import_module("cache_tiers.cpu_store.open_store")
     eviction_controller = importlib.import_module("lmcache.v1.distributed.storage_controllers.eviction_controller")
     often = SimpleNamespace(monotonic=time.monotonic, sleep=lambda seconds: time.sleep(seconds / 50))
     with pytest.MonkeyPatch.context() as patch:

@@ -37,7 +37,7 @@ BEFORE_RAY: Final = (
     "engine.grammar.automaton",
     "engine.worker.worker",
     "models.tokenizers.tokenizer",
-    "cache_tiers.cpu_store.lmcache_store",
+    "cache_tiers.cpu_store.open_store",
 )
 """Modules that replicas and ranks import. One that is missing here is imported by each of them."""
 

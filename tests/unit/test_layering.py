@@ -183,10 +183,10 @@ def test_redis_is_named_only_by_registry_settings_and_checks() -> None:
 
 def test_only_seam_modules_import_lmcache() -> None:
     importers = {name for name, path in modules().items() if any(top(target) == "lmcache" for target in imports(path))}
-    own = {f"cache_tiers.cpu_store.lmcache_{name}" for name in ("adapter", "parts", "store")}
+    own = {f"cache_tiers.cpu_store.lmcache_{name}" for name in ("adapter", "memory", "parts")}
     assert importers == {*own, "cache_tiers.npu.lmcache_plugin"}
     seen = {name for name, path in modules().items() if "cache_tiers.cpu_store.lmcache_adapter" in imports(path)}
-    assert seen == {"cache_tiers.cpu_store.lmcache_store"}
+    assert seen == {"cache_tiers.cpu_store.lmcache_memory"}
     plugged_in = {name for name, path in modules().items() if "cache_tiers.npu.lmcache_plugin" in imports(path)}
     assert plugged_in <= {"cache_tiers.npu.lmcache_plugin"}, "only LMCache imports its plug-in"
 

@@ -5,8 +5,9 @@ from resource import RUSAGE_THREAD, getrusage
 
 import pytest
 
-from cache_tiers.cpu_store import lmcache_store
-from cache_tiers.cpu_store.lmcache_store import open_store
+from cache_tiers.cpu_store import lmcache_memory
+from cache_tiers.cpu_store.lmcache_memory import LMCacheMemory
+from cache_tiers.cpu_store.open_store import open_store
 from tests.store_rig import BLOCK, POOL, SEAL, Rig, Rigs, key, keys, payload
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -198,7 +199,8 @@ def test_reserved_slots_are_backed_by_memory(rigs: Rigs) -> None:
     """Fault pages in beforehand: the first write to a page costs more than the copy, and would delay a request."""
 
     store, some = rigs.open(None, cpu_bytes=256 << 20).store, bytes([1]) * BLOCK
-    growing = store._host_memory._growing
+    assert isinstance(store.memory, LMCacheMemory)
+    growing = store.memory._host_memory.growing
     assert growing is not None
     num_faults = 0
     for name in keys(range(1000)):
@@ -217,15 +219,16 @@ def test_store_without_any_tier_is_refused() -> None:
 
 
 def test_leak_check_visits_few_blocks_at_a_time(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lmcache_store, "PIECE", 8)
+    monkeypatch.setattr(lmcache_memory, "PIECE", 8)
     rig.put(keys(range(100)))
-    visited, intact = list[object](), rig.store._l1.get_object_state
+    assert isinstance(rig.store.memory, LMCacheMemory)
+    visited, intact = list[object](), rig.store.memory._l1.get_object_state
 
     def watched(name: object) -> object:
         visited.append(name)
         return intact(name)
 
-    monkeypatch.setattr(rig.store._l1, "get_object_state", watched)
+    monkeypatch.setattr(rig.store.memory._l1, "get_object_state", watched)
     largest = total = 0
     for _ in rig.store.leak_check():
         largest, total = max(largest, len({*visited})), total + len({*visited})

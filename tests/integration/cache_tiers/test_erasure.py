@@ -72,7 +72,7 @@ def test_write_under_way_does_not_restore_an_erased_block(redis_server: RedisSer
     rig = rigs.open(redis_server.address)
     redis_server.freeze()
     rig.put(keys(range(16)))
-    until(lambda: rig.store._manager.report_status()["store_controller"]["in_flight_task_count"] > 0)
+    until(lambda: not rig.store._lower.awaits_put(key(0)))
     assert key(0) in rig.store.erase(keys(range(16)))
     redis_server.thaw()
     erase(rig, keys(range(16)))

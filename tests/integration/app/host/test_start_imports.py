@@ -16,7 +16,7 @@ import pytest
         # The page is served before the engine is built.
         ("app.server, app.host.startup", ("torch", "lmcache", "transformers", "numpy")),
         # LMCache would import these for functions that Ebb does not call.
-        ("cache_tiers.cpu_store.lmcache_store", ("numba", "llvmlite")),
+        ("cache_tiers.cpu_store.open_store", ("numba", "llvmlite")),
     ],
 )
 def test_early_modules_import_nothing_heavy(modules: str, heavy: tuple[str, ...]) -> None:

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from cache_tiers.cpu_store.lmcache_store import open_store
+from cache_tiers.cpu_store.open_store import open_store
 from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.block import Block
 from cache_tiers.lower.block_values import BlockValues

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from engine.api.promise import PromiseRequest
 from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import NORMAL, Urgency
 
@@ -20,6 +21,7 @@ class GenerateRequest:
     num_answers: number of answers to the prompt, which is computed once.
     num_marked: number of the prompt's first tokens that the client marked for caching. With a prompt that is marked
         whole, the answer counts as marked too, since the next prompt continues it.
+    promise: KV that is to be kept on the disk; None for none. With several answers, the first one has the report.
     progress_every: report the progress of the prompt, after this many seconds and then at most once in as many. 0 is
         for a report after each step, None for none. With several answers, the first one has the reports.
     hands_over: end with "moved" after the first new token, so that another engine continues the answer.
@@ -35,5 +37,6 @@ class GenerateRequest:
     on_place: Callable[[], None] | None = None
     num_answers: int = 1
     num_marked: int = 0
+    promise: PromiseRequest | None = None
     hands_over: bool = False
     progress_every: float | None = None

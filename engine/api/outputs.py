@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from cache_tiers.tier import TierId
+from engine.api.promise import PromiseReport
 
 FinishReason = Literal["stop", "length", "abort", "error", "timeout", "queue_timeout", "moved"]
 """timeout: the request's deadline passed. queue_timeout: it was not scheduled within the server's `--queue-timeout`.
@@ -54,6 +55,7 @@ class KVReceipt:
     saved_ms: estimated time to compute the reused tokens, less the wait for the tiers. Negative if the wait was in
         vain; None while the engine's speed is unknown.
     form: verdict on the answer; None if all of its form was enforced, or if it did not end with its form.
+    promise: KV that is kept on the disk; None if the request did not ask for it, or ended early.
     """
 
     reused: Counter[TierId] = field(default_factory=Counter)
@@ -65,6 +67,7 @@ class KVReceipt:
     phases: Phases = Phases()
     saved_ms: float | None = None
     form: FormVerdict | None = None
+    promise: PromiseReport | None = None
 
     @property
     def cached(self) -> int:

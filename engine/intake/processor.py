@@ -149,6 +149,7 @@ class Processor:
             start_by=now + self._queue_timeout,
             public=public,
             num_marked=request.num_marked,
+            promise=request.promise,
             moves_at=len(request.produced) + 1 if request.hands_over else None,
             keeps_kv=keeps_kv,
             mask=self._mask(sampling, prompt, request.tenant),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any, TypeVar
 
+from cache_tiers.moves.promises import ASK_AGAIN_SECONDS
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.tier import TierId
 from engine.api.errors import FOR_THE_PROCESS, EngineError, NotFoundError, NotReadyError
@@ -240,17 +241,19 @@ class AsyncLLMEngine:
         return self.is_broken or self._closed
 
     def _watch_deadlines(self) -> None:
-        """Set a timer for the next deadline, independent of what the loop's task is waiting for."""
+        """Set a timer for the next deadline or promise, independent of what the loop's task is waiting for."""
         if self._deadline is not None:
             self._deadline.cancel()
         delay = self._engine.core.ask(Scheduler.seconds_to_deadline, otherwise=None)
+        if self._engine.is_promising:
+            delay = min(delay, ASK_AGAIN_SECONDS) if delay is not None else ASK_AGAIN_SECONDS
         loop = asyncio.get_running_loop()
         self._deadline = loop.call_later(delay, self._expire) if delay is not None else None
 
     def _expire(self) -> None:
         if self.is_broken:
             return
-        for output in self._engine.expire_requests():
+        for output in (*self._engine.take_promised(), *self._engine.expire_requests()):
             self._deliver(output)
         self._wake.set()
         self._watch_deadlines()
@@ -401,6 +404,8 @@ class AsyncLLMEngine:
                 logger.error("a step failed; its requests end with an error", exc_info=failure)
             for news in self._engine.finish_step(step, fills=True):
                 self._deliver(news)
+            if self._engine.is_promising:
+                self._expire()
             self._log_stats()
 
     def _log_stats(self) -> None:

@@ -20,6 +20,7 @@ from engine.api.outputs import FinishReason, RequestOutput
 from engine.grammar.grammars import Grammars
 from engine.intake.processor import Processor
 from engine.loop.core import EngineCore, InFlight, SchedulerInDoubtError, StepFailedError
+from engine.loop.promised_ends import PromisedEnds
 from engine.loop.stats import BlockStats, EngineStats, RequestStats, StepStats, TierStats, TokenStats, tenant_bytes
 from engine.request.request import Request
 from engine.scheduling.prompt_progress import ProgressReports
@@ -44,6 +45,7 @@ class LLMEngine:
         self.core = core
         self._outputs = outputs
         self._reports = ProgressReports(outputs.get, outputs.clock)
+        self._promised_ends = PromisedEnds(core, clock=outputs.clock)
         self._ids = itertools.count()
         self._finished: Counter[str] = Counter()
         self._reuse_ends: Counter[str] = Counter()
@@ -162,7 +164,16 @@ class LLMEngine:
 
     def has_unfinished_requests(self) -> bool:
         """Return True if any request has not ended."""
-        return self._outputs.has_unfinished
+        return self._outputs.has_unfinished or self.is_promising
+
+    @property
+    def is_promising(self) -> bool:
+        """Whether the end of an answer waits until its KV is promised."""
+        return len(self._promised_ends) > 0
+
+    def take_promised(self) -> list[RequestOutput]:
+        """Return the last outputs of answers whose KV is promised by now, or which have waited long enough."""
+        return [ended for output in self._promised_ends.take() if (ended := self._count(output)) is not None]
 
     def step(self) -> list[RequestOutput]:
         """Run one step and block until it ends. If there is nothing to compute yet, give the tiers a moment."""
@@ -170,10 +181,10 @@ class LLMEngine:
         if not self.core.in_flight:
             # Sleep rather than spin: the threads that load blocks need the GIL too.
             time.sleep(self.core.next_poll_seconds() or 0.0)
-            return self.expire_requests()
+            return [*self.take_promised(), *self.expire_requests()]
         oldest = self.core.in_flight[0]
         oldest.future.exception()
-        return [*self.finish_step(oldest), *self.expire_requests()]
+        return [*self.finish_step(oldest), *self.take_promised(), *self.expire_requests()]
 
     def finish_step(self, step: InFlight, *, fills: bool = False) -> list[RequestOutput]:
         """Return the outputs of a step that has ended. A failed step ends its requests with "error".
@@ -214,6 +225,8 @@ class LLMEngine:
             return self._fail(request)
         if stopped:
             self._end_in_scheduler(request, "stop")
+        if output is not None and output.finished:
+            output = self._promised_ends.hold(request, output)
         return self._count(output)
 
     def rebuild(self) -> list[RequestOutput]:

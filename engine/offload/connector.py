@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from cache_tiers.leak_check import LeakCheck
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.moves.manager import TierManager
 from cache_tiers.owners.block_key import BlockKey, block_key
 from cache_tiers.transfer import TransferJob, TransferResult
@@ -22,34 +23,18 @@ from engine.offload.pending_lookups import FoundBlocks, PendingLookups
 from engine.offload.prefetch_hints import PrefetchHints
 from engine.offload.prefill_cost import PrefillCost
 from engine.offload.restoring import Restoring, with_restored
+from engine.offload.store_pace import MAX_STORES, stores_of_step
 from engine.offload.stored_partials import StoredPartial, StoredPartials
 from engine.request.request import Request, Restored
 from engine.request.scheduler_output import SchedulerOutput
 from engine.tracing import NO_TRACE, Trace, Track
 
-MAX_STORES = 16
-"""Stores per step, including stores of earlier steps that are still in flight."""
-MAX_STORES_AT_REST = 4
-"""Stores per step while the server is idle."""
 MAX_PARTIALS = 4096
 """Partly filled blocks in lower tiers that are remembered."""
 MAX_HELD_SECONDS = 1.0
 """Longest time for which stores are held back in favour of prompts and loads."""
 RESERVED_PART = 4
 """One block in `RESERVED_PART` should be available without loss: empty, or evictable with a copy in a tier below."""
-
-
-def stores_of_step(last_step_tokens: int, *, others_wait: bool) -> int:
-    """Return how many blocks a step may store. Requests in the step, or arriving during it, wait for the copies.
-
-    Streams that began together fill their blocks together, so the stores are spread over steps. A store per eight
-    tokens is eight times the rate at which blocks of 64 tokens fill.
-
-    last_step_tokens: tokens that the previous step computed.
-    """
-    if last_step_tokens:
-        return min(max(1, last_step_tokens // 8), MAX_STORES)
-    return 1 if others_wait else MAX_STORES_AT_REST
 
 
 class OffloadConnector:
@@ -150,6 +135,16 @@ class OffloadConnector:
             found = request.receipt.cached // size if request.receipt is not None else 0
             chain = request.block_keys[: request.num_published_blocks]
             self.tiers.touch(chain, min(found, len(chain)), request.marked_blocks(size))
+
+    def promise(self, name: str, keys: Sequence[BlockKey], terms: PromiseTerms, patience: float) -> None:
+        """See TierConnector. Blocks that wait on the device are copied down with the next steps."""
+        self.tiers.stores.hasten(keys)
+        self.tiers.promises.begin(name, keys, terms, patience=patience)
+
+    def take_promised(self, name: str) -> Promised | None:
+        """See TierConnector."""
+        self.tiers.promises.poll()
+        return self.tiers.promises.take(name)
 
     def begin(self, request: Request) -> bool:
         """Start loading the blocks after the request's device prefix. Return False if there is nothing to wait for."""
@@ -367,6 +362,12 @@ class OffloadConnector:
         for index in indices:
             self._partials.drop(request.key_before(index), request.blocks[index].token_ids)
             self._offer(request.blocks[index])
+        if (
+            request.promise
+            and request.promise.reserved_bytes
+            and request.num_confirmed_tokens >= request.num_prompt_tokens
+        ):
+            self.tiers.stores.hasten(request.block_keys[: request.promise.num_tokens // self._blocks.block_size])
 
     def _offer(self, block: KVCacheBlock) -> None:
         assert block.key is not None
@@ -417,15 +418,17 @@ class OffloadConnector:
         """Take the stores of the next step. Call before the step allocates blocks.
 
         Stores yield to prompts and loads, but for at most `MAX_HELD_SECONDS`: under constant load they would otherwise
-        never be made. Stores do not yield if they are urgent, or if the next allocations would evict blocks that no
-        tier below has.
+        never be made. Stores do not yield if they are urgent or hasty, or if the next allocations would evict blocks
+        that no tier below has.
 
         last_step_tokens: tokens that the previous step computed. at_rest: whether no request runs. others_wait: whether
         requests are in the queue. prompts: whether running requests wait for their first token. urgent: whether a
         request waits until blocks have been stored.
         """
         pool = self._blocks.pool
-        needed = MAX_STORES if urgent or self._role == "prefill" else pool.num_to_save(pool.num_blocks // RESERVED_PART)
+        needed = max(pool.num_to_save(pool.num_blocks // RESERVED_PART), self.tiers.stores.num_hasty)
+        if urgent or self._role == "prefill":
+            needed = MAX_STORES
         if needed:
             return self._take_stores(min(needed, MAX_STORES, max(1, pool.num_free // 2)), at_rest=False)
         now = self._clock()

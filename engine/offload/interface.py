@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from cache_tiers.leak_check import LeakCheck
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.moves.manager import TierManager
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.transfer import TransferJob, TransferResult
@@ -63,6 +64,12 @@ class TierConnector(Protocol):
 
     def touch(self, request: Request) -> None:
         """Mark the published blocks of `request`, which finishes, as recently used in every tier."""
+
+    def promise(self, name: str, keys: Sequence[BlockKey], terms: PromiseTerms, patience: float) -> None:
+        """Have a lower tier keep the blocks of `keys` that are there, or arrive within `patience` seconds."""
+
+    def take_promised(self, name: str) -> Promised | None:
+        """Return, once, the result of the promise `name`; None while it is not known."""
 
     def offer(self, request: Request, indices: Iterable[int]) -> None:
         """Offer to the tiers the blocks of the request's table that have just become full."""

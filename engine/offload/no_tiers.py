@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from cache_tiers.leak_check import LeakCheck
+from cache_tiers.lower.promise import Promised, PromiseTerms
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.transfer import TransferJob, TransferResult
 from engine.api.outputs import MissReason
@@ -51,6 +52,13 @@ class NoTiers:
 
     def touch(self, request: Request) -> None:
         """Do nothing."""
+
+    def promise(self, name: str, keys: Sequence[BlockKey], terms: PromiseTerms, patience: float) -> None:
+        """Do nothing."""
+
+    def take_promised(self, name: str) -> Promised | None:  # noqa: ARG002
+        """Return that no tier can keep blocks."""
+        return Promised(0, "no_tier")
 
     def offer(self, request: Request, indices: Iterable[int]) -> None:
         """Do nothing."""

@@ -9,6 +9,7 @@ from math import inf
 from cache_tiers.owners.block_key import BlockKey, Owner, owner_of
 from cache_tiers.tier import TierId
 from engine.api.outputs import FinishReason, KVReceipt, MissReason, Reuse, TokenLogprobs
+from engine.api.promise import PromiseRequest
 from engine.api.sampling_params import SamplingParams
 from engine.kv.block import KVCacheBlock
 from engine.request.public_prefix import PublicPrefix
@@ -98,7 +99,7 @@ class Request:
     mask: determines which tokens may come next; None for any.
     unsent_token_ids: the latest tokens, forced by the mask, that the worker has not received yet.
     prompt_logprobs: log probabilities of the prompt's tokens after the first, as far as computed, if requested.
-    num_marked: as in `GenerateRequest`.
+    num_marked, promise: as in `GenerateRequest`.
     moves_at: tokens of the answer with which another engine continues it; None if it ends here.
     keeps_kv: other requests may find the KV that this one computes. If False, it also leaves cached KV as it is.
     siblings: unfinished requests for several answers to one prompt, including this one, by number; empty for a single
@@ -147,6 +148,7 @@ class Request:
     unsent_token_ids: list[int] = field(default_factory=list)
     prompt_logprobs: list[TokenLogprobs] = field(default_factory=list)
     num_marked: int = 0
+    promise: PromiseRequest | None = None
     moves_at: int | None = None
     keeps_kv: bool = True
     siblings: list["Request"] = field(default_factory=list, repr=False)
@@ -208,6 +210,7 @@ class Request:
             started=self.started,
             public=self.public,
             num_marked=self.num_marked,
+            promise=self.promise,
             moves_at=self.moves_at,
             keeps_kv=self.keeps_kv,
             mask=mask,
@@ -227,6 +230,17 @@ class Request:
         """
         last = self.num_tokens if self.num_marked >= self.num_prompt_tokens else self.num_marked
         return range(len(self.public.keys) if self.public is not None else 0, last // block_size)
+
+    @property
+    def may_be_promised(self) -> bool:
+        """Whether blocks of the prompt, which is computed, are to be promised."""
+        has_prompt = self.num_confirmed_tokens >= self.num_prompt_tokens
+        return has_prompt and self.promise is not None and self.promise.reserved_bytes > 0
+
+    def keys_to_promise(self, block_size: int) -> list[BlockKey]:
+        """Return the keys of the blocks that the client wants to be promised."""
+        num_tokens = self.promise.num_tokens if self.promise is not None else 0
+        return self.block_keys[: min(num_tokens, self.num_prompt_tokens) // block_size]
 
     @property
     def num_prompt_tokens(self) -> int:

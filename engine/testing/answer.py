@@ -36,6 +36,7 @@ class ReplayedAnswer(RequestStream):
         self.urgency = request.urgency
         self.keep_kv = request.keep_kv
         self.num_marked = request.num_marked
+        self.promise = request.promise
         self.progress_every = request.progress_every
         self.produced = list(request.produced)
         self.said = self.text_before

@@ -204,8 +204,9 @@ class ReplayEngine:
         first = self._processor.process(f"{request.request_id}-{self._begun}", _seeded(request))
         answers = list[ReplayedAnswer]()
         try:
+            further = replace(request, on_place=None, num_marked=0, promise=None, progress_every=None)
             for choice in range(request.num_answers):
-                asked = replace(request, on_place=None, num_marked=0, progress_every=None) if choice else request
+                asked = further if choice else request
                 params = replace(first.sampling, choice=choice)
                 name = f"{first.request_id}-{choice}" if choice else first.request_id
                 answers.append(

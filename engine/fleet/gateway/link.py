@@ -156,6 +156,7 @@ class Link:
             tuple(request.produced),
             request.keep_kv,
             request.num_marked,
+            request.promise,
             request.hands_over,
             request.progress_every,
         )

@@ -298,6 +298,7 @@ def _request_of(call: Generate, on_place: Callable[[], None]) -> GenerateRequest
         on_place=on_place,
         num_answers=len(call.streams),
         num_marked=call.num_marked,
+        promise=call.promise,
         hands_over=call.hands_over,
         progress_every=call.progress_every,
     )

@@ -26,6 +26,7 @@ from msgspec import Struct, msgpack
 from cache_tiers.owners.block_key import BlockKey, KeyNamespace
 from cache_tiers.tier import TierId
 from engine.api.outputs import FinishReason, PromptProgress, TokenLogprobs, Usage
+from engine.api.promise import PromiseRequest
 from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import Urgency
 from engine.fleet.wire.report import Report
@@ -108,6 +109,7 @@ class Generate(Struct, tag=True, frozen=True):
     produced: tuple[int, ...]
     keep_kv: bool
     num_marked: int
+    promise: PromiseRequest | None = None
     hands_over: bool = False
     progress_every: float | None = None
 

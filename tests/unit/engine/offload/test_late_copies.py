@@ -6,7 +6,8 @@ import pytest
 
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.transfer import Direction
-from engine.offload.connector import MAX_STORES, OffloadConnector
+from engine.offload.connector import OffloadConnector
+from engine.offload.store_pace import MAX_STORES
 from engine.request.request import Request, RequestStatus
 from tests.leaks import assert_no_leaks
 from tests.model.toys import ToyStore, expected_output

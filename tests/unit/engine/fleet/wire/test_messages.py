@@ -37,7 +37,7 @@ def test_request_arrives_as_it_was_sent() -> None:
         seed=(1 << 63) - 1,
         form=StructuredOutput("json", "{}", "response_format"),
     )
-    call = Generate(1, [2, 3], (5, 6), params, "req", "bob", Urgency(timeout=3.5), (7,), False, 4, True, 0.5)
+    call = Generate(1, [2, 3], (5, 6), params, "req", "bob", Urgency(timeout=3.5), (7,), False, 4, None, True, 0.5)
     assert decode_down(encode(call)) == call
 
 

@@ -24,7 +24,7 @@ from app.load.answer import Answer
 from app.load.client import Generation, LoadClient, Message
 from bench.ending import run_to_end
 from bench.machine import describe_machine
-from bench.report import RESULTS, Target, write_results
+from bench.report import RESULTS, Target, show_results
 from bench.server import EbbServer, ServerSettings
 from bench.stats import spread
 from bench.workload import passage, question
@@ -260,8 +260,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "machine": asdict(describe_machine()),
         "rows": [asdict(row) | {"median_ratio": row.target.value, "met": row.target.met} for row in rows],
     }
-    write_results(arguments.out, "agent_turns", result, table(rows))
-    print(table(rows), end="")
+    show_results(arguments.out, "agent_turns", result, table(rows))
     return 0 if all(row.target.met for row in rows) else 1
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from bench.kernel_program import LIMIT, Samples, run_program
 from bench.machine import Machine, describe_machine
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 from bench.report_tables import table
 from bench.stats import median
 from engine.cpu.instruction_set import choose_instruction_set
@@ -82,8 +82,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     instruction_set = choose_instruction_set(arguments.kernels)
     samples = run_program(PROGRAM, instruction_set, threads=arguments.threads, rounds=arguments.rounds)
     report = _report(samples, instruction_set.name, arguments.threads, arguments.rounds)
-    write_results(arguments.out, "attention", asdict(report), to_markdown(report))
-    print(to_markdown(report))
+    show_results(arguments.out, "attention", asdict(report), to_markdown(report))
     return 0
 
 

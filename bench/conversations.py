@@ -110,9 +110,7 @@ async def _play_turn(
                 chat=number,
                 ttft_ms=answer.ttft * 1000,
                 prompt_tokens=answer.prompt_tokens,
-                device=tokens.reused["device"],
-                cpu=tokens.reused["cpu"],
-                disk=tokens.reused["disk"],
+                **{tier: tokens.reused[tier] for tier in ("device", "cpu", "disk")},
                 computed=tokens.computed,
                 answer=answer.text,
             )

@@ -26,7 +26,7 @@ from app.load.client import Generation
 from bench.agent_turns import rate_of
 from bench.ending import run_to_end
 from bench.machine import describe_machine
-from bench.report import RESULTS, Target, write_results
+from bench.report import RESULTS, Target, show_results
 from bench.server import EbbServer, ServerSettings, settle
 from bench.stats import median
 from bench.workload import question
@@ -179,8 +179,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     ]
     text = "\n".join(["| claim | median | target | met |", "| --- | --- | --- | --- |", *lines, ""])
     result = {"measured_on": time.strftime("%Y-%m-%d"), "machine": asdict(describe_machine()), "rounds": rounds}
-    write_results(arguments.out, "disk", result, text)
-    print(text, end="")
+    show_results(arguments.out, "disk", result, text)
     return 0 if all(each.met for each in targets) else 1
 
 

@@ -27,7 +27,7 @@ from app.observability.percentiles import percentile
 from bench.hand_over import HandOverCost, measure_hand_over
 from bench.machine import Machine, describe_machine
 from bench.random_llama import write_random_llama
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 from bench.report_tables import table
 from bench.stats import median
 from cache_tiers.owners.block_key import KeyNamespace
@@ -327,8 +327,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         state.mkdir()
         hand_over = asyncio.run(measure_hand_over(config, state, print))
     report = FleetReport(date.today().isoformat(), describe_machine(), costs, loads, hand_over)
-    write_results(arguments.out, "fleet_wire", asdict(report), to_markdown(report))
-    print(to_markdown(report))
+    show_results(arguments.out, "fleet_wire", asdict(report), to_markdown(report))
     return 0
 
 

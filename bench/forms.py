@@ -20,7 +20,7 @@ from bench.ending import run_to_end
 from bench.hostile_bodies import Attempt, attempts
 from bench.loop_lag import lag_counts
 from bench.machine import describe_machine
-from bench.report import RESULTS, Target, write_results
+from bench.report import RESULTS, Target, show_results
 from bench.server import EbbServer, ServerSettings
 
 MAX_MS: Final = 100.0
@@ -130,8 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "outcomes": [asdict(outcome) for outcome in outcomes],
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
-    write_results(arguments.out, "forms", result, table(outcomes, targets))
-    print(table(outcomes, targets), end="")
+    show_results(arguments.out, "forms", result, table(outcomes, targets))
     return 0 if all(target.met for target in targets) else 1
 
 

@@ -23,7 +23,7 @@ from bench.ending import run_to_end
 from bench.large_model import LARGE_MODELS
 from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 from bench.server import EBB_SERVE, EbbServer, ServerSettings
 from models.download.resolve import DEFAULT_MODEL, resolve_model
 
@@ -120,8 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "server": server,
             "profiles": {str(streams): profile(flags, streams, root) for streams in arguments.profiles},
         }
-    write_results(arguments.out, "gpu_server", report, table(report))
-    print(table(report), end="")
+    show_results(arguments.out, "gpu_server", report, table(report))
     return 0
 
 

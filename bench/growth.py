@@ -19,7 +19,7 @@ import psutil  # type: ignore[import-untyped]
 from app.config.settings import load_settings
 from bench.ending import run_to_end
 from bench.random_llama import write_random_llama
-from bench.report import RESULTS, Target, write_results
+from bench.report import RESULTS, Target, show_results
 from bench.server import EbbServer, ServerSettings
 from models.download.resolve import find_model
 
@@ -66,8 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = run_to_end(measure(Path(folder), arguments.first, arguments.requests, report))
     targets = [target(each) for each in found]
     text = table(targets, arguments.first, arguments.requests)
-    write_results(arguments.out, "growth", [asdict(each) for each in found], text)
-    print(text)
+    show_results(arguments.out, "growth", [asdict(each) for each in found], text)
     return 0 if all(each.met for each in targets) else 1
 
 

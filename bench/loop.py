@@ -28,7 +28,7 @@ from bench.ending import run_to_end
 from bench.long_window_model import WINDOW, write_long_window_model
 from bench.loop_lag import lag_counts
 from bench.machine import describe_machine
-from bench.report import RESULTS, Target, write_results
+from bench.report import RESULTS, Target, show_results
 from bench.server import EbbServer, ServerSettings
 from models.download.pull import pull_default
 
@@ -230,8 +230,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "outcomes": [asdict(outcome) for outcome in outcomes],
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
-    write_results(arguments.out, "loop", result, table(outcomes))
-    print(table(outcomes), end="")
+    show_results(arguments.out, "loop", result, table(outcomes))
     return 0 if all(target.met for target in targets) else 1
 
 

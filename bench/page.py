@@ -30,7 +30,7 @@ from bench.page_lists import targets as list_targets
 from bench.page_texts import TextFigures, measure_texts, texts_table
 from bench.page_texts import targets as text_targets
 from bench.page_visit import ANSWERED, POLL_MS, SETTLED_MS, new_page
-from bench.report import RESULTS, Target, write_results
+from bench.report import RESULTS, Target, show_results
 from bench.report_tables import table as report_table
 from bench.report_tables import targets_table
 from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
@@ -264,8 +264,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         report = run_to_end(_measure(given.tokens, given.rate, given.messages, Path(root), given.rounds))
     held = [asdict(target) | {"met": target.met} for target in targets(report)]
     passed = all(target.met for target in targets(report))
-    write_results(given.out, "page", asdict(report) | {"targets": held, "passed": passed}, to_markdown(report))
-    print(to_markdown(report))
+    show_results(given.out, "page", asdict(report) | {"targets": held, "passed": passed}, to_markdown(report))
     return 0 if passed else 1
 
 

@@ -27,7 +27,7 @@ from bench.long_chat import ebb_file, open_webui_body, text_of
 from bench.machine import Machine, describe_machine
 from bench.open_webui import VERSION, install_open_webui, open_webui
 from bench.page_answer import MARKDOWN, Answer, code, table, words_of
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 from bench.report_tables import table as report_table
 from bench.smoothness import FRAME_GAP_MS, WATCH, Smoothness, measured
 from bench.stats import median
@@ -336,8 +336,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     program = install_open_webui(load_settings({}).cache_dir, TORCH_CPU_INDEX)
     with tempfile.TemporaryDirectory(prefix="ebb-page-peer-", ignore_cleanup_errors=True) as root:
         report = asyncio.run(_measure(given, program, Path(root)))
-    write_results(given.out, "page_peer", asdict(report), to_markdown(report))
-    print(to_markdown(report))
+    show_results(given.out, "page_peer", asdict(report), to_markdown(report))
     return 0
 
 

@@ -16,7 +16,7 @@ import torch
 
 from app.observability.percentiles import percentile
 from bench.machine import Machine, describe_machine
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 from bench.stats import share
 from engine.api.sampling_params import SamplingParams
 from engine.cpu.build import build_kernels
@@ -248,8 +248,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     report = measure(arguments.model, arguments.cache_dir)
     table = to_markdown(report)
-    write_results(arguments.out, "quality", asdict(report), table)
-    print(table)
+    show_results(arguments.out, "quality", asdict(report), table)
     return 0
 
 

@@ -46,6 +46,12 @@ def write_results(folder: Path, name: str, content: object, text: str) -> None:
     (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 
+def show_results(folder: Path, name: str, content: object, text: str) -> None:
+    """Write results as `write_results`, and print the tables."""
+    write_results(folder, name, content, text)
+    print(text.rstrip())
+
+
 def to_json(content: object) -> str:
     """Serialize results, with numbers rounded to their precision."""
     return json.dumps(rounded(content), indent=1, ensure_ascii=False) + "\n"

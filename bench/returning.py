@@ -97,9 +97,7 @@ async def _return(server: EbbServer, past: list[Message], asked: str) -> Return:
     return Return(
         ttft_ms=answer.ttft * 1000,
         prompt_tokens=answer.prompt_tokens,
-        device=tokens.reused["device"],
-        cpu=tokens.reused["cpu"],
-        disk=tokens.reused["disk"],
+        **{tier: tokens.reused[tier] for tier in ("device", "cpu", "disk")},
         computed=tokens.computed,
         restore_ms=tokens.restore_ms,
     )

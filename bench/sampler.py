@@ -17,7 +17,7 @@ import torch
 
 from app.config.settings import load_settings
 from bench.machine import describe_machine
-from bench.report import RESULTS, Target, write_results
+from bench.report import RESULTS, Target, show_results
 from bench.stats import median
 from engine.api.sampling_params import SamplingParams
 from engine.config import CacheConfig, DeviceConfig, EngineConfig, ModelConfig
@@ -219,8 +219,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "rows": [asdict(row) for row in rows],
         "targets": [asdict(target) | {"met": target.met} for target in targets],
     }
-    write_results(arguments.out, "sampler", result, table(rows, arguments.steps))
-    print(table(rows, arguments.steps), end="")
+    show_results(arguments.out, "sampler", result, table(rows, arguments.steps))
     return 0 if all(target.met for target in targets) else 1
 
 

@@ -22,7 +22,7 @@ import torch
 from app.config.settings import load_settings
 from bench.machine import describe_machine
 from bench.random_llama import write_random_llama
-from bench.report import RESULTS, Target, write_results
+from bench.report import RESULTS, Target, show_results
 from bench.sampler import BLOCK, GREEDY, MAX_OVER_GREEDY, Batch, blocks_of, in_turns
 from bench.stats import median
 from engine.api.sampling_params import SamplingParams
@@ -154,8 +154,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     }
     name = "sampler_vocabulary" if arguments.device == "cpu" else f"sampler_vocabulary_{arguments.device}"
     text = table(rows, arguments.steps, device)
-    write_results(arguments.out, name, result, text)
-    print(text, end="")
+    show_results(arguments.out, name, result, text)
     return 0 if all(row.target.met for row in rows) else 1
 
 

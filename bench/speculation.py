@@ -25,7 +25,7 @@ from app.load.answer import Answer
 from app.load.client import Generation, Message
 from bench.ending import run_to_end
 from bench.machine import describe_machine
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 from bench.server import EbbServer, ServerFailedError, ServerSettings
 from bench.stats import median, share
 
@@ -264,8 +264,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "rounds": rounds,
         "rows": [asdict(row) | {"met": row.met} for row in rows],
     }
-    write_results(arguments.out, "speculation", result, table(rows))
-    print(table(rows), end="")
+    show_results(arguments.out, "speculation", result, table(rows))
     return 0 if all(row.met for row in rows) else 1
 
 

@@ -25,13 +25,8 @@ class Tokens:
     @classmethod
     def of_line(cls, line: Mapping[str, Any]) -> Self:
         """Read the figures of a request's log line."""
-        return cls(
-            prompt=line["prompt_tokens"],
-            device=line["device"],
-            cpu=line["cpu"],
-            redis=line["redis"],
-            computed=line["computed"],
-        )
+        by_source = {each.name: line[each.name] for each in fields(cls) if each.name != "prompt"}
+        return cls(prompt=line["prompt_tokens"], **by_source)
 
     def __add__(self, other: "Tokens") -> "Tokens":
         return Tokens(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))

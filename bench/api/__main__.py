@@ -19,7 +19,7 @@ from bench.api.store import measure_store
 from bench.api.streams import StreamsPlan, measure_streams
 from bench.ending import run_to_end
 from bench.machine import describe_machine
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 
 SECTIONS = ("streams", "first-byte", "store", "fuzz")
 FROZEN_SHARE = 10
@@ -31,8 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parse(argv)
     with tempfile.TemporaryDirectory(prefix="ebb-api-", ignore_cleanup_errors=True) as root:
         report = run_to_end(_measure(arguments, Path(root)), loop_factory=uvloop.new_event_loop)
-    write_results(arguments.out, "api", content(report), to_markdown(report))
-    print(to_markdown(report))
+    show_results(arguments.out, "api", content(report), to_markdown(report))
     return 0 if passed(report) else 1
 
 

@@ -17,7 +17,7 @@ from bench.neighbour.guests import ATTACKS
 from bench.neighbour.plan import NeighbourPlan
 from bench.neighbour.report import passed, to_markdown
 from bench.neighbour.run import NeighbourRun
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 from bench.server import ServerFailedError
 
 
@@ -38,8 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
-    write_results(arguments.out, "neighbour", asdict(report), to_markdown(report))
-    print(to_markdown(report))
+    show_results(arguments.out, "neighbour", asdict(report), to_markdown(report))
     return 0 if passed(report) else 1
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.ending import run_to_end
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 from bench.server import ServerFailedError
 from bench.soak.plan import SoakPlan
 from bench.soak.report import content, passed, to_markdown
@@ -28,8 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ServerFailedError as error:
         print(error, file=sys.stderr)
         return 1
-    write_results(arguments.out, "soak", content(report), to_markdown(report))
-    print(to_markdown(report))
+    show_results(arguments.out, "soak", content(report), to_markdown(report))
     return 0 if passed(report) else 1
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from app.config.settings import load_settings
 from bench.peers import vllm_cpu
 from bench.peers.workshop import PreparationError
-from bench.report import RESULTS, write_results
+from bench.report import RESULTS, show_results
 from bench.tool_calls.answers import WHOLE, Answer, answers_of
 from bench.tool_calls.ebb_side import EbbReader
 from bench.tool_calls.formats import FORMATS, Format
@@ -51,8 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "cases": {how.name: [answer.case.name for answer in answers] for how, _, answers in work},
         "formats": formats,
     }
-    write_results(arguments.out, "tool_calls", report, to_markdown(report))
-    print(to_markdown(report), end="")
+    show_results(arguments.out, "tool_calls", report, to_markdown(report))
     return 0
 
 

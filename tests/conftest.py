@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.server_environment import NO_DISK_TIER
 from tests.sizes import Size
 
 # A server of a test would write its KV blocks next to the models of all tests. Tests of the disk tier name a folder.
-os.environ.setdefault("EBB_DISK_KV_SIZE", "0")
+os.environ.setdefault(*NO_DISK_TIER)
 
 
 def default_cache_dir() -> Path:

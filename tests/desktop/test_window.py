@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import default_cache_dir
 from tests.redis_server import free_port
+from tests.server_environment import server_environment
 from tests.waiting import until
 
 COMMAND = (sys.executable, "-c", "from app.cli.main import main; raise SystemExit(main())", "desktop")
@@ -83,8 +84,7 @@ def test_window_shows_chat_and_its_server_ends_with_it(screen: str, tmp_path: Pa
     port, debugging = free_port(), free_port()
     url = f"http://127.0.0.1:{port}"
     flags = ("--port", str(port), "--state-dir", str(tmp_path / "state"), "--cache-dir", str(default_cache_dir()))
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("EBB_")},
+    window = {
         "DISPLAY": screen,
         "QTWEBENGINE_REMOTE_DEBUGGING": str(debugging),
         # The sandbox does not work as root, which tests in containers run as.
@@ -92,7 +92,7 @@ def test_window_shows_chat_and_its_server_ends_with_it(screen: str, tmp_path: Pa
     }
     with (tmp_path / "desktop.log").open("wb") as log:
         command = [*COMMAND, *flags, "--kv-memory", "128MiB", "--redis-memory", "128MiB"]
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen(command, env=server_environment(window), stdout=log, stderr=log)
     try:
         until(lambda: opens(f"{url}/ready"), timeout=START_SECONDS)
         until(lambda: opens(f"http://127.0.0.1:{debugging}/json/list"), timeout=START_SECONDS)

@@ -1,6 +1,5 @@
 """`ebb serve` as a separate process, forked from one that has imported the server and torch."""
 
-import os
 import re
 import signal
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 from app.cli.main import main
 from bench.server import server_pid
 from tests.forked_process import ForkedProcess
+from tests.server_environment import server_environment
 from tests.waiting import until
 
 START_SECONDS = 120.0
@@ -47,7 +47,7 @@ class ServerProcess:
         arguments = ["serve", *place, *self._flags]
         with self._log.open("wb") as output:
             log = output.fileno()
-            self._process = ForkedProcess(main, arguments, stdout=log, stderr=log, environment=_environment())
+            self._process = ForkedProcess(main, arguments, stdout=log, stderr=log, environment=server_environment())
         try:
             found = until(self._address, timeout=START_SECONDS)
             self.url, self._port = found[1], found[2]
@@ -105,7 +105,3 @@ def ebb_serve(state_dir: Path, *flags: str) -> Iterator[str]:
     """Start a server, yield its base URL when it is ready to answer, and stop it at the end."""
     with ebb_process(state_dir, *flags) as server:
         yield server.url
-
-
-def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("EBB_")}

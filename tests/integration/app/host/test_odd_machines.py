@@ -20,6 +20,7 @@ from bench.server import server_pid
 from tests.integration.app.host.test_server_life import WHOLE_ANSWER, asked, serving
 from tests.integration.sse_events import all_events
 from tests.redis_server import free_port
+from tests.server_environment import server_environment
 from tests.sizes import LARGE, Size
 from tests.waiting import until
 
@@ -57,7 +58,7 @@ def odd_server(
     python: options of Python. name: that of the state directory.
     """
     port, log = free_port(), folder / "log"
-    given = {key: value for key, value in os.environ.items() if not key.startswith("EBB_")} | dict(environment or {})
+    given = server_environment(environment)
     place = ["--host", host, "--port", str(port), "--state-dir", str(folder / name)]
     command = [sys.executable, *python, "-c", EBB, "serve", *place, *flags]
     with log.open("wb") as output:

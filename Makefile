@@ -170,7 +170,7 @@ bench-fleet: setup .make/dev ## print the tables of a fleet: what a replica cost
 	@$(BIN)/python -m bench.fleet_policies --workloads chats hot-prefix --size 0.5 --out build/bench-fleet
 	@$(BIN)/python -m bench.fleet_sim --parts roles
 
-bench-adapters: ## compare restoring from Redis with LMCache and redis-py; JSON and table in bench/results
+bench-adapters: ## compare restoring from Redis with LMCache, and own host memory with it; JSON and table in bench/results
 bench-agent-turns: ## compare streams with tools, and turns after a compaction, with those without; JSON and table in bench/results, ten minutes
 bench-agents: ## measure how much of the prompts of Claude Code and aider comes from a tier; JSON and tables in bench/results, ten minutes
 bench-api: ## measure 1,000 streams, first bytes, lists and hostile requests; JSON and table in bench/results, ten minutes

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cache_tiers.cpu_store.block_memory import MemoryKind
+from cache_tiers.cpu_store.open_store import INSTALLED
 from cache_tiers.cpu_store.tier_store import TierStore
 from tests.redis_server import RedisServer
 from tests.store_rig import Rigs
@@ -46,9 +48,15 @@ def closer() -> Iterator[Closer]:
 
 
 @pytest.fixture
-def rigs(closer: Closer) -> Iterator[Rigs]:
+def memory_kind() -> MemoryKind:
+    """Provide the way to manage host memory that is installed. `on_each_memory` runs a test on each."""
+    return INSTALLED
+
+
+@pytest.fixture
+def rigs(closer: Closer, memory_kind: MemoryKind) -> Iterator[Rigs]:
     """Provide a `Rigs` that opens stores. At the end of the test no store may hold a lock without an owner."""
-    rigs = Rigs(closer.close)
+    rigs = Rigs(closer.close, memory_kind)
     yield rigs
     for store in rigs.opened:
         try:

@@ -5,7 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cache_tiers.cpu_store.open_store import open_store
+import pytest
+
+from cache_tiers.cpu_store.block_memory import MemoryKind
+from cache_tiers.cpu_store.open_store import INSTALLED, open_store
+from cache_tiers.cpu_store.plain_memory import PLAIN
 from cache_tiers.cpu_store.tier_store import TierStore
 from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.backend import TierClient
@@ -23,6 +27,12 @@ POOL = 16 << 20
 SECRET = b"the secret of the tests, 32 bytes"
 SEAL = BlockSeal(SECRET, bytes(FINGERPRINT_BYTES))
 CLIENT = TierClient(SEAL.fingerprint, Owners())
+
+# Ebb's own memory alone where LMCache is not installed.
+on_each_memory = pytest.mark.parametrize(
+    "memory_kind", dict.fromkeys([INSTALLED, PLAIN]), ids=lambda kind: kind.name.split()[0]
+)
+"""A mark for tests that use `memory_kind`, as the fixture `rigs` does."""
 
 
 def key(number: int, owner: bytes = b"somebody") -> BlockKey:
@@ -89,10 +99,12 @@ class Rigs:
     """Factory of stores.
 
     end: closes a store, possibly in the background.
+    kind: manages host memory.
     opened: the stores that are open.
     """
 
     end: Callable[[TierStore], object] = TierStore.close
+    kind: MemoryKind = INSTALLED
     opened: list[TierStore] = field(default_factory=list)
 
     def open(
@@ -107,6 +119,7 @@ class Rigs:
             seal=seal,
             keep_in_cpu=keep_in_cpu,
             eviction="lru",
+            kind=self.kind,
         )
         self.opened.append(store)
         return Rig(store)

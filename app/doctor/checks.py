@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -129,7 +130,9 @@ def check_compiler(settings: Settings) -> Finding:
 
 
 def check_lmcache(_settings: Settings) -> Finding:
-    """Check that LMCache can be imported with this torch: its binary parts are built for one version."""
+    """Check that LMCache, if it is installed, can be imported with this torch: its binary parts need one version."""
+    if find_spec("lmcache") is None:
+        return Finding("ok", "lmcache", "not installed: Ebb's own store manages CPU memory")
     try:
         importlib.import_module("cache_tiers.cpu_store.open_store")
     except Exception as error:  # whatever a foreign library raises while it is imported

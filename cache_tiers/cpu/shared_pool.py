@@ -4,6 +4,7 @@ import mmap
 import os
 import secrets
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Final
 
@@ -41,6 +42,23 @@ class SharedPool:
                 f"{self.nbytes >> 20} MiB there. Lower --cpu-kv-memory, or give the container more shared memory "
                 "(docker: --shm-size)."
             )
+
+    def create(self) -> memoryview:
+        """Create the pool and allocate all of its pages. Return it mapped. Raise OSError if there are too few."""
+        descriptor = os.open(_FOLDER / self.name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        os.close(descriptor)
+        resource_tracker.register(f"/{self.name}", "shared_memory")
+        try:
+            self.touch()
+            return self.map()
+        except BaseException:
+            self.remove()
+            raise
+
+    def remove(self) -> None:
+        """Remove a pool that `create` has created. The last view frees the memory."""
+        (_FOLDER / self.name).unlink(missing_ok=True)
+        resource_tracker.unregister(f"/{self.name}", "shared_memory")
 
     def touch(self) -> None:
         """Allocate all pages now, so that no copy faults later. Raise OSError if there are too few."""

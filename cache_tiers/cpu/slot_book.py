@@ -1,4 +1,4 @@
-"""Owners of the CPU tier's slots: each slot has one writer or some readers. LMCache holds the locks themselves."""
+"""Owners of the CPU tier's slots: each slot has one writer or some readers. The memory holds the locks themselves."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -16,6 +16,10 @@ class SlotBook:
     def reserve(self, key: BlockKey) -> None:
         """Record that a writer reserved the slot of `key`."""
         self._reserved.add(key)
+
+    def is_reserved(self, key: BlockKey) -> bool:
+        """Return whether the slot of `key` has a writer."""
+        return key in self._reserved
 
     def end_write(self, keys: Collection[BlockKey]) -> None:
         """Record that the writer of `keys` committed or discarded their slots."""

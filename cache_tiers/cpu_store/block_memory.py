@@ -54,7 +54,7 @@ class BlockMemory(Protocol):
         """Return True if `key` is readable now."""
 
     def reserve(self, key: BlockKey) -> int | None:
-        """Reserve a slot to write, evicting if needed, and return its offset; None if the block is being written.
+        """Reserve a slot to write, evicting if needed, and return its offset; None if the block has a slot already.
 
         Raise NoRoomError.
         """

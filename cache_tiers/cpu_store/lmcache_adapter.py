@@ -79,7 +79,7 @@ class HostMemory:
         growing: GrowingMemory | None,
     ) -> None:
         """Manage the memory of `l1`. `growing` is that memory if it becomes resident with its use."""
-        self.growing = growing
+        self._growing = growing
         self._l1 = l1
         self._evictions = evictions
         self._lower = lower
@@ -102,9 +102,9 @@ class HostMemory:
         used, capacity = self._l1.get_memory_usage()
         with self._lock:
             needed = num_blocks + len(self._promised)
-        if self.growing is not None:
+        if self._growing is not None:
             # LMCache takes the free slot with the lowest address.
-            self.growing.use(min(capacity, used + needed * self._slot_nbytes))
+            self._growing.use(min(capacity, used + needed * self._slot_nbytes))
         missing = needed - (capacity - used) // self._slot_nbytes
         if missing > 0:
             index = self._evictions.index

@@ -1,14 +1,18 @@
-"""Opening of the tiers below the device. Importing this module takes half a second, for LMCache."""
+"""Opening of the tiers below the device.
+
+LMCache manages host memory where it is installed: it has no wheels for some versions of Python and some processors.
+Importing this module then takes half a second.
+"""
 
 from collections.abc import Sequence
 from functools import partial
+from importlib.util import find_spec
 from typing import Final
 
 from cache_tiers.cpu.eviction import EvictionName, make_eviction
 from cache_tiers.cpu.eviction_index import EvictionIndex
 from cache_tiers.cpu.pool import pool_bytes
 from cache_tiers.cpu_store.block_memory import Evictions, MemoryKind, MemoryOptions
-from cache_tiers.cpu_store.lmcache_memory import LMCACHE
 from cache_tiers.cpu_store.tier_store import TierStore
 from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.backend import TierBackend
@@ -19,7 +23,12 @@ from cache_tiers.owners.owners import Owners
 from cache_tiers.owners.shares import MemoryShares
 from cache_tiers.tier import Tier
 
-INSTALLED: Final[MemoryKind] = LMCACHE
+if find_spec("lmcache") is not None:
+    from cache_tiers.cpu_store.lmcache_memory import LMCACHE as _INSTALLED
+else:
+    from cache_tiers.cpu_store.plain_memory import PLAIN as _INSTALLED
+
+INSTALLED: Final[MemoryKind] = _INSTALLED
 """The way to manage host memory that is installed."""
 
 _SMALLEST_WINDOW: Final = 8

@@ -82,7 +82,7 @@ class TierStore:
         for key in keys:
             owner = owner_of(key)
             # A block is useless without those before it in its chain.
-            if owner in refused or self.memory.contains(key):
+            if owner in refused or self._book.is_reserved(key) or self.memory.contains(key):
                 continue
             try:
                 offset = self.memory.reserve(key)

@@ -75,7 +75,7 @@ def wants_tiers(config: EngineConfig) -> bool:
 
 
 def import_store(config: EngineConfig) -> None:
-    """Import what `open_tiers` needs, if any tier is on. Importing LMCache takes half a second."""
+    """Import what `open_tiers` needs, if any tier is on. LMCache, where it is installed, takes half a second."""
     if wants_tiers(config):
         import cache_tiers.cpu_store.open_store  # noqa: F401
 
@@ -108,10 +108,10 @@ def open_tiers(
     if config.cache.tiers is None or not (backends or cpu_bytes):
         return OpenTiers(None, notes, keeps_blocks=keeps_blocks)
     states = ", ".join(f"{tier.name} {each.note}" for tier, each in found.items())
-    progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory, {states}")
-    from cache_tiers.cpu_store.open_store import open_store
+    from cache_tiers.cpu_store.open_store import INSTALLED, open_store
     from cache_tiers.lower.sealed_value import BlockSeal
 
+    progress(f"opening the cache tiers: {cpu_bytes // MIB} MiB of CPU memory ({INSTALLED.name}), {states}")
     try:
         store = open_store(
             block_nbytes=block_nbytes,

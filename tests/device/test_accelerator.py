@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from cache_tiers.cpu_store.plain_arena import open_arena
 from cache_tiers.layout.layout import PoolOrder
 from cache_tiers.transfer import Direction, TransferJob
 from engine.attention.backend import AttentionSpec
@@ -54,6 +55,13 @@ def test_host_pool_passed_by_address_counts_as_pinned(device: AcceleratorDevice)
     pinned = torch.zeros(1 << 20, dtype=torch.uint8).pin_memory()
     assert device.memory is not None
     assert device.memory.pinned(pinned.numpy().data).is_pinned()
+
+
+def test_own_host_memory_is_pinned(device: AcceleratorDevice) -> None:
+    arena = open_arena(3 << 20, shared=False)
+    assert device.memory is not None
+    assert device.memory.pinned(arena.view).is_pinned()
+    arena.close()
 
 
 def test_torch_attention_matches_reference(device: AcceleratorDevice) -> None:

@@ -1,16 +1,18 @@
-"""The CPU tier alone: LMCache's host memory behind the interface of the store."""
+"""The CPU tier alone: host memory, on LMCache and by Ebb itself, behind the interface of the store."""
 
+import sys
+import threading
 from itertools import pairwise
 from resource import RUSAGE_THREAD, getrusage
 
 import pytest
 
-from cache_tiers.cpu_store import lmcache_memory
-from cache_tiers.cpu_store.lmcache_memory import LMCacheMemory
+from cache_tiers.cpu_store.block_memory import MemoryKind
 from cache_tiers.cpu_store.open_store import open_store
-from tests.store_rig import BLOCK, POOL, SEAL, Rig, Rigs, key, keys, payload
+from tests.store_rig import BLOCK, POOL, SEAL, Rig, Rigs, key, keys, on_each_memory, payload
 
 pytest_plugins = ["tests.store_fixtures"]
+pytestmark = on_each_memory
 
 
 @pytest.fixture
@@ -62,7 +64,8 @@ def test_slots_are_disjoint_and_inside_the_pool(rig: Rig) -> None:
     offsets = sorted(slot.offset for slot in rig.store.reserve(keys(range(100))))
     assert all(right - left >= BLOCK for left, right in pairwise(offsets))
     assert offsets[0] >= 0
-    assert offsets[-1] + BLOCK <= rig.store.pool.nbytes
+    # The memory becomes resident with its use, from its beginning on.
+    assert offsets[-1] + BLOCK == 100 * BLOCK
     rig.store.discard(keys(range(100)))
 
 
@@ -199,13 +202,12 @@ def test_reserved_slots_are_backed_by_memory(rigs: Rigs) -> None:
     """Fault pages in beforehand: the first write to a page costs more than the copy, and would delay a request."""
 
     store, some = rigs.open(None, cpu_bytes=256 << 20).store, bytes([1]) * BLOCK
-    assert isinstance(store.memory, LMCacheMemory)
-    growing = store.memory._host_memory.growing
-    assert growing is not None
     num_faults = 0
     for name in keys(range(1000)):
         [slot] = store.reserve([name])
-        growing.settle()
+        for thread in threading.enumerate():
+            if thread.name == "grow-memory":
+                thread.join()
         before = getrusage(RUSAGE_THREAD).ru_minflt
         store.pool[slot.offset : slot.offset + BLOCK] = some
         num_faults += getrusage(RUSAGE_THREAD).ru_minflt - before
@@ -213,24 +215,41 @@ def test_reserved_slots_are_backed_by_memory(rigs: Rigs) -> None:
     assert num_faults < 16
 
 
-def test_store_without_any_tier_is_refused() -> None:
+def test_store_without_any_tier_is_refused(rigs: Rigs) -> None:
     with pytest.raises(ValueError, match="all lower tiers are off"):
-        open_store(block_nbytes=BLOCK, cpu_bytes=0, lower=[], seal=SEAL, keep_in_cpu=False, eviction="lru")
+        rigs.open(None, keep_in_cpu=False)
 
 
 def test_leak_check_visits_few_blocks_at_a_time(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lmcache_memory, "PIECE", 8)
+    monkeypatch.setattr(sys.modules[type(rig.store.memory).__module__], "PIECE", 8)
     rig.put(keys(range(100)))
-    assert isinstance(rig.store.memory, LMCacheMemory)
-    visited, intact = list[object](), rig.store.memory._l1.get_object_state
+    assert len(list(rig.store.leak_check())) == 100 // 8
 
-    def watched(name: object) -> object:
-        visited.append(name)
-        return intact(name)
 
-    monkeypatch.setattr(rig.store.memory._l1, "get_object_state", watched)
-    largest = total = 0
-    for _ in rig.store.leak_check():
-        largest, total = max(largest, len({*visited})), total + len({*visited})
-        visited.clear()
-    assert (largest, total + len({*visited})) == (8, 100)
+def test_shared_pool_is_mapped_by_others_until_it_is_closed(memory_kind: MemoryKind) -> None:
+    store = open_store(
+        block_nbytes=BLOCK,
+        cpu_bytes=4 * BLOCK,
+        lower=[],
+        seal=SEAL,
+        keep_in_cpu=True,
+        eviction="lru",
+        shared=True,
+        kind=memory_kind,
+    )
+    shared_pool = store.shared_pool
+    assert shared_pool is not None
+    assert Rig(store).put(keys(range(4))) == keys(range(4))
+    # As a process does that computes.
+    mapped = shared_pool.map()
+    result = store.poll(store.prefetch(keys(range(4)), lower=False))
+    assert result is not None
+    for slot in result.slots:
+        assert mapped[slot.offset : slot.offset + BLOCK] == payload(slot.key)
+    mapped[-1] = store.pool[-1] ^ 255
+    assert mapped[-1] == store.pool[-1]
+    store.release(keys(range(4)))
+    store.check()
+    store.close()
+    with pytest.raises(FileNotFoundError):
+        shared_pool.map()

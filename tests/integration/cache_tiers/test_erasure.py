@@ -3,10 +3,11 @@
 from cache_tiers.owners.block_key import BlockKey
 from cache_tiers.redis.keys import redis_key
 from tests.redis_server import RedisServer
-from tests.store_rig import Rig, Rigs, key, keys
+from tests.store_rig import Rig, Rigs, key, keys, on_each_memory
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
+pytestmark = on_each_memory
 
 
 def in_redis(redis_server: RedisServer) -> set[bytes]:

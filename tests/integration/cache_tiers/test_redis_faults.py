@@ -9,7 +9,7 @@ import pytest
 from cache_tiers.lower.sealed_value import FINGERPRINT_BYTES, HEADER_BYTES, BlockSeal
 from cache_tiers.redis.keys import redis_key
 from tests.redis_server import RedisServer
-from tests.store_rig import SECRET, Rig, Rigs, key, keys
+from tests.store_rig import SECRET, Rig, Rigs, key, keys, on_each_memory
 from tests.waiting import until
 
 pytest_plugins = ["tests.store_fixtures"]
@@ -65,6 +65,7 @@ def test_tier_recovers_after_redis_restarts_empty(redis_server: RedisServer, rig
         assert client.keys() == [redis_key(key(101))]
 
 
+@on_each_memory
 def test_failed_writes_are_repeated_when_redis_is_back(redis_server: RedisServer, rig: Rig) -> None:
     redis_server.kill()
     rig.put(keys(range(100, 120)))
@@ -151,6 +152,7 @@ def test_flush_reports_blocks_that_did_not_reach_redis(redis_server: RedisServer
     redis_server.thaw()
 
 
+@on_each_memory
 def test_store_closes_promptly_while_redis_is_frozen(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     redis_server.freeze()
@@ -228,6 +230,7 @@ def test_damaged_value_is_counted_and_ends_the_hit(
     assert rig.counts(keys(range(8, 16))) == (8, 0), "the recomputed blocks must be valid"
 
 
+@on_each_memory
 def test_value_of_another_block_is_rejected(redis_server: RedisServer, rig: Rig) -> None:
     with redis_server.client() as client:
         client.copy(redis_key(key(9)).decode(), redis_key(key(8)).decode(), replace=True)
@@ -253,6 +256,7 @@ def test_block_of_another_server_is_rejected_and_rewritten(
     assert rig.counts([key(8)]) == (0, 0)
 
 
+@on_each_memory
 def test_damaged_value_that_was_never_read_is_rewritten(redis_server: RedisServer, rig: Rig, rigs: Rigs) -> None:
     with redis_server.client() as client:
         client.delete(redis_key(key(8)))

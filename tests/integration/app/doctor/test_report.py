@@ -107,6 +107,12 @@ def test_complete_machine_gets_one_line_per_subject_and_passes(
     assert not (tmp_path / "s").exists()  # doctor creates nothing
 
 
+def test_machine_without_lmcache_passes_on_own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "find_spec", lambda _name: None)
+    finding = checks.check_lmcache(settings(tmp_path))
+    assert (finding.level, finding.text) == ("ok", "not installed: Ebb's own store manages CPU memory")
+
+
 def test_failed_check_sets_exit_status_and_gives_advice(
     tmp_path: Path, model: Path, port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

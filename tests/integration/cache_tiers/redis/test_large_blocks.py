@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from cache_tiers.cpu_store.block_memory import MemoryKind
 from cache_tiers.cpu_store.open_store import open_store
 from cache_tiers.lower.async_tier import AsyncTier
 from cache_tiers.lower.block import Block
@@ -14,7 +15,7 @@ from cache_tiers.redis.backend import RedisBackend
 from cache_tiers.redis.inspection import RedisInspection
 from cache_tiers.redis.keys import redis_key
 from tests.redis_server import RedisServer
-from tests.store_rig import SEAL, SECRET, Rig, redis_tier
+from tests.store_rig import SEAL, SECRET, Rig, on_each_memory, redis_tier
 from tests.tier_results import Results
 from tests.waiting import until
 
@@ -131,7 +132,8 @@ def test_block_that_fits_only_in_part_is_removed(
         assert found.wait(1) == [[False]]
 
 
-def test_tiers_store_and_load_blocks_of_five_mebibytes(redis_server: RedisServer) -> None:
+@on_each_memory
+def test_tiers_store_and_load_blocks_of_five_mebibytes(redis_server: RedisServer, memory_kind: MemoryKind) -> None:
     nbytes = 5 << 20
     store = open_store(
         block_nbytes=nbytes,
@@ -140,6 +142,7 @@ def test_tiers_store_and_load_blocks_of_five_mebibytes(redis_server: RedisServer
         seal=SEAL,
         keep_in_cpu=True,
         eviction="lru",
+        kind=memory_kind,
     )
     rig, chain = Rig(store), [BlockKey(key(number)) for number in (1, 2)]
     try:

@@ -12,7 +12,7 @@ from cache_tiers.redis.address import RedisAddress, parse_redis_url
 from cache_tiers.redis.keys import redis_key
 from cache_tiers.tier import BLOCK_TTL_SECONDS
 from tests.redis_server import RedisServer, free_port
-from tests.store_rig import BLOCK, POOL, Rig, Rigs, key, keys
+from tests.store_rig import BLOCK, POOL, Rig, Rigs, key, keys, on_each_memory
 from tests.tls_files import TlsFiles, make_tls_files
 from tests.waiting import until
 
@@ -29,6 +29,7 @@ def filled(rigs: Rigs, address: RedisAddress, numbers: range) -> None:
     rigs.close(rig)
 
 
+@on_each_memory
 def test_new_store_loads_every_block_from_redis_bit_for_bit(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(20))
     rig = rigs.open(redis_server.address)
@@ -54,6 +55,7 @@ def test_another_process_finds_every_block(redis_server: RedisServer, rigs: Rigs
     assert rigs.open(redis_server.address).counts(keys(range(8))) == (0, 8)
 
 
+@on_each_memory
 def test_blocks_loaded_from_redis_stay_in_the_cpu_tier(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(8))
     rig = rigs.open(redis_server.address)
@@ -62,6 +64,7 @@ def test_blocks_loaded_from_redis_stay_in_the_cpu_tier(redis_server: RedisServer
     assert rig.store.contains(key(7))
 
 
+@on_each_memory
 def test_hit_may_begin_on_the_cpu_and_continue_in_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(8))
     rig = rigs.open(redis_server.address)
@@ -69,6 +72,7 @@ def test_hit_may_begin_on_the_cpu_and_continue_in_redis(redis_server: RedisServe
     assert rig.counts(keys(range(8))) == (3, 5)
 
 
+@on_each_memory
 def test_hit_ends_at_the_first_missing_block(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(4))
     with redis_server.client() as client:
@@ -93,6 +97,7 @@ def test_committed_block_is_in_redis_within_a_second(redis_server: RedisServer, 
     ) == (50, 0, 0.0)
 
 
+@on_each_memory
 def test_flush_waits_for_every_block(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     rig.put(keys(range(100)))
@@ -101,6 +106,7 @@ def test_flush_waits_for_every_block(redis_server: RedisServer, rigs: Rigs) -> N
         assert client.dbsize() == 100
 
 
+@on_each_memory
 def test_staging_pool_keeps_no_blocks(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
     assert rig.store.pool.nbytes == 64 << 20
@@ -111,6 +117,7 @@ def test_staging_pool_keeps_no_blocks(redis_server: RedisServer, rigs: Rigs) -> 
         assert rig.counts(keys(range(8))) == (0, 8)
 
 
+@on_each_memory
 def test_staging_pool_stores_more_than_its_size(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
     todo = keys(range(2000))
@@ -126,6 +133,7 @@ def test_staging_pool_stores_more_than_its_size(redis_server: RedisServer, rigs:
         assert client.dbsize() == 2000
 
 
+@on_each_memory
 def test_staging_pool_recovers_after_writes_during_an_outage(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address, cpu_bytes=0, keep_in_cpu=False)
     redis_server.kill()
@@ -145,6 +153,7 @@ def test_staging_pool_recovers_after_writes_during_an_outage(redis_server: Redis
     assert sum(rig.counts(keys(range(2000, 2008)))) == 8
 
 
+@on_each_memory
 def test_blocks_evicted_from_the_cpu_are_loaded_from_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address)
     for at, name in enumerate(keys(range(320))):
@@ -156,6 +165,7 @@ def test_blocks_evicted_from_the_cpu_are_loaded_from_redis(redis_server: RedisSe
     assert rig.counts(keys(range(8))) == (0, 8), "the CPU tier must make room for the loaded blocks"
 
 
+@on_each_memory
 def test_cpu_tier_of_two_blocks_stores_every_block_in_redis(redis_server: RedisServer, rigs: Rigs) -> None:
     rig = rigs.open(redis_server.address, cpu_bytes=2 * BLOCK)
     todo = keys(range(12))
@@ -172,6 +182,7 @@ def test_cpu_tier_of_two_blocks_stores_every_block_in_redis(redis_server: RedisS
         assert rig.counts([name]) in ((1, 0), (0, 1))
 
 
+@on_each_memory
 def test_concurrent_prefetches_get_their_own_windows(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(64))
     rig = rigs.open(redis_server.address)
@@ -185,6 +196,7 @@ def test_concurrent_prefetches_get_their_own_windows(redis_server: RedisServer, 
         rig.store.release(window)
 
 
+@on_each_memory
 def test_many_prefetches_of_one_window_get_every_block(redis_server: RedisServer, rigs: Rigs) -> None:
     """Let the blocks of the first prefetch arrive while the others are between look-up and load."""
     filled(rigs, redis_server.address, range(96))
@@ -196,6 +208,7 @@ def test_many_prefetches_of_one_window_get_every_block(redis_server: RedisServer
             rig.store.release(window)
 
 
+@on_each_memory
 def test_unclaimed_result_fails_the_check_until_released(redis_server: RedisServer, rigs: Rigs) -> None:
     filled(rigs, redis_server.address, range(8))
     rig = rigs.open(redis_server.address)
@@ -305,6 +318,7 @@ def test_user_with_minimal_rights_stores_and_loads_blocks(tmp_path: Path, rigs: 
         server.kill()
 
 
+@on_each_memory
 def test_concurrent_loads_find_room_in_a_full_cpu_tier(redis_server: RedisServer, rigs: Rigs) -> None:
     rig, blocks, at_once = rigs.open(redis_server.address), POOL // BLOCK, 6
     for start in range(0, 2 * blocks, 16):

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,6 +79,7 @@ class ServicePlan:
     database_url: address of a PostgreSQL database, which replaces the file; "" without one.
     secret_digest: digest of the secret file, which is the same on all servers of a database.
     shares_replicas: whether the servers of the database share replicas of the engine.
+    reservable_bytes: returns the bound of the disk tier, 0 if it is off. The call may block.
     """
 
     model_titles: bool = False
@@ -93,6 +94,7 @@ class ServicePlan:
     database_url: str = ""
     secret_digest: bytes = b""
     shares_replicas: bool = False
+    reservable_bytes: Callable[[], int] = lambda: 0
 
 
 async def open_services(database_path: Path, host: EngineHost, plan: ServicePlan | None = None) -> Services:
@@ -135,7 +137,7 @@ class _Opening:
         self._make_runs()
         await self._begin_runs()
         records, model = await self._records(), self._model()
-        metrics, threads = Metrics(host, lambda: self.runs.live), TenantThreads()
+        metrics, threads = Metrics(host, lambda: self.runs.live, lambda: self.ring.reserved_bytes), TenantThreads()
         services = Services(
             store=store,
             turns=self.turns,
@@ -273,6 +275,7 @@ class _Opening:
                 daily_use=daily_use,
                 runs=self.runs,
                 delete_kv=records.shared_deletions.delete_tenant,
+                reservable_bytes=self.plan.reservable_bytes,
             ),
             accounts=accounts,
             password_logins=PasswordLogins(store.passwords, ring, accounts.passwords, accounts.failed),

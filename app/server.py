@@ -33,6 +33,7 @@ from app.accounts.accounts import accounts_of
 from app.config.extras import install_command
 from app.config.options import SettingsError
 from app.config.parsers import ON_RAY, is_loopback
+from app.config.reservable import reservable_bytes
 from app.config.secret import digest_of_secret, load_secret
 from app.config.settings import Settings
 from app.domain.bounds import KEEP_ALIVE_SECONDS
@@ -247,6 +248,7 @@ async def _serve(
             database_url=settings.database_url,
             secret_digest=digest_of_secret(settings.secret_file) if settings.database_url else b"",
             shares_replicas=bool(settings.shared_replicas),
+            reservable_bytes=partial(reservable_bytes, settings),
         ),
     )
     services.begin()

@@ -1,5 +1,6 @@
 """Administrators' operations on keys, tenants and limits."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -14,9 +15,10 @@ from app.storage.tenant_removal import shut_out
 from app.storage.tenants import StoredTenant
 from app.tenants.api_key import ApiKey
 from app.tenants.gate import TenantGates
-from app.tenants.limits import TenantLimits
+from app.tenants.limits import NO_LIMITS, TenantLimits
 from app.tenants.person import Person
 from app.tenants.principal import Scope
+from app.tenants.reservations import check_reservation, reserved_by_others
 from app.tenants.token_bucket import Use
 
 
@@ -25,6 +27,7 @@ class Administration:
     """Administration of all tenants. Changes take effect immediately in this process.
 
     delete_kv: ends a tenant's requests, and makes its KV unreachable at all servers.
+    reservable_bytes: returns the bound of the disk tier, 0 if it is off. The call may block.
     """
 
     host: EngineHost
@@ -34,6 +37,7 @@ class Administration:
     daily_use: DailyUse
     runs: RunRegistry
     delete_kv: Callable[[Backend, str], Awaitable[None]]
+    reservable_bytes: Callable[[], int]
 
     async def create_key(self, name: str, tenant: str, scope: Scope) -> tuple[ApiKey, str]:
         """Create a key and return its record, with the key itself, which is stored nowhere.
@@ -56,7 +60,12 @@ class Administration:
         await self.ring.read()
 
     async def set_limits(self, tenant: str, limits: TenantLimits) -> None:
-        """Replace a tenant's limits."""
+        """Replace a tenant's limits. Raise InvalidRequestError if the disk cannot hold what is reserved."""
+        if limits.kv_reserved:
+            known = await self.store.limits.all()
+            before = known.get(tenant, NO_LIMITS).kv_reserved or 0
+            bound = await asyncio.to_thread(self.reservable_bytes)
+            check_reservation(before, limits.kv_reserved, reserved_by_others(known, tenant), bound)
         await self.store.limits.set(tenant, limits)
         await self.ring.read()
 

@@ -215,6 +215,11 @@ class KeyRing:
         """Return a tenant's limits: its own ones first, then those of its person's groups."""
         return combined_limits(self._limits.get(tenant, NO_LIMITS), self.people.limits_of(tenant))
 
+    @property
+    def reserved_bytes(self) -> int:
+        """Bytes of the disk tier that are reserved for all tenants together."""
+        return sum(limits.kv_reserved or 0 for limits in self._limits.values())
+
     def _is_fresh(self) -> bool:
         return self._clock() - self._read_at < FRESH_SECONDS
 

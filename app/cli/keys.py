@@ -12,7 +12,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeVar
 
+from app.config.reservable import reservable_bytes
 from app.config.settings import Settings, lock_state_dir
+from app.config.sizes import format_size
 from app.storage.errors import UnusableDatabaseError
 from app.storage.sqlite.migrating import migrations, schema_of
 from app.storage.sqlite.restoration import complete_restore, is_restore_pending
@@ -21,6 +23,7 @@ from app.tenants.api_key import ApiKey
 from app.tenants.limits import LIMIT_NAMES, NO_LIMITS, TenantLimits
 from app.tenants.name import LOCAL
 from app.tenants.principal import Scope
+from app.tenants.reservations import check_reservation, reserved_by_others
 from engine.api.errors import EbbError
 
 T = TypeVar("T")
@@ -70,10 +73,16 @@ def revoke(settings: Settings, key_id: str) -> int:
 
 
 def limits(settings: Settings, tenant: str, **given: int | None) -> int:
-    """Change the given limits of a tenant and print all of them."""
+    """Change the given limits of a tenant and print all of them. Raise InvalidRequestError."""
+
+    reserved = given.get("kv_reserved") or 0
+    bound = reservable_bytes(settings) if reserved else 0
 
     async def change(store: Store) -> TenantLimits:
-        changed = replace((await store.limits.all()).get(tenant, NO_LIMITS), **given)
+        known = await store.limits.all()
+        before = known.get(tenant, NO_LIMITS)
+        check_reservation(before.kv_reserved or 0, reserved, reserved_by_others(known, tenant), bound)
+        changed = replace(before, **given)
         if given:
             await store.limits.set(tenant, changed)
         return changed
@@ -149,5 +158,7 @@ def day(seconds: float) -> str:
 
 
 def _limit_words(its: TenantLimits) -> str:
-    known = [(name.replace("_", " "), getattr(its, name)) for name in LIMIT_NAMES]
-    return ", ".join(f"{most} {name}" for name, most in known if most is not None) or "no limits"
+    known = [(name.replace("_", " "), getattr(its, name)) for name in LIMIT_NAMES if name != "kv_reserved"]
+    reserved = f"{format_size(its.kv_reserved)} reserved for promises of KV" if its.kv_reserved is not None else ""
+    words = [f"{most} {name}" for name, most in known if most is not None]
+    return ", ".join([*words, *([reserved] if reserved else [])]) or "no limits"

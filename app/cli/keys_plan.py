@@ -42,6 +42,7 @@ LIMIT_OPTIONS = (
     Option("conversations", limit, "N", "stored conversations, including those of responses, or none"),
     Option("open-requests", limit, "N", "requests of any kind that are being answered, or none"),
     Option("items-per-conversation", limit, "N", "messages of one conversation, or none"),
+    Option("kv-reserved", stored_bytes, "SIZE", "bytes of the disk tier for promises of KV, such as 2GiB, or none"),
     Option("stored-bytes", stored_bytes, "SIZE", "size of all conversations, such as 2GiB, or none"),
 )
 KEY_NAME = Option("name", parse_name, "NAME", "name of the key")

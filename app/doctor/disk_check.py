@@ -54,6 +54,7 @@ def _described(settings: Settings, disk: DiskConfig, found: StoredBlocks) -> Fin
     parts = [
         f"{disk.folder}, {format_size(found.used_bytes)} of {format_size(found.limit_bytes)} used",
         *_tokens(settings, found.limit_bytes),
+        *([f"{format_size(found.promised_bytes)} are promised"] if found.promised_bytes else []),
         "direct I/O" if allows_direct(str(place)) else "through the page cache, since it has no direct I/O",
     ]
     space = space_of(place)

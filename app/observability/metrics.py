@@ -29,11 +29,14 @@ LAG_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0
 class Metrics:
     """Metrics in a separate registry, so that two servers in one process do not collide."""
 
-    def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
+    def __init__(
+        self, host: EngineHost, live_runs: Callable[[], int], reserved_bytes: Callable[[], int] = lambda: 0
+    ) -> None:
+        """Create the metrics. reserved_bytes: returns the bytes of the disk that are reserved for promises."""
         self._registry = CollectorRegistry()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="metrics")
         ProcessCollector(registry=self._registry)
-        self._engine = _EngineCollector(host, live_runs)
+        self._engine = _EngineCollector(host, live_runs, reserved_bytes)
         self._registry.register(self._engine)
         self.http_responses = Counter(
             "ebb_http_responses",
@@ -78,9 +81,10 @@ class Metrics:
 
 
 class _EngineCollector(Collector):
-    def __init__(self, host: EngineHost, live_runs: Callable[[], int]) -> None:
+    def __init__(self, host: EngineHost, live_runs: Callable[[], int], reserved_bytes: Callable[[], int]) -> None:
         self._host = host
         self._live_runs = live_runs
+        self._reserved_bytes = reserved_bytes
         self._seen: list[Metric] = []
 
     def look(self) -> None:
@@ -103,6 +107,9 @@ class _EngineCollector(Collector):
         )
         yield GaugeMetricFamily(
             "ebb_runs_live", "Number of answers being generated in conversations", self._live_runs()
+        )
+        yield GaugeMetricFamily(
+            "ebb_kv_reserved_bytes", "Bytes of the disk tier reserved for promises to tenants", self._reserved_bytes()
         )
         if self._host.engine is not None:
             stats = self._host.engine.stats()

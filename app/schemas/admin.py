@@ -121,7 +121,10 @@ class NewKey(RequestModel):
 
 
 class LimitFields(RequestModel):
-    """Body of a request that sets a tenant's limits. A limit that is left out or null is removed; 0 allows nothing."""
+    """Body of a request that sets a tenant's limits. A limit that is left out or null is removed; 0 allows nothing.
+
+    kv_reserved: bytes of the disk tier that are reserved for promises of KV; none if it is left out or null.
+    """
 
     examples = ({"requests_per_minute": 60, "stored_bytes": 1 << 20}, {})
 
@@ -132,6 +135,7 @@ class LimitFields(RequestModel):
     open_requests: Limit | None = None
     items_per_conversation: Limit | None = None
     stored_bytes: Limit | None = None
+    kv_reserved: Limit | None = None
 
     def limits(self) -> TenantLimits:
         """Convert the fields to tenant limits."""
@@ -180,7 +184,10 @@ class NewApiKey(ApiKey):
 
 
 class Limits(TypedDict):
-    """Limits of a tenant. Null means no limit."""
+    """Limits of a tenant. Null means no limit.
+
+    kv_reserved: bytes of the disk tier that are reserved for promises of KV; null for none.
+    """
 
     requests_per_minute: int | None
     tokens_per_minute: int | None
@@ -189,6 +196,7 @@ class Limits(TypedDict):
     open_requests: int | None
     items_per_conversation: int | None
     stored_bytes: int | None
+    kv_reserved: int | None
 
 
 class TenantWithLimits(TypedDict):
@@ -258,4 +266,5 @@ def limits_body(limits: TenantLimits) -> Limits:
         "open_requests": limits.open_requests,
         "items_per_conversation": limits.items_per_conversation,
         "stored_bytes": limits.stored_bytes,
+        "kv_reserved": limits.kv_reserved,
     }

@@ -19,6 +19,7 @@ from app.tenants.token_bucket import NOTHING_OWED, OwedUse, TokenBucket, Use
 from engine.api.errors import InvalidRequestError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
+from engine.api.promise import PromiseRequest
 from engine.process.fair_places import FairPlaces
 
 VERY_LONG_TEXT = 1 << 17
@@ -72,7 +73,7 @@ class TenantGate:
         self._count(num_tokens)
         self._admitting += answers
         try:
-            streams = await engine.generate(replace(request, tenant=self.tenant))
+            streams = await engine.generate(replace(request, tenant=self.tenant, promise=self._funded(request.promise)))
         except BaseException:
             self._count(-num_tokens)
             raise
@@ -100,6 +101,11 @@ class TenantGate:
             yield queue
         finally:
             self._admitting -= 1
+
+    def _funded(self, promise: PromiseRequest | None) -> PromiseRequest | None:
+        """Return a promise within the bytes that are reserved for the tenant."""
+        reserved = self._limits_of(self.tenant).kv_reserved or 0
+        return replace(promise, reserved_bytes=reserved) if promise is not None else None
 
     def _metered(self, stream: GenerationStream) -> GenerationStream:
         self._started.add(stream.request_id)

@@ -1,7 +1,7 @@
 """Limits of a tenant, and the error once one is reached."""
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, fields
+from typing import Literal
 
 from engine.api.errors import OverloadedError
 
@@ -14,8 +14,6 @@ LimitName = Literal[
     "items_per_conversation",
     "stored_bytes",
 ]
-LIMIT_NAMES: tuple[LimitName, ...] = get_args(LimitName)
-
 MOST = 1 << 40
 """Maximum of any limit, within the range of SQLite's integers and of numbers in clients' JSON."""
 
@@ -31,6 +29,7 @@ class TenantLimits:
     open_requests: requests of any kind in progress.
     items_per_conversation: messages of all branches.
     stored_bytes: bytes of all conversations and responses.
+    kv_reserved: bytes of the disk tier that are reserved for promises. None reserves nothing.
     """
 
     requests_per_minute: int | None = None
@@ -40,9 +39,12 @@ class TenantLimits:
     open_requests: int | None = None
     items_per_conversation: int | None = None
     stored_bytes: int | None = None
+    kv_reserved: int | None = None
 
 
 NO_LIMITS = TenantLimits()
+LIMIT_NAMES: tuple[str, ...] = tuple(each.name for each in fields(TenantLimits))
+"""Names of all limits, and of the reservation."""
 
 
 class LimitReachedError(OverloadedError):

@@ -60,6 +60,10 @@ class DiskInspection:
             promised_bytes=promised,
         )
 
+    def bound(self) -> int:
+        """Return the most bytes that the blocks may take. Raise InspectionError."""
+        return self._config.max_bytes if self._config.max_bytes is not None else self.stat().limit_bytes
+
     def _bound(self, used: int) -> int:
         if self._config.max_bytes is not None:
             return self._config.max_bytes

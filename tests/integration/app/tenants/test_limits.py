@@ -259,3 +259,10 @@ async def test_administrator_creates_lists_and_revokes_keys(people: People) -> N
     assert (await people.root.delete(f"/api/admin/keys/{made['id']}")).status == 204
     assert (await people.stranger.get("/api/conversations", headers=headers)).status == 401
     assert (await people.root.delete("/api/admin/keys/none")).status == 404
+
+
+async def test_reservation_that_no_disk_can_hold_is_refused(people: People) -> None:
+    response = await people.root.put("/api/admin/tenants/alice/limits", json={"kv_reserved": 1 << 30})
+    error = (await response.json())["error"]
+    assert (response.status, error["code"], error["param"]) == (400, "reservation_too_large", "kv_reserved")
+    await limit(people, kv_reserved=0)

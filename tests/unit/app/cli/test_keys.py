@@ -84,6 +84,22 @@ def test_key_is_created_listed_limited_and_revoked(tmp_path: Path, capsys: pytes
     assert (count_keys(tmp_path / "conversations.db").made, count_keys(tmp_path / "conversations.db").valid) == (2, 1)
 
 
+def test_reservations_fit_into_the_disk_tier_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Disks of a machine with tests may be in memory, where the tier is on only with a size.
+    monkeypatch.setenv("EBB_DISK_KV_SIZE", "10GiB")
+    assert "6 GiB reserved for promises" in ebb(capsys, tmp_path, "limits", "alice", "--kv-reserved", "6GiB")[1]
+    status, _, said = ebb(capsys, tmp_path, "limits", "bob", "--kv-reserved", "5GiB")
+    assert status == 1
+    assert "at most 10 GiB, of which 6 GiB are reserved for other tenants" in said
+    assert ebb(capsys, tmp_path, "limits", "bob", "--kv-reserved", "4GiB")[0] == 0
+    monkeypatch.setenv("EBB_DISK_KV_SIZE", "0")
+    assert "disk tier is off" in ebb(capsys, tmp_path, "limits", "alice", "--kv-reserved", "7GiB")[2]
+    assert "5 GiB reserved" in ebb(capsys, tmp_path, "limits", "alice", "--kv-reserved", "5GiB")[1]
+    assert "no limits" in ebb(capsys, tmp_path, "limits", "alice", "--kv-reserved", "none")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words", "status"),
     [

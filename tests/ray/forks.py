@@ -22,7 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from engine.process.gc_freeze import frozen_objects
+from tests.patient_loads import make_loads_patient
 
 MAX_REQUEST: Final = 1 << 17
 """Bytes of a request: the arguments and the environment of a worker."""
@@ -162,6 +165,8 @@ def main(path: Path) -> None:
         listener.bind(str(path))
         listener.listen(100)
         import_all(BEFORE_RAY)
+        # Tests of loads read which tier the blocks came from. The workers never end this patch.
+        make_loads_patient(pytest.MonkeyPatch())
         request = serve(listener)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     random.seed()

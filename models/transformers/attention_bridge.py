@@ -13,6 +13,7 @@ import torch
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 
 from models.interface.causal_lm import ForwardContext
+from models.transformers.transformers_parts import set_attention
 
 BRIDGED: Final = "ebb"
 PROBED: Final = "ebb_probe"
@@ -92,8 +93,7 @@ def use_attention(network: PreTrainedModel, name: str) -> None:
     for module in network.modules():
         config = getattr(module, "config", None)
         if config is not None:
-            # The public setter would first look for `name` on the hub, and refuses some networks by their source.
-            config._attn_implementation_internal = name
+            set_attention(config, name)
 
 
 def _attend(

@@ -9,6 +9,7 @@ from transformers import PreTrainedModel
 from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
 
 from models.interface.causal_lm import Matrix, MatrixPacker, MatrixRole
+from models.transformers.transformers_parts import gated, set_experts
 
 
 def forget(module: nn.Module, name: str) -> None:
@@ -16,8 +17,8 @@ def forget(module: nn.Module, name: str) -> None:
 
     Code that asks for either still works. Code that computes with the values fails instead of computing nonsense.
     """
-    parameter = module._parameters.pop(name)
-    assert parameter is not None
+    parameter = module.get_parameter(name)
+    delattr(module, name)
     setattr(module, name, torch.empty_like(parameter, device="meta"))
 
 
@@ -43,11 +44,11 @@ def pack_experts(network: PreTrainedModel, packer: MatrixPacker, dtype: torch.dt
     for module in modules:
         if _follows_interface(module) and module.down_proj.dtype == dtype:
             module.packed_experts = PackedExperts(module, packer)
-            module.config._experts_implementation_internal = PACKED
+            set_experts(module.config, PACKED)
 
 
 def _follows_interface(module: Any) -> bool:
-    return "down_proj" in module._parameters and hasattr(module, "has_post_expert_norm")
+    return "down_proj" in dict(module.named_parameters(recurse=False)) and hasattr(module, "has_post_expert_norm")
 
 
 def _packed(module: Any, name: str, packer: MatrixPacker) -> list[Matrix]:
@@ -79,7 +80,7 @@ def _forward(
 
 
 def _expert(module: Any, x: torch.Tensor, up: Matrix, down: Matrix) -> torch.Tensor:
-    inner = module._apply_gate(up(x)) if module.has_gate else module.act_fn(up(x))
+    inner = gated(module, up(x)) if module.has_gate else module.act_fn(up(x))
     out = down(inner)
     return module.post_expert_norm(out) if module.has_post_expert_norm else out
 

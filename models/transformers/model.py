@@ -1,6 +1,5 @@
 """CausalLM over transformers: loading, the forward pass, and logits by the network's own code."""
 
-import copy
 import logging
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +21,7 @@ from models.transformers.rope import pin_rope
 from models.transformers.self_check import check_network
 from models.transformers.tensor_parallel import check_plan, keep_part
 from models.transformers.tested import TESTED
+from models.transformers.transformers_parts import make_network, with_part
 from models.transformers.weights import load_weights
 from models.weights.folder import ModelFolder
 from models.weights.stored import quantization_of
@@ -162,11 +162,10 @@ def read_shape(folder: ModelFolder, dtype: torch.dtype, device: str) -> Transfor
     """
     config = read_config(folder, device)
     kind = network_class(config)
-    # The other implementations of experts look at values, which a network without memory does not have.
-    experts = {"experts_implementation": "batched_mm"} if kind._can_set_experts_implementation() else {}
     try:
         with torch.device("meta"):
-            network = kind._from_config(config, dtype=dtype, attn_implementation=EAGER, **experts)
+            # Other implementations of experts look at values, which a network without memory does not have.
+            network = make_network(kind, config, dtype=dtype, attention=EAGER, experts="batched_mm")
         return TransformersForCausalLM(network, quantizer=quantizer_name(folder.config()))
     except UnsupportedModelError:
         raise
@@ -189,11 +188,7 @@ def _path_of(module: torch.nn.Module, network: torch.nn.Module) -> str:
 def _replaced(module: torch.nn.Module, path: str, leaf: torch.nn.Module) -> torch.nn.Module:
     """Copy `module` with `leaf` at `path`. The copy shares every other module and all weights."""
     name, _, rest = path.partition(".")
-    twin = copy.copy(module)
-    twin._modules = dict(module._modules)
-    child = module.get_submodule(name)
-    twin._modules[name] = _replaced(child, rest, leaf) if rest else leaf
-    return twin
+    return with_part(module, name, _replaced(module.get_submodule(name), rest, leaf) if rest else leaf)
 
 
 @dataclass

@@ -13,6 +13,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING
 from models.decoder.rope import with_one_rope
 from models.errors import UnsupportedModelError
 from models.transformers.quantized import check_quantized
+from models.transformers.transformers_parts import is_recurrent
 from models.weights.folder import ModelFolder
 
 _SPARSE: Final = "selects keys with an indexer, whose own cache is not implemented"
@@ -79,7 +80,7 @@ def _check(raw: Mapping[str, Any], model_type: object) -> None:
 
 
 def _check_layers(config: PreTrainedConfig) -> None:
-    if network_class(config)._is_stateful:
+    if is_recurrent(network_class(config)):
         raise UnsupportedModelError(
             f"model_type {config.model_type!r} keeps a recurrent state, which is not implemented"
         )

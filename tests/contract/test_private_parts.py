@@ -4,14 +4,19 @@
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Container, Iterator
 from logging import getLogger
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import torch
 import uvicorn
 from sse_starlette import EventSourceResponse, ServerSentEvent
+from torch import nn
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.integrations.moe import use_experts_implementation
 from uvicorn import _types
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
@@ -104,7 +109,18 @@ TYPES: Final = (
     "HTTPScope",
     "Scope",
 )
-MODULES: Final = {"uvicorn": "app/transport/uvicorn_parts.py", "sse_starlette": "app/transport/sse_parts.py"}
+MODULES: Final = {
+    "uvicorn": "app/transport/uvicorn_parts.py",
+    "sse_starlette": "app/transport/sse_parts.py",
+    "lmcache": "cache_tiers/cpu_store/lmcache_parts.py",
+    "transformers": "models/transformers/transformers_parts.py",
+    "torch": "models/layers/linear.py",
+    "ray": "engine/fleet/placement/ray_cluster.py",
+    "llguidance": "engine/grammar/automaton.py",
+}
+"""The module that names the private parts of each library."""
+OF_PYTHON: Final = ("_exit", "_current_frames")
+"""Names that Python promises to keep."""
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.__qualname__)
@@ -203,24 +219,58 @@ def test_writes_of_lmcache_are_counted_in(memory: LMCacheMemory, figure: str) ->
     assert controller.report_status()[figure] == 0
 
 
-def _private_parts(path: Path) -> Iterator[str]:
-    """Yield private modules of libraries that a file imports, and private names of LMCache's objects."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+class _Experts(nn.Module):
+    """Experts that leave everything to the interface of transformers."""
+
+
+def test_transformers_has_its_parts() -> None:
+    network = PreTrainedModel
+    assert (callable(network._can_set_experts_implementation), callable(network._from_config)) == (True, True)
+    assert network._is_stateful is False
+    config = PreTrainedConfig(attn_implementation="eager", experts_implementation="eager")
+    assert (config._attn_implementation_internal, config._experts_implementation_internal) == ("eager", "eager")
+    assert callable(use_experts_implementation(_Experts)._apply_gate)
+    assert nn.Sequential(nn.Identity())._modules.keys() == {"0"}
+
+
+def test_torch_has_the_operators_of_prepacked_layers() -> None:
+    operators = torch.ops.mkldnn
+    assert all(map(callable, (operators._is_mkldnn_bf16_supported, operators._linear_pointwise)))
+    assert callable(operators._reorder_linear_weight)
+
+
+def _own_names(tree: ast.AST) -> Iterator[str]:
+    """Yield the names that a file gives to its classes, functions, fields and attributes."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            library, *parts = node.module.split(".")
-            if library in MODULES and any(part.startswith("_") for part in parts):
-                yield node.module
         match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                yield name
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
+                yield name
+
+
+def _private_parts(tree: ast.AST, own: Container[str]) -> Iterator[str]:
+    """Yield private modules that a file imports, private names that are not our own, and those of LMCache's objects."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module=str(module)) if any(part.startswith("_") for part in module.split(".")):
+                yield module
+            case ast.Attribute(attr=name) if (
+                re.fullmatch("_[^_].*", name) and name not in own and name not in OF_PYTHON
+            ):
+                yield name
             case ast.Attribute(ast.Attribute(attr="_l1" | "_manager" as owner), attr) if attr.startswith("_"):
                 yield f"{owner}.{attr}"
 
 
 def test_private_parts_are_used_in_one_module_each() -> None:
-    found = {
-        str(path.relative_to(ROOT)): parts
+    trees = {
+        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
         for folder in PRODUCT
         for path in (ROOT / folder).rglob("*.py")
-        if (parts := list(_private_parts(path)))
     }
-    assert found.keys() <= {*MODULES.values(), "cache_tiers/cpu_store/lmcache_parts.py"}, found
+    own = {name for tree in trees.values() for name in _own_names(tree)}.union(OF_PYTHON)
+    found = {path: parts for path, tree in trees.items() if (parts := list(_private_parts(tree, own)))}
+    assert found.keys() == set(MODULES.values()), found

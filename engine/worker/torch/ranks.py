@@ -9,7 +9,7 @@ from typing import Final
 import psutil  # type: ignore[import-untyped]
 import torch
 from torch import distributed
-from torch._C._distributed_c10d import FileStore, Store, TCPStore
+from torch.distributed import FileStore, Store, TCPStore  # type: ignore[attr-defined]
 
 from engine.api.errors import EngineError
 from engine.process.listening_socket import listen_on

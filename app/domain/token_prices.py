@@ -1,10 +1,6 @@
 """Prices of tokens, for operators who charge for answers."""
 
 from dataclasses import dataclass
-from typing import Final
-
-PRICED_TOKENS: Final = 1_000_000
-"""Number of tokens that a price is for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from models.chat.tool_call_parser import CallMarks
 ALL, END_OF_ALL = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
 ONE, END_OF_ONE = "<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"
 NAME = "<｜tool▁sep｜>"
-RESULT, END_OF_RESULT = "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"
 
 INSTRUCTIONS = f"""## Tools
 

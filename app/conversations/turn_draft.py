@@ -14,6 +14,7 @@ from app.prompts.turn_prompt import Prompt
 from app.runs.run import PROGRESS_SECONDS
 from app.storage.run_records import RunRecord, TurnRows
 from app.storage.versions import Versions
+from app.tenants.wanted_promise import WantedPromise
 from engine.api.sampling_params import SamplingParams
 from engine.api.urgency import Urgency
 from models.thinking import ThinkingMode
@@ -33,6 +34,7 @@ class TurnDraft:
     remember: as in `Run`.
     tool_use: the tools that the answer may call; None without tools.
     is_marked: whether the client marked the prompt for caching.
+    wanted_promise: the beginning of the prompt whose KV the client wants to be kept; None for none.
     left_out: messages at the beginning of the conversation that the prompt lacks.
     merged: answers that the new one merges.
     progress_every: as in `GenerateRequest`.
@@ -57,6 +59,7 @@ class TurnDraft:
     remember: Remember | None = None
     tool_use: ToolUse | None = None
     is_marked: bool = False
+    wanted_promise: WantedPromise | None = None
     left_out: int = 0
     merged: int = 0
     progress_every: float | None = PROGRESS_SECONDS

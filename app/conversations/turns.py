@@ -314,6 +314,7 @@ class Turns:
                 request_id=run_id,
                 urgency=draft.urgency,
                 num_marked=len(draft.prompt.ids) if draft.is_marked else 0,
+                promise=self._gate.promise(draft.wanted_promise, len(draft.prompt.ids)),
                 progress_every=draft.progress_every,
             ),
             rename=rename,

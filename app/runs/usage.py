@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from app.prompts.volatile_lines import UNTREATED, TreatedLines
 from app.runs.reuse_report import stored_reuse
@@ -11,6 +11,9 @@ from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
 from cache_tiers.tier import CPU, DEVICE
 from engine.api.outputs import FormVerdict, KVReceipt, Usage
+from engine.api.promise import PromiseReport
+
+_FIVE_MINUTES: Final = 300.0
 
 
 def combined_usage(usages: Sequence[Usage]) -> Usage:
@@ -34,6 +37,7 @@ def combined_usage(usages: Sequence[Usage]) -> Usage:
         blocks_verified=sum(kv.blocks_verified for kv in receipts),
         prefetched=sum((kv.prefetched for kv in receipts), Counter()),
         form=_worst(receipts),
+        promise=_together([kv.promise for kv in receipts if kv.promise is not None]),
     )
     return Usage(
         prompt_tokens=sum(usage.prompt_tokens for usage in usages),
@@ -55,6 +59,19 @@ def usage_of_answers(usages: Sequence[Usage]) -> Usage:
         completion_tokens=sum(usage.completion_tokens for usage in usages),
         reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
         total_ms=max(usage.total_ms for usage in usages),
+    )
+
+
+def _together(promises: Sequence[PromiseReport]) -> PromiseReport | None:
+    """Return what is promised of several prompts together; None if nothing was to be promised."""
+    if not promises:
+        return None
+    return PromiseReport(
+        num_tokens=sum(each.num_tokens for each in promises),
+        num_declined=sum(each.num_declined for each in promises),
+        seconds=max(each.seconds for each in promises),
+        until=min(each.until for each in promises),
+        reason=next((each.reason for each in promises if each.reason is not None), None),
     )
 
 
@@ -86,17 +103,26 @@ def openai_usage(usage: Usage, lines: TreatedLines = UNTREATED) -> bodies.TokenU
 def anthropic_usage(usage: Usage, lines: TreatedLines = UNTREATED) -> dict[str, Any]:
     """Serialize usage for Anthropic's API. `input_tokens` exclude the prompt tokens reused from a tier.
 
-    Cache creation is always 0: with Anthropic, clients request it and pay for it.
+    Cache creation counts the tokens that were computed and are promised. Reused ones count as read from the cache.
 
     lines: as in `openai_usage`.
     """
-    return {
-        "input_tokens": usage.prompt_tokens - usage.kv.cached,
-        "cache_creation_input_tokens": 0,
+    promise = usage.kv.promise
+    created = max(0, promise.num_tokens - usage.kv.cached) if promise is not None else 0
+    shown: dict[str, Any] = {
+        "input_tokens": usage.prompt_tokens - usage.kv.cached - created,
+        "cache_creation_input_tokens": created,
         "cache_read_input_tokens": usage.kv.cached,
         "output_tokens": usage.completion_tokens,
         "kv": _receipt(usage.kv, lines),
     }
+    if promise is not None:
+        is_long = promise.seconds > _FIVE_MINUTES
+        shown["cache_creation"] = {
+            "ephemeral_5m_input_tokens": 0 if is_long else created,
+            "ephemeral_1h_input_tokens": created if is_long else 0,
+        }
+    return shown
 
 
 def ollama_usage(usage: Usage, lines: TreatedLines) -> dict[str, Any]:
@@ -142,6 +168,13 @@ def _receipt(kv: KVReceipt, lines: TreatedLines) -> dict[str, Any]:
         figures["prefetched"] = {tier.id: kv.prefetched[tier.id] for tier in all_tiers() if tier not in (DEVICE, CPU)}
     if kv.form is not None:
         figures["form"] = kv.form
+    if (promise := kv.promise) is not None:
+        figures["promise"] = {
+            "tokens": promise.num_tokens,
+            "declined": promise.num_declined,
+            "until": round(promise.until, 3) if promise.num_tokens else None,
+            "reason": promise.reason,
+        }
     if lines != UNTREATED:
         figures["volatile_lines"] = {"removed": list(lines.removed), "moved": list(lines.moved)}
     return {**{tier.id: kv.reused[tier.id] for tier in all_tiers()}, **figures}

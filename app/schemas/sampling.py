@@ -20,9 +20,10 @@ from app.domain.bounds import (
     MAX_TOP_LOGPROBS,
 )
 from app.schemas.answer_forms import FormFields
-from app.schemas.cache_mark import CacheKey
+from app.schemas.cache_mark import CacheKey, CacheOptions, wanted_promise
 from app.schemas.parsing import CompatibleRequest, IgnoredFields, RequestModel, optional
 from app.schemas.urgency import UrgencyFields
+from app.tenants.wanted_promise import WantedPromise
 from engine.api.errors import InvalidRequestError
 from engine.api.sampling_params import SamplingParams
 from models.thinking import ThinkingMode
@@ -191,6 +192,11 @@ class AnswerRequest(UrgencyFields, CompatibleRequest):
         return 0.0
 
     @property
+    def wanted_promise(self) -> WantedPromise | None:
+        """The beginning of the prompt whose KV the client wants to be kept; None for none."""
+        return None
+
+    @property
     def progress_every(self) -> float | None:
         """See `GenerateRequest`."""
         return None
@@ -223,7 +229,6 @@ class OpenAIRequest(GenerationRequest, FormFields):
             "service_tier",
             "safety_identifier",
             "prompt_cache_retention",
-            "prompt_cache_options",
             "moderation",
             "store",
             "cache_salt",
@@ -242,6 +247,10 @@ class OpenAIRequest(GenerationRequest, FormFields):
     prompt_cache_key: CacheKey | None = optional(
         "marks the whole prompt for the [eviction policy](../../decisions/eviction.md#marks-of-clients), "
         "whatever the key is"
+    )
+    prompt_cache_options: CacheOptions | None = optional(
+        "`ttl` (`30m` or `12h`) asks for [a promise](prompts.md#promises) of the prompt's KV; with `mode: explicit` "
+        "only up to the last breakpoint"
     )
     n: AnswerCount | None = optional(
         "number of answers to each prompt, which is computed once; at most `--max-answers` (16)"
@@ -266,6 +275,12 @@ class OpenAIRequest(GenerationRequest, FormFields):
     def marked_share(self) -> float:
         """See AnswerRequest."""
         return 1.0 if self.prompt_cache_key is not None else 0.0
+
+    @property
+    def wanted_promise(self) -> WantedPromise | None:
+        """See AnswerRequest."""
+        options = self.prompt_cache_options
+        return wanted_promise(1.0, [options.mark]) if options is not None and options.mode != "explicit" else None
 
     @property
     def progress_every(self) -> float | None:

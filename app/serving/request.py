@@ -84,6 +84,7 @@ async def answer(
             request_id=request_id,
             urgency=fields.urgency(),
             num_marked=round(fields.marked_share * len(prompt)),
+            promise=gate_of(request).promise(fields.wanted_promise, len(prompt)),
             progress_every=fields.progress_every,
         ),
         rename=fields.client_field,

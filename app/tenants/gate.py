@@ -16,6 +16,7 @@ from app.host.backend import Backend, GenerationStream
 from app.tenants.limits import LimitName, LimitReachedError, TenantLimits
 from app.tenants.principal import tenant_of
 from app.tenants.token_bucket import NOTHING_OWED, OwedUse, TokenBucket, Use
+from app.tenants.wanted_promise import WantedPromise
 from engine.api.errors import InvalidRequestError
 from engine.api.generate_request import GenerateRequest
 from engine.api.outputs import RequestOutput
@@ -73,7 +74,7 @@ class TenantGate:
         self._count(num_tokens)
         self._admitting += answers
         try:
-            streams = await engine.generate(replace(request, tenant=self.tenant, promise=self._funded(request.promise)))
+            streams = await engine.generate(replace(request, tenant=self.tenant))
         except BaseException:
             self._count(-num_tokens)
             raise
@@ -102,10 +103,10 @@ class TenantGate:
         finally:
             self._admitting -= 1
 
-    def _funded(self, promise: PromiseRequest | None) -> PromiseRequest | None:
-        """Return a promise within the bytes that are reserved for the tenant."""
+    def promise(self, wanted: WantedPromise | None, num_tokens: int) -> PromiseRequest | None:
+        """Return what a request with a prompt of `num_tokens` asks of the engine, within the tenant's reservation."""
         reserved = self._limits_of(self.tenant).kv_reserved or 0
-        return replace(promise, reserved_bytes=reserved) if promise is not None else None
+        return wanted.request(num_tokens, reserved) if wanted is not None else None
 
     def _metered(self, stream: GenerationStream) -> GenerationStream:
         self._started.add(stream.request_id)

@@ -42,11 +42,13 @@ class PromiseReport:
 
     num_tokens: number of the prompt's first tokens that are promised.
     num_declined: number of the tokens after these that are not promised, although they fill blocks.
+    seconds: time for which the tokens are kept after each use.
     until: end of the promise without a further use, in seconds since the epoch.
     reason: why not all blocks are promised; None if they are.
     """
 
     num_tokens: int
     num_declined: int
+    seconds: float
     until: float
     reason: DeclineReason | None

@@ -101,5 +101,6 @@ def _reported(held: _Held, block_size: int, num_blocks: int, reason: DeclineReas
     assert promise is not None
     assert usage is not None
     left = held.most_blocks - num_blocks
-    report = PromiseReport(num_blocks * block_size, left * block_size, time.time() + promise.seconds, reason)
+    until = time.time() + promise.seconds
+    report = PromiseReport(num_blocks * block_size, left * block_size, promise.seconds, until, reason)
     return replace(held.output, usage=replace(usage, kv=replace(usage.kv, promise=report)))

@@ -25,9 +25,14 @@ async def serving(
 
     static: see `running_server`.
     """
-    engine = await asyncio.to_thread(build_engine, config, lambda _: None)
+    engine = await build_real_engine(config)
     async with running_server(folder, engine, static=static) as server, api_client(server.url) as http:
         yield http, engine
+
+
+async def build_real_engine(config: EngineConfig) -> AsyncLLMEngine:
+    """Build an engine for `running_server`."""
+    return await asyncio.to_thread(build_engine, config, lambda _: None)
 
 
 async def settled(engine: AsyncLLMEngine) -> None:

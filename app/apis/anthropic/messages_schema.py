@@ -17,7 +17,7 @@ from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import JsonSchema, of_schema
-from app.schemas.cache_mark import Markable, marked_share
+from app.schemas.cache_mark import Mark, Markable, longest, marked_share, wanted_promise
 from app.schemas.examples import CHAT, MODEL
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.hosted_tools import HostedTool
@@ -31,6 +31,7 @@ from app.schemas.sampling import (
     Whole,
     stop_strings,
 )
+from app.tenants.wanted_promise import WantedPromise
 from engine.api.errors import InvalidRequestError, NotFoundError
 from engine.api.sampling_params import SamplingParams
 from models.chat.format import Message
@@ -80,9 +81,9 @@ class ToolResultBlock(Markable):
     content: ResultContent | None = None
 
     @property
-    def is_marked(self) -> bool:
+    def mark(self) -> Mark | None:
         """See Markable."""
-        return super().is_marked or any(block.is_marked for block in self.blocks)
+        return longest([super().mark, *(block.mark for block in self.blocks)])
 
     @property
     def blocks(self) -> Sequence[ResultBlock]:
@@ -299,15 +300,33 @@ class CountTokensRequest(CompatibleRequest, Markable):
         """Share of the prompt, from its beginning, that the client marked for caching: 0 to 1."""
         if self.is_marked:
             return 1.0
-        upfront = [tool for tool in self.offered if not tool.defer_loading]
-        said = [self.system or "", *(message.content for _, message in self._shown)]
-        blocks = [block for content in said if not isinstance(content, str) for block in content]
-        if not any(part.is_marked for part in (*upfront, *blocks)):
+        said = self._said
+        if not any(part.is_marked for part in self._marked_parts):
             return 0.0
         if not isinstance(said[-1], str) and said[-1] and said[-1][-1].is_marked:
             return 1.0
-        tools = [(len(json.dumps(tool.function)), tool.is_marked) for tool in upfront]
+        tools = [(len(json.dumps(tool.function)), tool.is_marked) for tool in self._upfront]
         return marked_share((*tools, *(extent for content in said for extent in _extents(content))))
+
+    @property
+    def wanted_promise(self) -> WantedPromise | None:
+        """The beginning of the prompt whose KV the client wants to be kept; None for none."""
+        return wanted_promise(self.marked_share, [self.mark, *(part.mark for part in self._marked_parts)])
+
+    @property
+    def _upfront(self) -> Sequence[OfferedTool]:
+        """The tools that the prompt describes at its beginning."""
+        return [tool for tool in self.offered if not tool.defer_loading]
+
+    @property
+    def _said(self) -> Sequence[str | Sequence[Block]]:
+        """The contents of the system prompt and of the messages."""
+        return [self.system or "", *(message.content for _, message in self._shown)]
+
+    @property
+    def _marked_parts(self) -> Sequence[Markable]:
+        """The parts that may have marks."""
+        return [*self._upfront, *(block for content in self._said if not isinstance(content, str) for block in content)]
 
     @property
     def opening(self) -> str:

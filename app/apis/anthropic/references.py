@@ -15,7 +15,7 @@ from pydantic import Field, Tag
 
 from app.domain.bounds import MAX_MESSAGES
 from app.prompts.tool_offer import described_inline
-from app.schemas.cache_mark import Markable
+from app.schemas.cache_mark import Mark, Markable, longest
 from app.schemas.parsing import RequestModel, by_type
 
 Undescribed = MutableMapping[str, Mapping[str, Any]]
@@ -61,9 +61,9 @@ class SearchResultBlock(Markable):
         return self.content.tool_references if isinstance(self.content, FoundTools) else ()
 
     @property
-    def is_marked(self) -> bool:
+    def mark(self) -> Mark | None:
         """See Markable."""
-        return super().is_marked or any(reference.is_marked for reference in self.references)
+        return longest([super().mark, *(reference.mark for reference in self.references)])
 
     def text(self, undescribed: Undescribed) -> str:
         """Return the content of the message that gives the result to the model."""

@@ -223,6 +223,7 @@ class SearchingStream:
                 request_id=asked.request_id,
                 urgency=urgency,
                 num_marked=round(fields.marked_share * len(self._prompt.ids)),
+                promise=asked.gate.promise(fields.wanted_promise, len(self._prompt.ids)),
             )
             [stream] = await generate(asked.gate, asked.engine, request, rename=fields.client_field)
         except EbbError:

@@ -11,11 +11,12 @@ from app.apis.openai.tools_schema import MAX_CALLS, CalledFunction, CallOfTool, 
 from app.domain.bounds import MAX_MESSAGES
 from app.host.backend import Backend
 from app.prompts.thinking import preferred_mode, required_mode
-from app.schemas.cache_mark import Breakpoint, Markable, marked_share
+from app.schemas.cache_mark import Breakpoint, Mark, Markable, longest, marked_share, wanted_promise
 from app.schemas.examples import CHAT, MODEL
 from app.schemas.foreign import Foreign, foreign
 from app.schemas.parsing import TEXT_OR_LIST, RequestModel, by_kind, by_type, optional
 from app.schemas.sampling import NO_DEFAULTS, OpenAIRequest, OptionalTokenCount, ThinkingBudget, TopLogprobs
+from app.tenants.wanted_promise import WantedPromise
 from engine.api.errors import InvalidRequestError
 from engine.api.sampling_params import SamplingParams
 from models.chat.format import Message
@@ -30,9 +31,10 @@ class TextPart(Markable):
     prompt_cache_breakpoint: Breakpoint | None = None
 
     @property
-    def is_marked(self) -> bool:
+    def mark(self) -> Mark | None:
         """See Markable."""
-        return super().is_marked or self.prompt_cache_breakpoint is not None
+        own = self.prompt_cache_breakpoint.mark if self.prompt_cache_breakpoint is not None else None
+        return longest([super().mark, own])
 
 
 Part = Annotated[
@@ -72,6 +74,12 @@ class ChatMessage(Markable):
         else:
             yield len(self.content or ""), False
         yield sum(len(call.call.arguments) for call in self.tool_calls or ()), self.is_marked
+
+    @property
+    def marks(self) -> Iterator[Mark | None]:
+        """The marks of the message and of its parts."""
+        yield self.mark
+        yield from (part.mark for part in self.content) if isinstance(self.content, list) else ()
 
     @property
     def text(self) -> str:
@@ -205,6 +213,16 @@ class ChatCompletionRequest(OpenAIRequest, ToolFields):
             return super().marked_share
         tools = sum(len(json.dumps(function)) for function in self.offer.functions)
         return marked_share([(tools, False), *(extent for message in self.messages for extent in message.extents)])
+
+    @property
+    def wanted_promise(self) -> WantedPromise | None:
+        """See AnswerRequest. The options cover the whole prompt, or with `explicit` what the marks cover."""
+        if (whole := super().wanted_promise) is not None:
+            return whole
+        options = self.prompt_cache_options
+        marks = [mark for message in self.messages for mark in message.marks]
+        of_options = options.mark if options is not None and any(marks) else None
+        return wanted_promise(self.marked_share, [of_options, *marks])
 
     @property
     def opening(self) -> str:

@@ -66,6 +66,7 @@ async def answer_several(
                     urgency=fields.urgency(),
                     num_answers=num_drawn,
                     num_marked=round(fields.marked_share * len(prompt)),
+                    promise=gate.promise(fields.wanted_promise, len(prompt)),
                     progress_every=fields.progress_every,
                 ),
                 rename=fields.client_field,

@@ -13,7 +13,7 @@ from app.domain.bounds import MAX_MESSAGES
 from app.domain.response_record import Truncation
 from app.prompts.tool_offer import ToolOffer
 from app.schemas.answer_forms import BY_FORMAT, NamedSchema, ObjectFormat, TextFormat, of_schema
-from app.schemas.cache_mark import CacheKey
+from app.schemas.cache_mark import CacheKey, CacheOptions, wanted_promise
 from app.schemas.examples import CONVERSATION, ITEM, MODEL, RESPONSE
 from app.schemas.hosted_tools import HostedTool
 from app.schemas.metadata import Metadata
@@ -32,6 +32,7 @@ from app.schemas.sampling import (
     TopP,
 )
 from app.schemas.urgency import UrgencyFields
+from app.tenants.wanted_promise import WantedPromise
 from engine.api.sampling_params import SamplingParams
 from engine.api.structured_output import StructuredOutput
 
@@ -110,14 +111,13 @@ class ResponseStreamOptions(RequestModel):
     include_obfuscation: bool | None = None
 
 
-class CacheOptions(RequestModel):
-    """Options for the prompt cache. `mode` and `ttl` have no effect: every prompt is kept as long as it is worth it.
+class ResponseCacheOptions(CacheOptions):
+    """Options for the prompt cache. Breakpoints are no part of Ebb's Responses, so `mode` has no effect.
 
+    ttl: time for which the prompt's KV is promised.
     prewarm: compute the prompt, and generate nothing.
     comparison_response_id: tell why the prompt does not continue that of this response.
     """
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"mode", "ttl"})
 
     prewarm: bool | None = None
     comparison_response_id: str | None = None
@@ -221,7 +221,7 @@ class ResponseRequest(PromptFields, UrgencyFields):
     max_output_tokens: TokenCount | None = None
     metadata: Metadata | None = None
     prompt_cache_key: CacheKey | None = None
-    prompt_cache_options: CacheOptions | None = None
+    prompt_cache_options: ResponseCacheOptions | None = None
     return_progress: bool | None = None
     text: TextFields | None = None
     temperature: Temperature | None = None
@@ -242,6 +242,12 @@ class ResponseRequest(PromptFields, UrgencyFields):
         """Whether the prompt is computed and nothing is generated."""
         options = self.prompt_cache_options
         return self.generate is False or (options is not None and bool(options.prewarm))
+
+    @property
+    def wanted_promise(self) -> WantedPromise | None:
+        """The beginning of the prompt whose KV the client wants to be kept; None for none."""
+        options = self.prompt_cache_options
+        return wanted_promise(1.0, [options.mark]) if options is not None else None
 
     @property
     def compared_id(self) -> str | None:

@@ -160,6 +160,7 @@ class Responses:
             sampling=with_seed(sampling),
             urgency=fields.urgency(),
             is_marked=fields.prompt_cache_key is not None,
+            wanted_promise=fields.wanted_promise,
             new=tuple(new),
             check_head=parent.is_named,
             moves_head=parent.is_named and not is_alone,

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from app.schemas.response_bodies.by_tier import ByTier
 from cache_tiers.tier import CPU, DEVICE, TierId
+from engine.api.promise import DeclineReason
 
 
 class Phases(TypedDict):
@@ -64,6 +65,21 @@ PrefetchedTokens = Annotated[
 """Tokens that were brought to the device or to CPU memory before the request arrived."""
 
 
+class PromisedKV(TypedDict):
+    """KV of the prompt's first tokens that the disk keeps.
+
+    tokens: number of these tokens.
+    declined: number of the tokens after them that were to be promised and are not.
+    until: end of the promise without a further use; null if nothing is promised.
+    reason: why tokens were declined; null if none were.
+    """
+
+    tokens: int
+    declined: int
+    until: float | None
+    reason: DeclineReason | None
+
+
 class ReceiptFigures(TypedDict):
     """Fields of the receipt after those of the tiers."""
 
@@ -75,6 +91,7 @@ class ReceiptFigures(TypedDict):
     phases_ms: Phases
     prefetched: NotRequired[Annotated[PrefetchedTokens | None, Field(default=None)]]
     form: NotRequired[Annotated[Literal["valid", "invalid", "unchecked"] | None, Field(default=None)]]
+    promise: NotRequired[Annotated[PromisedKV | None, Field(default=None)]]
     volatile_lines: NotRequired[Annotated[VolatileLines | None, Field(default=None)]]
     reuse: NotRequired[Annotated[StoredReuse | None, Field(default=None)]]
 
@@ -90,6 +107,7 @@ saved_ms: estimated time to compute the reused tokens, minus the wait for them; 
 blocks_verified: blocks from tiers below CPU memory whose MAC was verified.
 prefetched: tokens that were brought from a lower tier while the question was typed; missing if there were none.
 form: verdict on an answer whose form has keywords that are not enforced; missing for other answers.
+promise: tokens that the disk keeps; missing if the request did not ask for it.
 volatile_lines: lines of the system prompt that were removed or moved; missing if there were none.""",
         ReceiptFigures,
     ),

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from app.runs.usage import anthropic_usage, combined_usage, message_usage, ollam
 from app.schemas.response_bodies import usage as bodies
 from cache_tiers.registry import all_tiers
 from engine.api.outputs import KVReceipt, Phases, Usage
+from engine.api.promise import PromiseReport
 
 RECEIPT_DOC = Path(__file__).parents[4] / "docs" / "reference" / "receipt.md"
 COUNTS = [each.name for each in fields(KVReceipt) if each.type is int]
@@ -31,8 +32,11 @@ def test_several_prompts_sum_every_count_of_their_receipts() -> None:
     assert {name: getattr(combined, name) for name in COUNTS} == dict.fromkeys(COUNTS, 7)
 
 
+PROMISE = PromiseReport(num_tokens=128, num_declined=64, seconds=300.0, until=1e9, reason="reservation_full")
+
+
 def test_every_field_of_the_receipt_is_described() -> None:
-    receipt = KVReceipt(prefetched=Counter({"redis": 1}), form="valid")
+    receipt = KVReceipt(prefetched=Counter({"redis": 1}), form="valid", promise=PROMISE)
     sent = set(openai_usage(usage_with(receipt), TreatedLines(("a",)))["kv"])
     # A field that stored messages may lack is not required, so mypy does not miss it. `reuse` is in stored ones only.
     figures = bodies.ReceiptFigures.__annotations__.keys() - {"reuse"}
@@ -40,6 +44,21 @@ def test_every_field_of_the_receipt_is_described() -> None:
     table = RECEIPT_DOC.read_text().partition("| field | meaning |")[2].partition("\n\n")[0]
     first_cells = "".join(line.split(" | ")[0] for line in table.splitlines())
     assert set(re.findall(r"`(\w+)", first_cells)) == sent
+
+
+def test_promises_of_several_prompts_are_summed() -> None:
+    whole = PromiseReport(num_tokens=64, num_declined=0, seconds=300.0, until=2e9, reason=None)
+    both = combined_usage([usage_with(KVReceipt(promise=each)) for each in (whole, PROMISE)])
+    assert both.kv.promise == PromiseReport(192, 64, 300.0, 1e9, "reservation_full")
+    assert combined_usage([usage_with(KVReceipt())] * 2).kv.promise is None
+
+
+def test_messages_count_as_created_what_is_computed_and_promised() -> None:
+    kv = KVReceipt(reused=Counter({"device": 64}), computed=100, promise=PROMISE)
+    shown = anthropic_usage(replace(usage_with(kv), prompt_tokens=164))
+    counted = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    assert [shown[name] for name in counted] == [36, 64, 64]
+    assert shown["cache_creation"] == {"ephemeral_5m_input_tokens": 64, "ephemeral_1h_input_tokens": 0}
 
 
 def test_treated_lines_are_in_the_receipt_of_every_api() -> None:

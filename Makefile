@@ -8,7 +8,7 @@ endif
 ARGS ?=
 # RAY=1 installs Ray too, for replicas on several machines: make serve RAY=1 ARGS="--replicas 2 --ray-address auto"
 RAY ?=
-# The Python to make .venv with; by default the first one on PATH that is 3.11 or 3.12.
+# The Python to make .venv with; by default the first one on PATH from 3.11 to 3.14.
 PYTHON ?=
 TORCH := 2.13.0
 # The one that comes with this torch for CUDA; on a machine without a GPU only `make test-kernels` needs it.

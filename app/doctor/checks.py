@@ -62,10 +62,10 @@ CHECK_SECONDS = 10.0
 def check_python(_settings: Settings) -> Finding:
     """Check the version of Python."""
     text = sys.version.split()[0]
-    if (3, 11) <= sys.version_info[:2] < (3, 13):
+    if (3, 11) <= sys.version_info[:2] < (3, 15):
         return Finding("ok", "python", text)
     return Finding(
-        "fail", "python", f"{text} is not supported", "install Python 3.11 or 3.12 and run `make setup` again"
+        "fail", "python", f"{text} is not supported", "install a Python from 3.11 to 3.14 and run `make setup` again"
     )
 
 

@@ -1,6 +1,6 @@
 """The parts of LMCache that it does not promise to keep. No other module uses private names of LMCache.
 
-`tests/contract/test_private_parts.py` names each of them, and fails if another version lacks one.
+`tests/contract/test_lmcache_parts.py` names each of them, and fails if another version lacks one.
 """
 
 # mypy: disable-error-code="import-untyped"

@@ -10,6 +10,8 @@ import pytest
 
 from tests.contract.lmcache_platform import detected_spec
 
+pytest.importorskip("lmcache")
+
 ROOT = Path(__file__).parent.parent.parent
 
 SCRIPT = """

@@ -140,7 +140,7 @@ def test_missing_python_is_reported_with_advice(programs: Path) -> None:
     add(programs, "python3", "exit 1")
     status, output = run(programs, "make-venv")
     assert status == 1
-    assert "Ebb needs Python 3.11 or 3.12; none is on PATH." in output
+    assert "Ebb needs a Python from 3.11 to 3.14; none is on PATH." in output
     assert "make serve PYTHON=/path/to/python3.12" in output
 
 

@@ -18,9 +18,6 @@ from tests.family_templates import (
     LLAMA3,
     LLAMA4,
     LLAMA4_JSON,
-    MISTRAL3,
-    MISTRAL11,
-    MISTRAL13,
     OLMO3,
     PHI4,
     PHI4_FUNCTOOLS,
@@ -28,6 +25,7 @@ from tests.family_templates import (
     QWEN3,
     QWEN3_CODER,
 )
+from tests.mistral_templates import MISTRAL3, MISTRAL11, MISTRAL13
 from tests.tiny_openpangu import OPENPANGU
 from tests.tiny_tokenizer import CHAT_TEMPLATE
 

@@ -11,6 +11,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, normalizers, pre_tokeniz
 from tokenizers.models import BPE
 
 from tests import family_templates as templates
+from tests import mistral_templates
 from tests.family_models import FAMILIES, SHAPE, save_random
 from tests.tiny_tokenizer import byte_tokenizer
 
@@ -143,7 +144,7 @@ FOLDERS: Final[Mapping[str, FamilyFolder]] = {
         control=_MISTRAL_CONTROL,
         ends=("</s>",),
         bos="<s>",
-        template=templates.MISTRAL3,
+        template=mistral_templates.MISTRAL3,
         call='[TOOL_CALLS][{"name": "%NAME%", "arguments": %ARGUMENTS%, "id": "%ID%"}]',
         result='</s>[TOOL_RESULTS]{"content": %RESULT%, "call_id": "%ID%"}[/TOOL_RESULTS]',
     ),
@@ -153,7 +154,7 @@ FOLDERS: Final[Mapping[str, FamilyFolder]] = {
         control=(*_MISTRAL_CONTROL, "[ARGS]", "[CALL_ID]", "[TOOL_CONTENT]"),
         ends=("</s>",),
         bos="<s>",
-        template=templates.MISTRAL13,
+        template=mistral_templates.MISTRAL13,
         call="[TOOL_CALLS]%NAME%[ARGS]%ARGUMENTS%",
         result="</s>[TOOL_RESULTS]%RESULT%[/TOOL_RESULTS]",
     ),

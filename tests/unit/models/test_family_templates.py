@@ -14,6 +14,7 @@ from models.chat.tool_calls import ToolCall
 from models.errors import ChatFormatError
 from models.tokenizers.tokenizer import Tokenizer
 from tests import family_templates as templates
+from tests import mistral_templates
 from tests.tiny_openpangu import OPENPANGU
 from tests.tiny_tokenizer import TOKENIZER_CONFIG, byte_tokenizer
 
@@ -57,7 +58,7 @@ CASES = {
         '"SUN"<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n',
     ),
     "ministral": Case(
-        templates.MISTRAL13,
+        mistral_templates.MISTRAL13,
         "mistral-v13",
         set(),
         TWO,
@@ -65,7 +66,7 @@ CASES = {
         "[TOOL_RESULTS]SUN[/TOOL_RESULTS][TOOL_RESULTS]RAIN[/TOOL_RESULTS]",
     ),
     "mistral-small": Case(
-        templates.MISTRAL11,
+        mistral_templates.MISTRAL11,
         "mistral-v11",
         set(),
         TWO,
@@ -75,7 +76,7 @@ CASES = {
         "[TOOL_RESULTS]000000001[TOOL_CONTENT]RAIN[/TOOL_RESULTS]",
     ),
     "mistral-nemo": Case(
-        templates.MISTRAL3,
+        mistral_templates.MISTRAL3,
         "mistral",
         set(),
         TWO,

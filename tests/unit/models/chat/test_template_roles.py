@@ -11,6 +11,7 @@ from models.chat.tool_calls import ToolCall
 from models.errors import ChatFormatError
 from models.tokenizers.tokenizer import Tokenizer
 from tests import family_templates as templates
+from tests.mistral_templates import MISTRAL3, MISTRAL11, MISTRAL13
 from tests.tiny_tokenizer import CHAT_TEMPLATE, TOKENIZER_CONFIG, byte_tokenizer
 
 TURN: Final = "<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n"
@@ -124,7 +125,7 @@ def test_control_tokens_in_a_later_system_message_stay_text(tmp_path: Path) -> N
     assert [id_ for id_ in calm if id_ < 3] == [id_ for id_ in hostile if id_ < 3]
 
 
-@pytest.mark.parametrize("template", [templates.MISTRAL3, templates.MISTRAL11, templates.MISTRAL13, templates.HERMES])
+@pytest.mark.parametrize("template", [MISTRAL3, MISTRAL11, MISTRAL13, templates.HERMES])
 @pytest.mark.parametrize("role", ["user", "system"])
 def test_message_after_a_result_stands_after_it(tmp_path: Path, template: str, role: str) -> None:
     refusing = template.replace("{%- for message in", TAKES_NO_QUESTION + "{%- for message in", 1)

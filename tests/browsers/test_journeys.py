@@ -1,4 +1,4 @@
-"""Ten journeys of people through the page, in Firefox and in Safari's engine."""
+"""Ten journeys of people through the page in Firefox and in Safari's engine, and one without cookies in Firefox."""
 
 import json
 import urllib.request
@@ -10,10 +10,31 @@ import pytest
 from tests.browsers.engines import ENTER, ESCAPE, Engine, firefox, missing
 from tests.e2e.chat_page import answers_of
 from tests.e2e.server_process import ServerProcess
+from tests.e2e.showcase import long_chat
 
 FIELD = "document.querySelector('#message')"
 LAST = "[...document.querySelectorAll('article[data-status]')].at(-1)"
 ENDLESS = 1_500
+ANSWER = r"""So $x^2$ grows.[^1]
+
+| a | b |
+| - | - |
+| 1 | **2** |
+
+- [x] done
+
+```python
+def height() -> float: ...
+```
+
+<details><summary>More</summary>
+
+Folded.
+
+</details>
+
+[^1]: A note.
+"""
 
 
 def call(server: ServerProcess, method: str, path: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +92,18 @@ def test_long_question_is_edited_in_a_field_that_grows(engine: Engine, server: S
     engine.sees(f"{field}.scrollHeight <= {field}.clientHeight + 1 && {field}.clientHeight > 200")
     engine.type(ENTER)
     engine.sees("document.querySelector('[data-testid=question]')?.textContent.includes('Two')")
+
+
+def test_answer_of_all_kinds_is_drawn(engine: Engine, server: ServerProcess) -> None:
+    file = long_chat("All kinds", 2)
+    file["conversations"][0]["messages"][1]["content"] = ANSWER
+    imported = call(server, "POST", "/api/import?duplicates=true", file)["imported"]
+    engine.open(f"{server.url}/c/{imported[0]}")
+    for drawn in (".katex", "table td strong", "pre .hljs-keyword", "input:checked", ".footnotes a"):
+        engine.sees(f"document.querySelector('.markdown {drawn}') !== null")
+    engine.click(".markdown summary")
+    engine.sees("document.querySelector('.markdown details').open")
+    assert engine.run("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_answer_is_copied_at_the_first_click(engine: Engine, server: ServerProcess) -> None:
